@@ -1,0 +1,153 @@
+//! The thread's context: what compiled code touches inline, and the anchors its shims leave behind.
+//!
+//! `tally_context` is a thread-local symbol of 128 bytes, defined here in assembly because stable Rust cannot export
+//! one. Compiled code reaches it by its name (initial-exec) or, under the JIT, by its constant distance from the
+//! thread pointer ([`fs_offset`]). A heap that no compiled code runs on keeps its context in a box instead: the
+//! runtime always goes through `Heap::context` and does not care which of the two it is.
+//!
+//! ```text
+//!  0 cursor    where the next cell's header goes      32 exit_pc   \
+//!  8 limit     end of the hole; 0 = take slow path    40 exit_sp    | the last exit from managed code
+//! 16 stamp     running epoch                          48 exit_fp    | into a Tally safepoint
+//! 20 poll      non-zero: a safepoint has work         56 exit_rbx  /
+//! 24 heap      the attached heap, or null             64 entry     innermost entry into managed code
+//! ```
+
+/// See the file's first lines; offsets are asserted below and again by the lowering.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Context {
+    /// Address where the next cell's header goes.
+    pub cursor: u64,
+    /// End of the hole; 0 sends every allocation to the slow path.
+    pub limit: u64,
+    /// The running epoch: the stamp of fresh objects.
+    pub stamp: u32,
+    /// Non-zero when a safepoint poll has work.
+    pub poll: u32,
+    /// The attached heap, or null.
+    pub heap: *mut crate::heap::Heap,
+    /// Return address of the last exit from managed code to a Tally safepoint.
+    pub exit_pc: u64,
+    /// Stack pointer at that return address.
+    pub exit_sp: u64,
+    /// Frame pointer of the managed caller.
+    pub exit_fp: u64,
+    /// rbx of the managed caller: over-aligned frames address their slots by it.
+    pub exit_rbx: u64,
+    /// Innermost entry record (`entry`), 0 when none.
+    pub entry: u64,
+    reserved: [u64; 7],
+}
+
+const _: () = {
+    assert!(std::mem::size_of::<Context>() == CONTEXT_BYTES);
+    assert!(std::mem::offset_of!(Context, cursor) == CURSOR as usize);
+    assert!(std::mem::offset_of!(Context, limit) == LIMIT as usize);
+    assert!(std::mem::offset_of!(Context, stamp) == STAMP as usize);
+    assert!(std::mem::offset_of!(Context, poll) == POLL as usize);
+    assert!(std::mem::offset_of!(Context, exit_pc) == 32);
+    assert!(std::mem::offset_of!(Context, exit_sp) == 40);
+    assert!(std::mem::offset_of!(Context, exit_fp) == 48);
+    assert!(std::mem::offset_of!(Context, exit_rbx) == 56);
+    assert!(std::mem::offset_of!(Context, entry) == 64);
+};
+
+/// Bytes of the context.
+pub const CONTEXT_BYTES: usize = 128;
+/// Byte offset of `cursor`.
+pub const CURSOR: u32 = 0;
+/// Byte offset of `limit`.
+pub const LIMIT: u32 = 8;
+/// Byte offset of `stamp`.
+pub const STAMP: u32 = 16;
+/// Byte offset of `poll`.
+pub const POLL: u32 = 20;
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            cursor: 0,
+            limit: 0,
+            stamp: 0,
+            poll: 0,
+            heap: std::ptr::null_mut(),
+            exit_pc: 0,
+            exit_sp: 0,
+            exit_fp: 0,
+            exit_rbx: 0,
+            entry: 0,
+            reserved: [0; 7],
+        }
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("Tally's context, walker and shims are written for x86-64 Linux; other targets are not supported yet");
+
+std::arch::global_asm!(
+    ".section .tbss.tally_context,\"awT\",@nobits",
+    ".globl tally_context",
+    ".type tally_context,@object",
+    ".size tally_context,128",
+    ".p2align 6",
+    "tally_context:",
+    ".zero 128",
+    ".text",
+);
+
+/// The calling thread's context.
+#[inline(always)]
+pub fn current() -> *mut Context {
+    let address: *mut Context;
+    // SAFETY: reads the thread pointer and the symbol's initial-exec offset; both are valid for the thread's life.
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + tally_context@GOTTPOFF]",
+            "add {0}, qword ptr fs:[0]",
+            out(reg) address,
+            options(pure, readonly, nostack)
+        );
+    }
+    address
+}
+
+/// Distance of the context from the thread pointer: the same in every thread, a constant for JIT code.
+pub fn fs_offset() -> i64 {
+    let offset: i64;
+    // SAFETY: reads the symbol's initial-exec offset.
+    unsafe {
+        std::arch::asm!(
+            "mov {0}, qword ptr [rip + tally_context@GOTTPOFF]",
+            out(reg) offset,
+            options(pure, readonly, nostack, preserves_flags)
+        );
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_has_its_own_zeroed_context() {
+        let here = current() as u64;
+        let (there, stamp) = std::thread::spawn(|| {
+            let context = current();
+            // SAFETY: this thread's own context.
+            (context as u64, unsafe { (*context).stamp })
+        })
+        .join()
+        .expect("thread");
+        assert_ne!(here, there);
+        assert_eq!(stamp, 0);
+        assert_eq!(here % 64, 0);
+    }
+
+    #[test]
+    fn the_distance_from_the_thread_pointer_is_constant() {
+        let mine = fs_offset();
+        assert_eq!(std::thread::spawn(fs_offset).join().expect("thread"), mine);
+    }
+}

@@ -1,0 +1,394 @@
+//! Type descriptors: how a frontend tells where an object's references are.
+//!
+//! A descriptor is a constant global of the program, 128 bytes, documented field by field in `tally.h`. It is checked
+//! here, once, at registration (`type_registry`), and never read again: the heap works on the `TypeInfo` built from it.
+//! A descriptor also serves as the second argument of `llvm.gcroot`; then it describes the stack slot as if that were a
+//! payload.
+
+use std::ffi::{CStr, c_char, c_void};
+
+/// The version of the layout below.
+pub const DESCRIPTOR_VERSION: u32 = 1;
+/// Flag: no object of this type is ever part of a cycle.
+pub const FLAG_ACYCLIC: u32 = 1;
+
+/// How the words at the reference offsets are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SlotKind {
+    /// The word is a reference or null.
+    Pointer = 0,
+    /// Low tag bits: a reference iff `word & tag_mask == tag_pattern` and `word & pointer_mask != 0`.
+    Tagged = 1,
+    /// NaN-boxed: the same test with a mask over the high bits.
+    NanBoxed = 2,
+    /// The descriptor's `trace` function finds the references.
+    Trace = 3,
+}
+
+/// Called by a `trace` function for every reference it finds.
+pub type TraceVisit = unsafe extern "C" fn(reference: *mut c_void, context: *mut c_void);
+/// Interprets an image of `n` payload words; reports every reference among them once.
+pub type TraceFunction = unsafe extern "C" fn(words: *const u64, n: u64, visit: TraceVisit, context: *mut c_void);
+
+/// The layout that frontends emit (`tally_type` in `tally.h`).
+#[repr(C)]
+#[derive(Debug)]
+pub struct TypeDescriptor {
+    /// [`DESCRIPTOR_VERSION`].
+    pub version: u32,
+    /// [`FLAG_ACYCLIC`] or 0.
+    pub flags: u32,
+    /// Payload bytes of the fixed part.
+    pub size: u64,
+    /// Alignment of the payload: a power of two up to 4096; 0 means 8.
+    pub align: u32,
+    /// A [`SlotKind`].
+    pub slot_kind: u32,
+    /// See [`SlotKind::Tagged`].
+    pub tag_mask: u64,
+    /// See [`SlotKind::Tagged`].
+    pub tag_pattern: u64,
+    /// See [`SlotKind::Tagged`].
+    pub pointer_mask: u64,
+    /// Entries in `ref_offsets`.
+    pub ref_count: u32,
+    /// Entries in `element_ref_offsets`.
+    pub element_ref_count: u32,
+    /// Byte offsets of the references in the fixed part, ascending multiples of 8.
+    pub ref_offsets: *const u32,
+    /// Byte offset of the u64 that holds the number of tail elements (only with a tail).
+    pub length_offset: u64,
+    /// Bytes of one tail element; 0 = no tail.
+    pub stride: u64,
+    /// Byte offsets of the references in one element, ascending multiples of 8.
+    pub element_ref_offsets: *const u32,
+    /// Name, a C string.
+    pub name: *const c_char,
+    /// Must be null: this version runs no finalizers.
+    pub finalize: *const c_void,
+    /// Only with [`SlotKind::Trace`].
+    pub trace: Option<TraceFunction>,
+    /// Static types of the fields at `ref_offsets`, or null; entries may be null.
+    pub ref_types: *const *const TypeDescriptor,
+    /// Static types of the fields at `element_ref_offsets`, or null; entries may be null.
+    pub element_ref_types: *const *const TypeDescriptor,
+}
+
+// SAFETY: descriptors are constants; the pointers lead to constants.
+unsafe impl Sync for TypeDescriptor {}
+// SAFETY: as above.
+unsafe impl Send for TypeDescriptor {}
+
+const _: () = {
+    use std::mem::offset_of;
+    assert!(std::mem::size_of::<TypeDescriptor>() == 128);
+    assert!(offset_of!(TypeDescriptor, size) == 8);
+    assert!(offset_of!(TypeDescriptor, align) == 16);
+    assert!(offset_of!(TypeDescriptor, slot_kind) == 20);
+    assert!(offset_of!(TypeDescriptor, tag_mask) == 24);
+    assert!(offset_of!(TypeDescriptor, pointer_mask) == 40);
+    assert!(offset_of!(TypeDescriptor, ref_count) == 48);
+    assert!(offset_of!(TypeDescriptor, ref_offsets) == 56);
+    assert!(offset_of!(TypeDescriptor, length_offset) == 64);
+    assert!(offset_of!(TypeDescriptor, stride) == 72);
+    assert!(offset_of!(TypeDescriptor, element_ref_offsets) == 80);
+    assert!(offset_of!(TypeDescriptor, name) == 88);
+    assert!(offset_of!(TypeDescriptor, finalize) == 96);
+    assert!(offset_of!(TypeDescriptor, trace) == 104);
+    assert!(offset_of!(TypeDescriptor, ref_types) == 112);
+    assert!(offset_of!(TypeDescriptor, element_ref_types) == 120);
+};
+
+impl TypeDescriptor {
+    /// A descriptor of `size` payload bytes with plain references at `offsets`; the other fields can be set after.
+    pub const fn plain(name: &'static CStr, size: u64, offsets: &'static [u32]) -> TypeDescriptor {
+        TypeDescriptor {
+            version: DESCRIPTOR_VERSION,
+            flags: 0,
+            size,
+            align: 0,
+            slot_kind: SlotKind::Pointer as u32,
+            tag_mask: 0,
+            tag_pattern: 0,
+            pointer_mask: 0,
+            ref_count: offsets.len() as u32,
+            element_ref_count: 0,
+            ref_offsets: offsets.as_ptr(),
+            length_offset: 0,
+            stride: 0,
+            element_ref_offsets: std::ptr::null(),
+            name: name.as_ptr(),
+            finalize: std::ptr::null(),
+            trace: None,
+            ref_types: std::ptr::null(),
+            element_ref_types: std::ptr::null(),
+        }
+    }
+
+    /// The same with a tail of elements of `stride` bytes whose references stand at `offsets`; the runtime keeps the
+    /// number of elements in the u64 at `length_offset`.
+    pub const fn with_tail(mut self, length_offset: u64, stride: u64, offsets: &'static [u32]) -> TypeDescriptor {
+        self.length_offset = length_offset;
+        self.stride = stride;
+        self.element_ref_count = offsets.len() as u32;
+        self.element_ref_offsets = offsets.as_ptr();
+        self
+    }
+
+    /// The same with words read as `kind` through the three masks.
+    pub const fn tagged(mut self, kind: SlotKind, mask: u64, pattern: u64, pointer: u64) -> TypeDescriptor {
+        self.slot_kind = kind as u32;
+        self.tag_mask = mask;
+        self.tag_pattern = pattern;
+        self.pointer_mask = pointer;
+        self
+    }
+
+    /// The same with references found by `trace`.
+    pub const fn traced(mut self, trace: TraceFunction) -> TypeDescriptor {
+        self.slot_kind = SlotKind::Trace as u32;
+        self.trace = Some(trace);
+        self
+    }
+
+    /// The same with payloads aligned to `align` bytes.
+    pub const fn aligned(mut self, align: u32) -> TypeDescriptor {
+        self.align = align;
+        self
+    }
+
+    /// The same, promised never to be part of a cycle.
+    pub const fn acyclic(mut self) -> TypeDescriptor {
+        self.flags |= FLAG_ACYCLIC;
+        self
+    }
+}
+
+/// What is wrong with a descriptor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("type descriptor `{name}`: {fault}")]
+pub struct DescriptorError {
+    /// Name of the type, as far as it could be read.
+    pub name: String,
+    /// What is wrong and what to do.
+    pub fault: DescriptorFault,
+}
+
+/// The ways in which a descriptor can be wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum DescriptorFault {
+    #[error("version is {0}, this runtime reads version 1; compile the program with the tally.h of this runtime")]
+    Version(u32),
+    #[error("flags {0:#x} are not known; only TALLY_ACYCLIC (1) is")]
+    Flags(u32),
+    #[error("slot_kind {0} is not known; use 0 (pointer), 1 (tagged), 2 (NaN-boxed) or 3 (trace)")]
+    SlotKind(u32),
+    #[error("size {0} is out of bounds; an object has at most 2^40 bytes")]
+    Size(u64),
+    #[error("align {0} is not a power of two up to 4096")]
+    Align(u32),
+    #[error("{count} references cannot fit into {bytes} bytes of {part}")]
+    TooManyReferences { part: &'static str, count: u32, bytes: u64 },
+    #[error("{field} is null although its count is {count}")]
+    MissingOffsets { field: &'static str, count: u32 },
+    #[error("offset {offset} (number {index}) of {field} is not a multiple of 8; references are aligned words")]
+    Unaligned { field: &'static str, index: u32, offset: u32 },
+    #[error("offset {offset} (number {index}) of {field} lies outside the {bytes} bytes it describes")]
+    Outside { field: &'static str, index: u32, offset: u32, bytes: u64 },
+    #[error("offset {offset} (number {index}) of {field} repeats or goes back; offsets ascend")]
+    NotAscending { field: &'static str, index: u32, offset: u32 },
+    #[error("stride {0} with references is not a multiple of 8")]
+    Stride(u64),
+    #[error("the tail begins at size {0}, which is not a multiple of 8")]
+    TailStart(u64),
+    #[error("length_offset {0} does not name an aligned u64 inside the fixed part")]
+    LengthOffset(u64),
+    #[error("length_offset {0} is also a reference")]
+    LengthIsReference(u64),
+    #[error("pointer_mask is 0: no word could ever hold a reference")]
+    PointerMask,
+    #[error("slot_kind 3 asks for a trace function, and trace is null")]
+    MissingTrace,
+    #[error("trace is set, but slot_kind is not 3: it would never be called")]
+    UnusedTrace,
+    #[error("finalize is set; this version of the runtime runs no finalizers")]
+    Finalize,
+    #[error("all 2^24 type ids are in use")]
+    TooManyTypes,
+}
+
+impl TypeDescriptor {
+    /// The name as text.
+    pub fn display_name(&self) -> String {
+        if self.name.is_null() {
+            return "(unnamed)".to_owned();
+        }
+        // SAFETY: a non-null name is a C string constant by the descriptor's contract.
+        unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`DescriptorError`] naming the first wrong field.
+    pub fn check(&self) -> Result<(), DescriptorError> {
+        self.fault().map_or(Ok(()), |fault| Err(DescriptorError { name: self.display_name(), fault }))
+    }
+
+    fn fault(&self) -> Option<DescriptorFault> {
+        use DescriptorFault as F;
+        if self.version != DESCRIPTOR_VERSION {
+            return Some(F::Version(self.version));
+        }
+        if self.flags & !FLAG_ACYCLIC != 0 {
+            return Some(F::Flags(self.flags));
+        }
+        if self.slot_kind > SlotKind::Trace as u32 {
+            return Some(F::SlotKind(self.slot_kind));
+        }
+        if self.size > 1 << 40 || self.stride > 1 << 40 {
+            return Some(F::Size(self.size.max(self.stride)));
+        }
+        if self.align != 0 && (!self.align.is_power_of_two() || self.align > 4096) {
+            return Some(F::Align(self.align));
+        }
+        if !self.finalize.is_null() {
+            return Some(F::Finalize);
+        }
+        match (self.slot_kind == SlotKind::Trace as u32, self.trace.is_some()) {
+            (true, false) => return Some(F::MissingTrace),
+            (false, true) => return Some(F::UnusedTrace),
+            _ => {}
+        }
+        let masked = self.slot_kind == SlotKind::Tagged as u32 || self.slot_kind == SlotKind::NanBoxed as u32;
+        if masked && self.pointer_mask == 0 {
+            return Some(F::PointerMask);
+        }
+        offsets_fault("ref_offsets", "the fixed part", self.ref_offsets, self.ref_count, self.size)
+            .or_else(|| self.tail_fault())
+    }
+
+    fn tail_fault(&self) -> Option<DescriptorFault> {
+        use DescriptorFault as F;
+        let field = "element_ref_offsets";
+        if let Some(fault) =
+            offsets_fault(field, "an element", self.element_ref_offsets, self.element_ref_count, self.stride)
+        {
+            return Some(fault);
+        }
+        if self.stride == 0 {
+            return None;
+        }
+        if self.size % 8 != 0 {
+            return Some(F::TailStart(self.size));
+        }
+        if (self.element_ref_count > 0 || self.slot_kind == SlotKind::Trace as u32) && self.stride % 8 != 0 {
+            return Some(F::Stride(self.stride));
+        }
+        if self.length_offset % 8 != 0 || self.length_offset + 8 > self.size {
+            return Some(F::LengthOffset(self.length_offset));
+        }
+        self.fixed_offsets()
+            .iter()
+            .any(|&offset| offset as u64 == self.length_offset)
+            .then_some(F::LengthIsReference(self.length_offset))
+    }
+
+    /// The offsets of the fixed part. Only for a descriptor that passed [`check`](Self::check).
+    pub fn fixed_offsets(&self) -> &[u32] {
+        offsets(self.ref_offsets, self.ref_count)
+    }
+
+    /// The offsets within an element. Only for a descriptor that passed [`check`](Self::check).
+    pub fn element_offsets(&self) -> &[u32] {
+        offsets(self.element_ref_offsets, self.element_ref_count)
+    }
+}
+
+fn offsets<'a>(pointer: *const u32, count: u32) -> &'a [u32] {
+    if count == 0 || pointer.is_null() {
+        return &[];
+    }
+    // SAFETY: a checked descriptor names `count` constants at `pointer`.
+    unsafe { std::slice::from_raw_parts(pointer, count as usize) }
+}
+
+fn offsets_fault(
+    field: &'static str,
+    part: &'static str,
+    pointer: *const u32,
+    count: u32,
+    bytes: u64,
+) -> Option<DescriptorFault> {
+    use DescriptorFault as F;
+    if count as u64 > bytes / 8 {
+        return Some(F::TooManyReferences { part, count, bytes });
+    }
+    if count > 0 && pointer.is_null() {
+        return Some(F::MissingOffsets { field, count });
+    }
+    let mut previous = None;
+    for (index, &offset) in offsets(pointer, count).iter().enumerate() {
+        let index = index as u32;
+        if offset % 8 != 0 {
+            return Some(F::Unaligned { field, index, offset });
+        }
+        if offset as u64 + 8 > bytes {
+            return Some(F::Outside { field, index, offset, bytes });
+        }
+        if previous.is_some_and(|previous| offset <= previous) {
+            return Some(F::NotAscending { field, index, offset });
+        }
+        previous = Some(offset);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(descriptor: TypeDescriptor) -> Option<DescriptorFault> {
+        descriptor.check().err().map(|error| error.fault)
+    }
+
+    #[test]
+    fn a_plain_pair_is_accepted() {
+        assert_eq!(fault(TypeDescriptor::plain(c"Pair", 16, &[0, 8])), None);
+    }
+
+    #[test]
+    fn each_wrong_field_is_named() {
+        use DescriptorFault as F;
+        let pair = || TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
+        let mut wrong = pair();
+        wrong.version = 2;
+        assert_eq!(fault(wrong), Some(F::Version(2)));
+        let mut wrong = pair();
+        wrong.ref_count = 1 << 31;
+        assert!(matches!(fault(wrong), Some(F::TooManyReferences { .. })));
+        let outside = TypeDescriptor::plain(c"Pair", 16, &[16]);
+        assert!(matches!(fault(outside), Some(F::Outside { offset: 16, .. })));
+        let twice = TypeDescriptor::plain(c"Pair", 16, &[8, 8]);
+        assert!(matches!(fault(twice), Some(F::NotAscending { offset: 8, .. })));
+        assert!(matches!(fault(TypeDescriptor::plain(c"Pair", 16, &[4])), Some(F::Unaligned { .. })));
+        assert_eq!(fault(pair().aligned(24)), Some(F::Align(24)));
+        assert_eq!(fault(pair().tagged(SlotKind::Tagged, 1, 0, 0)), Some(F::PointerMask));
+        assert_eq!(fault(pair().with_tail(16, 8, &[0])), Some(F::LengthOffset(16)));
+        assert_eq!(fault(pair().with_tail(8, 8, &[0])), Some(F::LengthIsReference(8)));
+        let mut wrong = pair();
+        wrong.finalize = &0u8 as *const u8 as *const c_void;
+        assert_eq!(fault(wrong), Some(F::Finalize));
+    }
+
+    #[test]
+    fn the_message_names_type_and_remedy() {
+        let error = TypeDescriptor::plain(c"Pair", 16, &[4]).check().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "type descriptor `Pair`: offset 4 (number 0) of ref_offsets is not a multiple of 8; references are aligned words"
+        );
+    }
+}

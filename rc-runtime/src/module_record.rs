@@ -1,0 +1,93 @@
+//! What a lowered module tells the runtime about itself: its stack maps, types, global roots and named roots.
+//!
+//! The lowering emits one [`ModuleRecord`] per module (symbol `tally.module`, internal) with three tables behind it,
+//! and a constructor that hands it to `tally_register_module`. Field by field the layout is the C view in `tally.h`.
+
+use crate::descriptor::TypeDescriptor;
+use std::ffi::c_char;
+
+/// The version of the layouts below.
+pub const MODULE_VERSION: u32 = 1;
+
+/// One module's record.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ModuleRecord {
+    /// [`MODULE_VERSION`].
+    pub version: u32,
+    /// Reserved, 0.
+    pub flags: u32,
+    /// The module's name, a C string.
+    pub name: *const c_char,
+    /// The module's stack map blob, or null.
+    pub stack_maps: *const u8,
+    /// Bytes of the blob's section; 0 when the emitter did not say (the blob's own header is trusted then).
+    pub stack_maps_size: u64,
+    /// Entries in `types`.
+    pub type_count: u64,
+    /// One handle per descriptor that the module allocates.
+    pub types: *mut TypeHandle,
+    /// Entries in `globals`.
+    pub global_count: u64,
+    /// Slots outside the heap that hold references.
+    pub globals: *const GlobalRoot,
+    /// Entries in `roots`.
+    pub root_count: u64,
+    /// Names and descriptors of the stack roots.
+    pub roots: *const RootInfo,
+}
+
+/// Where inline allocation finds a type's header word; filled at registration.
+#[repr(C)]
+#[derive(Debug)]
+pub struct TypeHandle {
+    /// The descriptor.
+    pub descriptor: *const TypeDescriptor,
+    /// Header meta of a fresh object: the bare type id.
+    pub meta: u32,
+    /// Bytes of a cell without tail elements, header included; 0 until registered.
+    pub cell: u32,
+}
+
+/// One registered root outside heap and stack.
+#[repr(C)]
+#[derive(Debug)]
+pub struct GlobalRoot {
+    /// The slot.
+    pub slot: *mut u64,
+    /// How it is read: null = one plain reference.
+    pub how: *const TypeDescriptor,
+    /// Its name for reports, a C string or null.
+    pub name: *const c_char,
+}
+
+/// One stack root that stack maps name by `id`.
+#[repr(C)]
+#[derive(Debug)]
+pub struct RootInfo {
+    /// Non-zero, unique in the process.
+    pub id: u64,
+    /// How the slot is read: null = one plain reference.
+    pub how: *const TypeDescriptor,
+    /// The variable's name, a C string or null.
+    pub name: *const c_char,
+    /// The function's name, a C string or null.
+    pub function: *const c_char,
+}
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<ModuleRecord>() == 80);
+    assert!(offset_of!(ModuleRecord, name) == 8);
+    assert!(offset_of!(ModuleRecord, stack_maps) == 16);
+    assert!(offset_of!(ModuleRecord, stack_maps_size) == 24);
+    assert!(offset_of!(ModuleRecord, type_count) == 32);
+    assert!(offset_of!(ModuleRecord, types) == 40);
+    assert!(offset_of!(ModuleRecord, global_count) == 48);
+    assert!(offset_of!(ModuleRecord, globals) == 56);
+    assert!(offset_of!(ModuleRecord, root_count) == 64);
+    assert!(offset_of!(ModuleRecord, roots) == 72);
+    assert!(size_of::<TypeHandle>() == 16 && offset_of!(TypeHandle, meta) == 8 && offset_of!(TypeHandle, cell) == 12);
+    assert!(size_of::<GlobalRoot>() == 24);
+    assert!(size_of::<RootInfo>() == 32 && offset_of!(RootInfo, how) == 8 && offset_of!(RootInfo, name) == 16);
+};

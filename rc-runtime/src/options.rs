@@ -1,0 +1,169 @@
+//! Run-time options: what `tally run`'s flags and a built program's `TALLY_*` variables say.
+//!
+//! Both come through here, so that the same words mean the same and a wrong value gets the same message.
+
+use std::path::PathBuf;
+
+/// Where statistics go at exit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatsTarget {
+    /// A table on standard error.
+    Stderr,
+    /// JSON in a file.
+    File(PathBuf),
+}
+
+/// The options of one run; the default of each is "not asked for".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Bytes of heap that must not be exceeded.
+    pub heap_limit: Option<u64>,
+    /// Bytes allocated between two flips.
+    pub epoch_bytes: Option<u64>,
+    /// Longest stop aimed at, nanoseconds.
+    pub pause_goal_ns: Option<u64>,
+    /// Whether and where to report statistics at exit.
+    pub stats: Option<StatsTarget>,
+    /// An epoch at every safepoint, poison, verification.
+    pub zeal: bool,
+    /// Collect fully at exit and report what is left.
+    pub leak_check: bool,
+}
+
+/// A value that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// Not a size.
+    #[error("`{0}` is not a size; write a number with an optional unit, such as 65536, 64KiB, 8MiB or 2GiB")]
+    Size(String),
+    /// Not a time.
+    #[error("`{0}` is not a time; write a number with a unit, such as 500us, 1ms or 2s")]
+    Time(String),
+    /// Neither yes nor no.
+    #[error("`{0}` is neither 1 nor 0")]
+    Switch(String),
+    /// A variable whose value is wrong.
+    #[error("{variable}: {error}")]
+    Variable {
+        /// The variable's name.
+        variable: &'static str,
+        /// What is wrong with it.
+        error: Box<OptionError>,
+    },
+}
+
+/// Reads a size: a number and an optional unit B, K/KB/KiB, M/MB/MiB, G/GB/GiB (all powers of 1024).
+///
+/// # Errors
+/// [`OptionError::Size`].
+pub fn parse_size(text: &str) -> Result<u64, OptionError> {
+    let wrong = || OptionError::Size(text.to_owned());
+    let (number, unit) = split_unit(text);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).ok_or_else(wrong)
+}
+
+/// Reads a time in ns, us, ms or s; the answer is in nanoseconds.
+///
+/// # Errors
+/// [`OptionError::Time`].
+pub fn parse_time(text: &str) -> Result<u64, OptionError> {
+    let wrong = || OptionError::Time(text.to_owned());
+    let (number, unit) = split_unit(text);
+    let scale = match unit {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(scale).ok_or_else(wrong)
+}
+
+fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+fn parse_switch(text: &str) -> Result<bool, OptionError> {
+    match text {
+        "1" => Ok(true),
+        "0" | "" => Ok(false),
+        _ => Err(OptionError::Switch(text.to_owned())),
+    }
+}
+
+impl RunOptions {
+    /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL` and
+    /// `TALLY_LEAK_CHECK`.
+    ///
+    /// # Errors
+    /// [`OptionError::Variable`] naming the variable whose value is wrong.
+    pub fn from_env() -> Result<RunOptions, OptionError> {
+        RunOptions::from_variables(|name| std::env::var(name).ok())
+    }
+
+    /// The same from any source of variables.
+    ///
+    /// # Errors
+    /// As [`from_env`](Self::from_env).
+    pub fn from_variables(read: impl Fn(&str) -> Option<String>) -> Result<RunOptions, OptionError> {
+        fn get<T>(
+            text: Option<String>,
+            variable: &'static str,
+            parse: impl Fn(&str) -> Result<T, OptionError>,
+        ) -> Result<Option<T>, OptionError> {
+            text.map(|text| parse(&text).map_err(|error| OptionError::Variable { variable, error: Box::new(error) }))
+                .transpose()
+        }
+        let stats = read("TALLY_STATS").and_then(|text| match text.as_str() {
+            "" | "0" => None,
+            "1" | "-" => Some(StatsTarget::Stderr),
+            file => Some(StatsTarget::File(PathBuf::from(file))),
+        });
+        Ok(RunOptions {
+            heap_limit: get(read("TALLY_HEAP_LIMIT"), "TALLY_HEAP_LIMIT", parse_size)?,
+            epoch_bytes: get(read("TALLY_EPOCH_BYTES"), "TALLY_EPOCH_BYTES", parse_size)?,
+            pause_goal_ns: get(read("TALLY_PAUSE_GOAL"), "TALLY_PAUSE_GOAL", parse_time)?,
+            stats,
+            zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
+            leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_read_with_their_units() {
+        assert_eq!(parse_size("65536"), Ok(65536));
+        assert_eq!(parse_size("64KiB"), Ok(64 << 10));
+        assert_eq!(parse_size("8 MiB"), Ok(8 << 20));
+        assert_eq!(parse_size("2g"), Ok(2 << 30));
+        assert_eq!(parse_time("500us"), Ok(500_000));
+        assert_eq!(parse_time("1ms"), Ok(1_000_000));
+        for wrong in ["", "MiB", "-1", "8 apples", "99999999999999999999", "99999999999T"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse_time("5").is_err());
+    }
+
+    #[test]
+    fn a_wrong_variable_is_named() {
+        let read = |name: &str| (name == "TALLY_EPOCH_BYTES").then(|| "lots".to_owned());
+        let message = RunOptions::from_variables(read).unwrap_err().to_string();
+        assert!(message.starts_with("TALLY_EPOCH_BYTES: `lots` is not a size"), "{message}");
+    }
+}

@@ -1,0 +1,324 @@
+//! The one address range that all heaps of a process share, and the side tables over it.
+//!
+//! A range is reserved once, at a fixed address, so that the write barrier and the counting passes reach their
+//! table entry by shifting the object's address and adding a constant: no load of a base, no heap in hand. Blocks of
+//! the range belong to heaps (`block_source`), the tables belong to nobody.
+//!
+//! ```text
+//! HEAP_BASE       objects                           1
+//! UNLOGGED_BASE   1 bit  per 16 bytes  (barrier)    1/128
+//! COUNTS_BASE     1 byte per 16 bytes  (counts)     1/16
+//! LIVE_BASE       1 bit  per 8 bytes   (cells)      1/64
+//! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial
+//! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
+//! BUFFERED_BASE   1 bit  per 16 bytes  (candidates) 1/128
+//! BLOCK_INFO_BASE 8 bytes per block of 32 KiB       1/4096
+//! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
+//! ```
+//!
+//! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
+//! names one object. All tables are mapped without reserving memory: what is never touched costs nothing.
+//!
+//! This is the file in which integers become pointers. [HEADER]
+
+use std::sync::OnceLock;
+
+/// Lowest address of the heap range.
+pub const HEAP_BASE: u64 = 0x2000_0000_0000;
+/// Bytes of address space in which a reference counts as a heap reference; at most this much is reserved.
+pub const HEAP_SPAN: u64 = 1 << 40;
+/// Base of the *unlogged* bits that the write barrier reads.
+pub const UNLOGGED_BASE: u64 = 0x3000_0000_0000;
+/// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
+pub const UNLOGGED_BIAS: u64 = UNLOGGED_BASE - (HEAP_BASE >> 7);
+const COUNTS_BASE: u64 = 0x3100_0000_0000;
+const LIVE_BASE: u64 = 0x3200_0000_0000;
+const TRIAL_BASE: u64 = 0x3300_0000_0000;
+const MARK_BASE: u64 = 0x3400_0000_0000;
+const BUFFERED_BASE: u64 = 0x3500_0000_0000;
+const BLOCK_INFO_BASE: u64 = 0x3600_0000_0000;
+const TYPE_TABLE_BASE: u64 = 0x3700_0000_0000;
+
+/// log2 of the block size.
+pub const BLOCK_SHIFT: u32 = 15;
+/// Bytes of a block.
+pub const BLOCK_BYTES: u64 = 1 << BLOCK_SHIFT;
+/// log2 of the largest number of type ids (24 bits of the header).
+pub const TYPE_ID_BITS: u32 = 24;
+
+/// Reserved unless `TALLY_RESERVE` or a failing `mmap` says otherwise.
+const DEFAULT_RESERVE: u64 = 256 << 30;
+const SMALLEST_RESERVE: u64 = 64 << 20;
+
+/// Why no heap range could be reserved.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum RangeError {
+    /// Not even the smallest range could be mapped at the fixed address.
+    #[error(
+        "cannot reserve {bytes} bytes of address space at {address:#x}: {reason}; raise the limit on virtual memory (ulimit -v) or set TALLY_RESERVE to less"
+    )]
+    Reserve {
+        /// Address asked for.
+        address: u64,
+        /// Bytes asked for in the last attempt.
+        bytes: u64,
+        /// The system's reason.
+        reason: String,
+    },
+}
+
+/// Reserves the range and its tables on the first call; later calls return the same answer.
+///
+/// # Errors
+/// [`RangeError`] when the address space is not to be had.
+pub fn reserve() -> Result<u64, RangeError> {
+    static RESERVED: OnceLock<Result<u64, RangeError>> = OnceLock::new();
+    RESERVED.get_or_init(reserve_range).clone()
+}
+
+fn reserve_range() -> Result<u64, RangeError> {
+    let asked = std::env::var("TALLY_RESERVE")
+        .ok()
+        .and_then(|text| crate::options::parse_size(&text).ok())
+        .unwrap_or(DEFAULT_RESERVE);
+    let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
+    map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
+    loop {
+        match map_tables(bytes) {
+            Ok(()) => return Ok(bytes),
+            Err(error) if bytes <= SMALLEST_RESERVE => return Err(error),
+            Err(_) => bytes /= 2,
+        }
+    }
+}
+
+fn map_tables(bytes: u64) -> Result<(), RangeError> {
+    let tables = [
+        (HEAP_BASE, bytes),
+        (UNLOGGED_BASE, bytes >> 7),
+        (COUNTS_BASE, bytes >> 4),
+        (LIVE_BASE, bytes >> 6),
+        (TRIAL_BASE, bytes >> 4),
+        (MARK_BASE, bytes >> 7),
+        (BUFFERED_BASE, bytes >> 7),
+        (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * 8),
+    ];
+    for (done, &(address, length)) in tables.iter().enumerate() {
+        if let Err(error) = map_fixed(address, length) {
+            for &(address, length) in &tables[..done] {
+                // SAFETY: exactly what the loop mapped a moment ago; nobody has seen it yet.
+                unsafe { libc::munmap(address as *mut libc::c_void, length as usize) };
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn map_fixed(address: u64, bytes: u64) -> Result<(), RangeError> {
+    // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping that is already there.
+    let got = unsafe {
+        libc::mmap(
+            address as *mut libc::c_void,
+            bytes as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    if got as u64 == address {
+        return Ok(());
+    }
+    let reason = if got == libc::MAP_FAILED {
+        std::io::Error::last_os_error().to_string()
+    } else {
+        // SAFETY: an old kernel ignored the flag and mapped elsewhere; the mapping is ours to undo.
+        unsafe { libc::munmap(got, bytes as usize) };
+        "the kernel placed it elsewhere".to_owned()
+    };
+    Err(RangeError::Reserve { address, bytes, reason })
+}
+
+/// Whether `word` is an address inside the heap range: such a reference is counted and visited, any other is immortal.
+#[inline(always)]
+pub const fn in_heap(word: u64) -> bool {
+    word.wrapping_sub(HEAP_BASE) < HEAP_SPAN
+}
+
+/// Number of the block that holds `address`.
+#[inline(always)]
+pub const fn block_of(address: u64) -> u32 {
+    ((address - HEAP_BASE) >> BLOCK_SHIFT) as u32
+}
+
+/// First address of block `block`.
+#[inline(always)]
+pub const fn block_start(block: u32) -> u64 {
+    HEAP_BASE + ((block as u64) << BLOCK_SHIFT)
+}
+
+/// A bit table over the heap.
+///
+/// `SHIFT` is log2 of the heap bytes behind one bit.
+#[derive(Clone, Copy)]
+pub struct BitTable<const BASE: u64, const SHIFT: u32>;
+
+/// 1 while an object is mature and not yet logged in the running epoch: all that the write barrier reads. [LOG]
+pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
+/// 1 for every 8 bytes of a mature cell, header included.
+pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
+/// 1 for objects that the backup mark has reached.
+pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
+/// 1 for objects in the candidate buffer. [CANDIDATE]
+pub const BUFFERED: BitTable<BUFFERED_BASE, 4> = BitTable;
+
+impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
+    #[inline(always)]
+    fn index(address: u64) -> u64 {
+        debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+        (address - HEAP_BASE) >> SHIFT
+    }
+
+    #[inline(always)]
+    fn word(index: u64) -> *mut u64 {
+        (BASE + ((index >> 6) << 3)) as *mut u64
+    }
+
+    /// Reads the bit of `address`.
+    #[inline(always)]
+    pub fn get(self, address: u64) -> bool {
+        let index = Self::index(address);
+        // SAFETY: [HEADER] the address is in the reserved range, whose table is mapped.
+        unsafe { *Self::word(index) >> (index & 63) & 1 != 0 }
+    }
+
+    /// Sets the bit of `address`.
+    #[inline(always)]
+    pub fn set(self, address: u64) {
+        let index = Self::index(address);
+        // SAFETY: as in `get`; one thread at a time owns the block behind this word.
+        unsafe { *Self::word(index) |= 1 << (index & 63) };
+    }
+
+    /// Clears the bit of `address`.
+    #[inline(always)]
+    pub fn clear(self, address: u64) {
+        let index = Self::index(address);
+        // SAFETY: as in `set`.
+        unsafe { *Self::word(index) &= !(1 << (index & 63)) };
+    }
+
+    /// Sets every bit behind the bytes `start..end`.
+    pub fn set_range(self, start: u64, end: u64) {
+        self.fill(start, end, true);
+    }
+
+    /// Clears every bit behind the bytes `start..end`.
+    pub fn clear_range(self, start: u64, end: u64) {
+        self.fill(start, end, false);
+    }
+
+    #[inline(always)]
+    fn fill(self, start: u64, end: u64, ones: bool) {
+        let (mut index, last) = (Self::index(start), (end - HEAP_BASE + (1 << SHIFT) - 1) >> SHIFT);
+        while index < last {
+            let run = (64 - (index & 63)).min(last - index);
+            let mask = (u64::MAX >> (64 - run)) << (index & 63);
+            // SAFETY: as in `set`; `last` is at most one past the table's final bit.
+            unsafe {
+                let word = Self::word(index);
+                *word = if ones { *word | mask } else { *word & !mask };
+            }
+            index += run;
+        }
+    }
+
+    /// The 64-bit words behind block `block`.
+    ///
+    /// # Safety
+    /// The caller owns the block, and keeps no other reference to these words meanwhile.
+    #[inline(always)]
+    pub unsafe fn block_words<'a>(self, block: u32) -> &'a mut [u64] {
+        let bits = (block as u64) << (BLOCK_SHIFT - SHIFT);
+        // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
+    }
+}
+
+/// The count byte of the object at `address`.
+#[inline(always)]
+pub fn count_cell(address: u64) -> *mut u8 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    (COUNTS_BASE + ((address - HEAP_BASE) >> 4)) as *mut u8
+}
+
+/// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial.
+#[inline(always)]
+pub fn trial_cell(address: u64) -> *mut u8 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    (TRIAL_BASE + ((address - HEAP_BASE) >> 4)) as *mut u8
+}
+
+/// What is known about one block. One thread, the owner of the heap, reads and writes it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct BlockInfo {
+    /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
+    pub age: u32,
+    /// Single log entries of the running epoch in this block.
+    pub logged: u16,
+    /// One of the `block::state` constants.
+    pub state: u8,
+    /// Reserved.
+    pub unused: u8,
+}
+
+/// The entry of block `block`.
+#[inline(always)]
+pub fn block_info(block: u32) -> *mut BlockInfo {
+    (BLOCK_INFO_BASE + block as u64 * 8) as *mut BlockInfo
+}
+
+/// The entry of type id `id`: a pointer to its `TypeInfo`.
+#[inline(always)]
+pub fn type_cell(id: u32) -> *mut u64 {
+    debug_assert!(id < 1 << TYPE_ID_BITS);
+    (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
+}
+
+/// Gives the memory of whole pages in `start..end` back to the system; it reads as zero afterwards.
+pub fn release_pages(start: u64, end: u64) {
+    debug_assert!(start & 4095 == 0 && end & 4095 == 0 && in_heap(start));
+    // SAFETY: the caller's blocks hold no object any more.
+    unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_DONTNEED) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_barriers_word_is_the_tables_word() {
+        for object in [HEAP_BASE + 8, HEAP_BASE + 16, HEAP_BASE + 4096 + 24, HEAP_BASE + (1 << 33) + 512] {
+            let word = ((object >> 9) << 2) + UNLOGGED_BIAS;
+            let bit = (object >> 4) & 31;
+            let index = (object - HEAP_BASE) >> 4;
+            assert_eq!(word, UNLOGGED_BASE + (index / 32) * 4);
+            assert_eq!(bit, index % 32);
+        }
+    }
+
+    #[test]
+    fn ranges_of_bits_are_exact() {
+        let bytes = reserve().expect("address space");
+        let base = HEAP_BASE + bytes - BLOCK_BYTES;
+        UNLOGGED.set_range(base + 16, base + 16 * 200);
+        assert!(!UNLOGGED.get(base) && UNLOGGED.get(base + 16) && UNLOGGED.get(base + 16 * 199));
+        assert!(!UNLOGGED.get(base + 16 * 200));
+        UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128);
+        assert!(UNLOGGED.get(base + 16 * 63) && !UNLOGGED.get(base + 16 * 64) && UNLOGGED.get(base + 16 * 128));
+        UNLOGGED.clear_range(base, base + BLOCK_BYTES);
+        assert!(!UNLOGGED.get(base + 16 * 5));
+    }
+}

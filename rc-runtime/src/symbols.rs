@@ -1,0 +1,63 @@
+//! The one list of runtime entry points, shared by the compiler (declarations, JIT symbol table) and the runtime.
+//!
+//! `for_each_runtime_symbol!(macro)` calls `macro!` with one line per symbol: name, signature in the letters of the
+//! table below, and whether a call of it is a safepoint (it may run an epoch, and so carries a bundle) or a leaf.
+//!
+//! Signature: result, `(`, parameters, `)` in `p` pointer, `l` i64, `i` i32, `v` void.
+//! Cost and contract of each stand at its definition in `abi.rs` and `cycle-detector`'s `program.rs`.
+
+/// Calls `$then!` with the list of runtime symbols.
+#[macro_export]
+macro_rules! for_each_runtime_symbol {
+    ($then:ident) => {
+        $then! {
+            tally_new, "p(p)", safepoint;
+            tally_new_array, "p(pl)", safepoint;
+            tally_new_slow, "p(p)", safepoint;
+            tally_new_array_slow, "p(pl)", safepoint;
+            tally_safepoint, "v()", safepoint;
+            tally_safepoint_slow, "v()", safepoint;
+            tally_collect, "v()", safepoint;
+            tally_zeal_safepoint, "v(pl)", safepoint;
+            tally_log_slow, "v(pp)", leaf;
+            tally_copy_refs, "v(pppl)", leaf;
+            tally_fill_refs, "v(ppll)", leaf;
+            tally_register_module, "v(p)", leaf;
+            tally_unregister_module, "v(p)", leaf;
+            tally_zeal_access, "v(pp)", leaf;
+            tally_run_main, "i(pip)", safepoint;
+        }
+    };
+}
+
+/// What a call of a runtime symbol means to the compiled caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallKind {
+    /// May run an epoch; the call carries a bundle naming the roots.
+    Safepoint,
+    /// Never runs an epoch.
+    Leaf,
+}
+
+/// One entry of the list, as data.
+#[derive(Debug, Clone, Copy)]
+pub struct RuntimeSymbol {
+    /// The C symbol.
+    pub name: &'static str,
+    /// Its signature, see the file's first lines.
+    pub signature: &'static str,
+    /// Safepoint or leaf.
+    pub kind: CallKind,
+}
+
+macro_rules! table {
+    ($($name:ident, $signature:literal, $kind:ident;)*) => {
+        /// The list as a table.
+        pub const RUNTIME_SYMBOLS: &[RuntimeSymbol] = &[
+            $(RuntimeSymbol { name: stringify!($name), signature: $signature, kind: table!(@ $kind) },)*
+        ];
+    };
+    (@ safepoint) => { CallKind::Safepoint };
+    (@ leaf) => { CallKind::Leaf };
+}
+for_each_runtime_symbol!(table);
