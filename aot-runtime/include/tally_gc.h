@@ -1,0 +1,297 @@
+/* tally_gc.h: garbage-collected C over Tally's intrinsics.
+ *
+ * This room holds macros, no code: they turn C into the IR that any Tally frontend emits (llvm.gcroot, llvm.gcwrite,
+ * llvm.gcread, tally_new). Read it to see what a frontend owes the collector; include it to write programs and benches.
+ * Needs clang 22 (C11 or later, GNU extensions). `tally run prog.c` and `tally build prog.c -o prog` find it by themselves.
+ *
+ *     #include <stdio.h>
+ *     #include <tally_gc.h>
+ *     typedef struct Node { struct Node *next; long value; } Node;
+ *     TALLY_TYPE(Node, next);                          // the type and its reference fields, in the order of the struct
+ *     static Node *push(Node *list, long value) {
+ *         TALLY_ROOT(list);                            // needed after the allocation below
+ *         Node *node = TALLY_NEW(Node);                // its reference fields are null, the other fields are not set
+ *         node->value = value;                         // not a reference: an ordinary store
+ *         TALLY_WRITE(node, next, list);               // a reference: through the write barrier
+ *         return node;
+ *     }
+ *     int main(void) {
+ *         Node *list = NULL;
+ *         TALLY_ROOT(list);
+ *         for (long i = 1; i <= 3; i++) list = push(list, i);
+ *         for (Node *n = list; n; n = n->next) printf("%ld\n", n->value);
+ *     }
+ *
+ * The rules (docs/ir-contract.md says the same about IR):
+ *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed. Reading, writing and arithmetic are not.
+ *  2. A local or parameter whose object is needed after a call is declared a root: TALLY_ROOT(a, b). The declaration holds for the
+ *     whole function and may stand in a nested block. Nothing moves: a root is an ordinary variable, read and assigned as such.
+ *  3. `h(f(), g())` loses f's object while g runs. Put the first result in a root before making the second.
+ *  4. A reference is stored into an object by TALLY_WRITE and its kin only, into a global by TALLY_WRITE_GLOBAL only; reading
+ *     needs no macro. Objects are not copied by struct assignment or memcpy: TALLY_COPY copies references.
+ *  5. A pointer into an object keeps nothing alive; it is good as long as a root holds the object.
+ *  A forgotten root is found by `tally run --zeal prog.c`, and often by `tally verify prog.c` without running.
+ *
+ * What there is
+ *   types    TALLY_TYPE(Type, fields…) · TALLY_ACYCLIC_TYPE(Type, fields…) · TALLY_SHARED_TYPE / TALLY_EXTERN_TYPE
+ *   arrays   TALLY_ARRAY_TYPE(Type, length, elements, fields…)                       elements are references
+ *            TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, (element fields…), fields…)
+ *            TALLY_DATA_ARRAY_TYPE(Type, length, elements, fields…)                  elements hold no references
+ *   words    TALLY_TAGGED_TYPE(Word, tag_mask, tag_pattern, pointer_mask) · TALLY_TYPE_TAGGED(Type, Word, fields…)
+ *            TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, fields…)
+ *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n)
+ *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
+ *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
+ *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
+ *   globals  TALLY_WRITE_GLOBAL(global, value)
+ *   control  tally_safepoint() · tally_collect()
+ */
+#ifndef TALLY_GC_H
+#define TALLY_GC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#if __has_include("tally.h")
+#include "tally.h"
+#endif
+
+#if !defined(__clang__)
+#error "tally_gc.h needs clang: its functions become LLVM intrinsics"
+#endif
+
+/* The intrinsics. A C function with such an assembler name is the intrinsic in the IR that clang emits. */
+void tally__gcroot(void *slot, const void *how) __asm__("llvm.gcroot");
+void tally__gcwrite(void *value, void *object, void *slot) __asm__("llvm.gcwrite");
+void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
+
+#ifndef TALLY_H
+/* The part of tally.h that the macros below use; tally.h explains every field. */
+typedef struct tally_type tally_type;
+struct tally_type {
+    uint32_t version, flags;
+    uint64_t size;
+    uint32_t align, slot_kind;
+    uint64_t tag_mask, tag_pattern, pointer_mask;
+    uint32_t ref_count, element_ref_count;
+    const uint32_t *ref_offsets;
+    uint64_t length_offset, stride;
+    const uint32_t *element_ref_offsets;
+    const char *name;
+    void (*finalize)(void *object);
+    void (*trace)(const uint64_t *words, uint64_t n, void (*visit)(void *reference, void *context), void *context);
+    const tally_type *const *ref_types, *const *element_ref_types;
+};
+#define TALLY_ACYCLIC 1u
+void *tally_new(const tally_type *type);
+void *tally_new_array(const tally_type *type, uint64_t n);
+void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
+void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
+void tally_safepoint(void);
+void tally_collect(void);
+#endif
+
+/* ---- Types ---------------------------------------------------------------------------------------------------------- */
+
+/* A struct type and those of its fields that are references, in the order in which they stand in the struct. Fields of nested
+ * structs and of small fixed arrays are named as C names them: TALLY_TYPE(Tree, parent, child[0], child[1], key.text). */
+#define TALLY_TYPE(Type, ...)                                                                                          \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__DESCRIBE(static, Type, 0, TALLY__PLAIN, __VA_ARGS__)
+
+/* A type whose objects can never be part of a cycle, whatever they refer to: the cycle detector leaves them alone. */
+#define TALLY_ACYCLIC_TYPE(Type, ...)                                                                                  \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
+
+/* One descriptor for several modules: TALLY_SHARED_TYPE in one of them, TALLY_EXTERN_TYPE(Type) in the others, which then
+ * allocate by a call instead of inline. (TALLY_TYPE in a shared header works too: each module then has a type of its own.) */
+#define TALLY_SHARED_TYPE(Type, ...)                                                                                   \
+    TALLY_EXTERN_TYPE(Type);                                                                                           \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__DESCRIBE(, Type, 0, TALLY__PLAIN, __VA_ARGS__)
+#define TALLY_EXTERN_TYPE(Type) extern const tally_type tally_type_##Type
+
+/* ---- Arrays ---------------------------------------------------------------------------------------------------------
+ * An array type is a struct with a uint64_t that Tally sets to the number of elements, and a flexible array member at its end:
+ *     typedef struct Nodes { uint64_t length; Node *at[]; } Nodes;      TALLY_ARRAY_TYPE(Nodes, length, at);
+ * `fields…` are the references that stand before the elements. */
+#define TALLY_ARRAY_TYPE(Type, length, elements, ...)                                                                  \
+    TALLY__CHECK_POINTER(Type, elements[0]);                                                                           \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+
+/* Elements are structs: TALLY_STRUCT_ARRAY_TYPE(Table, length, entries, (key, value)). */
+#define TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, element_fields, ...)                                           \
+    typedef __typeof__(((Type *)0)->elements[0]) tally__element_##Type;                                                \
+    TALLY__POINTER_FIELDS(tally__element_##Type, TALLY__BARE element_fields)                                           \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {                                                   \
+        TALLY__EACH(TALLY__OFFSET, tally__element_##Type, TALLY__BARE element_fields) 0};                              \
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+
+/* Elements are bytes, numbers, or structs of such. */
+#define TALLY_DATA_ARRAY_TYPE(Type, length, elements, ...)                                                             \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {0};                                                \
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+
+/* ---- Tagged words ---------------------------------------------------------------------------------------------------
+ * Word is a typedef of uint64_t. A word w is a reference if (w & tag_mask) == tag_pattern and (w & pointer_mask) != 0, and the
+ * object is then w & pointer_mask. Low-bit tags: (7, 0, ~7). NaN boxes: (0xffff000000000000, the pattern, 0xffffffffffff).
+ * In a tagged type every reference field is such a word. */
+#define TALLY_TAGGED_TYPE(Word, tag_mask_, tag_pattern_, pointer_mask_)                                                \
+    _Static_assert(__builtin_types_compatible_p(Word, uint64_t), #Word " must be uint64_t");                           \
+    enum { tally__mask_##Word = (uint64_t)(tag_mask_) };                                                               \
+    enum { tally__pattern_##Word = (uint64_t)(tag_pattern_) };                                                         \
+    enum { tally__pointer_##Word = (uint64_t)(pointer_mask_) };                                                        \
+    _Static_assert(((uint64_t)(tag_pattern_) & ~(uint64_t)(tag_mask_)) == 0, "the pattern of " #Word " leaves its mask"); \
+    TALLY__UNUSED static const uint32_t tally__refs_##Word[] = {0, 0};                                                 \
+    TALLY__UNUSED static const tally_type tally_type_##Word = {.version = 1, .size = 8, .ref_count = 1,                \
+        .ref_offsets = tally__refs_##Word, .name = #Word, TALLY__TAGGED(Word)}
+
+#define TALLY_TYPE_TAGGED(Type, Word, ...)                                                                             \
+    TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
+    TALLY__DESCRIBE(static, Type, 0, TALLY__TAGGED(Word), __VA_ARGS__)
+
+#define TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, ...)                                                     \
+    TALLY__CHECK_WORD(Type, elements[0]);                                                                              \
+    TALLY__WORD_FIELDS(Type, __VA_ARGS__)                                                                              \
+    TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__TAGGED(Word), length, elements, __VA_ARGS__)
+
+/* ---- Objects --------------------------------------------------------------------------------------------------------
+ * A new object's reference words are null; what else it holds is for the program to set. Both are safepoints. */
+#define TALLY_NEW(Type) ((Type *)tally_new(&tally_type_##Type))
+#define TALLY_NEW_ARRAY(Type, n) ((Type *)tally_new_array(&tally_type_##Type, (n)))
+
+/* ---- Roots ----------------------------------------------------------------------------------------------------------
+ * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
+ * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only. */
+#define TALLY_ROOT(...) do { TALLY__EACH(TALLY__ROOT, , __VA_ARGS__) } while (0)
+#define TALLY_ROOT_TAGGED(Word, ...) do { TALLY__EACH(TALLY__ROOT_TAGGED, Word, __VA_ARGS__) } while (0)
+#define TALLY_ROOT_AS(Type, ...) do { TALLY__EACH(TALLY__ROOT_AS, Type, __VA_ARGS__) } while (0)
+
+/* ---- Fields ---------------------------------------------------------------------------------------------------------
+ * `field` is whatever may follow `object->`: next, child[1], at[i], entries[i].key. The value is computed first, so it may be an
+ * allocation; the object should be a variable. `slot` is a pointer to a reference inside the object. */
+#define TALLY_WRITE(object, field, value)                                                                              \
+    do {                                                                                                               \
+        __typeof__((object)->field) tally__value = (value);                                                            \
+        __typeof__(object) tally__object = (object);                                                                   \
+        tally__gcwrite(TALLY__POINTER(tally__value), tally__object, &tally__object->field);                            \
+    } while (0)
+
+#define TALLY_WRITE_AT(object, slot, value)                                                                            \
+    do {                                                                                                               \
+        __typeof__(*(slot)) tally__value = (value);                                                                    \
+        tally__gcwrite(TALLY__POINTER(tally__value), (object), (slot));                                                \
+    } while (0)
+
+#define TALLY_WRITE_TAGGED(object, field, word)                                                                        \
+    do {                                                                                                               \
+        __typeof__((object)->field) tally__value = (word);                                                             \
+        __typeof__(object) tally__object = (object);                                                                   \
+        tally_gcwrite_i64(TALLY__WORD(tally__value), tally__object, &tally__object->field);                            \
+    } while (0)
+
+/* Reading a field by `object->field` is the same today; a read through the macro stays right if a read barrier comes. */
+#define TALLY_READ(object, field)                                                                                      \
+    ({                                                                                                                 \
+        __typeof__(object) tally__object = (object);                                                                   \
+        (__typeof__(tally__object->field))tally__gcread(tally__object, &tally__object->field);                         \
+    })
+#define TALLY_READ_AT(object, slot) ((__typeof__(*(slot)))tally__gcread((object), (slot)))
+
+/* Copies n references to the slots from `slot` on inside `object`; the ranges may overlap. */
+#define TALLY_COPY(object, slot, from, n)                                                                              \
+    do {                                                                                                               \
+        _Static_assert(__builtin_types_compatible_p(__typeof__(*(slot)), __typeof__(*(from))), "slots differ in type"); \
+        tally_copy_refs((object), (slot), (from), (n));                                                                \
+    } while (0)
+
+/* Stores a reference into a global variable, which thereby is a root of the program for as long as it runs. */
+#define TALLY_WRITE_GLOBAL(global, value)                                                                              \
+    do {                                                                                                               \
+        __typeof__(global) tally__value = (value);                                                                     \
+        tally__gcwrite(TALLY__POINTER(tally__value), &(global), &(global));                                            \
+    } while (0)
+
+/* ---- How the macros above are made ---------------------------------------------------------------------------------- */
+
+#define TALLY__UNUSED __attribute__((unused))
+#define TALLY__PLAIN .slot_kind = 0
+#define TALLY__TAGGED(Word)                                                                                            \
+    .slot_kind = (uint64_t)tally__mask_##Word < 8 ? 1 : 2, .tag_mask = (uint64_t)tally__mask_##Word,                   \
+    .tag_pattern = (uint64_t)tally__pattern_##Word, .pointer_mask = (uint64_t)tally__pointer_##Word
+
+/* A trailing 0 keeps an empty list legal C; the counts leave it out. */
+#define TALLY__DESCRIBE(linkage, Type, flags_, kind, ...)                                                              \
+    TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
+    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = 1, .flags = flags_, .size = sizeof(Type),   \
+        .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
+        .ref_offsets = tally__refs_##Type, .name = #Type, kind}
+
+#define TALLY__DESCRIBE_ARRAY(Type, kind, length_, elements_, ...)                                                     \
+    TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->length_), uint64_t),                           \
+                   "the length of " #Type " must be a uint64_t");                                                      \
+    _Static_assert(offsetof(Type, elements_) % 8 == 0, "the elements of " #Type " must begin at a multiple of 8");     \
+    _Static_assert(TALLY__COUNT(tally__elements_##Type) == 0 || sizeof(((Type *)0)->elements_[0]) % 8 == 0,            \
+                   "the size of an element of " #Type " must be a multiple of 8");                                     \
+    TALLY__UNUSED static const tally_type tally_type_##Type = {.version = 1, .size = offsetof(Type, elements_),        \
+        .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
+        .element_ref_count = TALLY__COUNT(tally__elements_##Type), .ref_offsets = tally__refs_##Type,                  \
+        .length_offset = offsetof(Type, length_), .stride = sizeof(((Type *)0)->elements_[0]),                         \
+        .element_ref_offsets = tally__elements_##Type, .name = #Type, kind}
+
+#define TALLY__FIXED_PART(Type, ...)                                                                                   \
+    TALLY__UNUSED static const uint32_t tally__refs_##Type[] = {TALLY__EACH(TALLY__OFFSET, Type, __VA_ARGS__) 0};
+#define TALLY__ELEMENT_IS_WORD(Type) TALLY__UNUSED static const uint32_t tally__elements_##Type[] = {0, 0};
+#define TALLY__COUNT(list) (sizeof(list) / sizeof((list)[0]) - 1)
+#define TALLY__OFFSET(Type, field) offsetof(Type, field),
+
+#define TALLY__POINTER_FIELDS(Type, ...) TALLY__EACH(TALLY__CHECK_POINTER_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+#define TALLY__WORD_FIELDS(Type, ...) TALLY__EACH(TALLY__CHECK_WORD_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+#define TALLY__CHECK_POINTER_(Type, field) TALLY__CHECK_POINTER(Type, field);
+#define TALLY__CHECK_WORD_(Type, field) TALLY__CHECK_WORD(Type, field);
+#define TALLY__CHECK_POINTER(Type, field)                                                                              \
+    _Static_assert(sizeof(&*((Type *)0)->field) == sizeof ((Type *)0)->field, #field " of " #Type " is not a pointer"); \
+    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
+#define TALLY__CHECK_WORD(Type, field)                                                                                 \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), uint64_t), #field " of " #Type " is not a word"); \
+    _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
+#define TALLY__IN_ORDER(Type, first, second)                                                                           \
+    _Static_assert(offsetof(Type, first) < offsetof(Type, second), "name " #first " after " #second ": the order is that of the struct");
+
+/* The address goes straight into the call: llvm.gcroot wants the variable itself. `&*` refuses what is not a pointer. */
+#define TALLY__ROOT(nothing, variable)                                                                                 \
+    _Static_assert(sizeof(&*(variable)) == sizeof(variable), #variable " is not a pointer");                           \
+    tally__gcroot((void *)&(variable), NULL);
+#define TALLY__ROOT_TAGGED(Word, variable)                                                                             \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Word), #variable " is not a " #Word);            \
+    tally__gcroot(&(variable), &tally_type_##Word);
+#define TALLY__ROOT_AS(Type, variable)                                                                                 \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(variable), Type), #variable " is not a " #Type);            \
+    tally__gcroot(&(variable), &tally_type_##Type);
+
+#define TALLY__POINTER(value) (&*(value))
+#define TALLY__WORD(value) _Generic((value), uint64_t: (value))
+
+/* TALLY__EACH(m, t, a, b, …) is m(t, a) m(t, b) …, up to 64 of them; TALLY__ASCEND is TALLY__IN_ORDER of every neighbouring pair. */
+#define TALLY__BARE(...) __VA_ARGS__
+#define TALLY__FIRST(first, ...) first
+#define TALLY__NONE()
+#define TALLY__EACH(m, t, ...) __VA_OPT__(TALLY__AGAIN64(TALLY__EACH_(m, t, __VA_ARGS__)))
+#define TALLY__EACH_(m, t, a, ...) m(t, a) __VA_OPT__(TALLY__EACH_NEXT TALLY__NONE()()(m, t, __VA_ARGS__))
+#define TALLY__EACH_NEXT() TALLY__EACH_
+#define TALLY__ASCEND(t, ...) __VA_OPT__(TALLY__AGAIN64(TALLY__ASCEND_(t, __VA_ARGS__)))
+#define TALLY__ASCEND_(t, a, ...)                                                                                      \
+    __VA_OPT__(TALLY__IN_ORDER(t, a, TALLY__FIRST(__VA_ARGS__, )) TALLY__ASCEND_NEXT TALLY__NONE()()(t, __VA_ARGS__))
+#define TALLY__ASCEND_NEXT() TALLY__ASCEND_
+#define TALLY__AGAIN64(...) TALLY__AGAIN16(TALLY__AGAIN16(TALLY__AGAIN16(TALLY__AGAIN16(__VA_ARGS__))))
+#define TALLY__AGAIN16(...) TALLY__AGAIN4(TALLY__AGAIN4(TALLY__AGAIN4(TALLY__AGAIN4(__VA_ARGS__))))
+#define TALLY__AGAIN4(...) TALLY__AGAIN1(TALLY__AGAIN1(TALLY__AGAIN1(TALLY__AGAIN1(__VA_ARGS__))))
+#define TALLY__AGAIN1(...) __VA_ARGS__
+
+#endif
