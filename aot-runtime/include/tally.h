@@ -1,0 +1,234 @@
+/* tally.h: the C view of Tally's runtime ABI, version 1.
+ *
+ * This room holds layouts and entry points as a frontend's IR, or C that is compiled together with it, sees them. Who writes
+ * programs in C wants <tally_gc.h>, macros on top of this. Sizes are bytes; every offset is asserted below, and asserted again
+ * in the runtime and in the lowering. x86-64 Linux, C11 or C++11.
+ *
+ * An object. A reference points to the payload, whose layout is the frontend's; eight bytes before it belong to the runtime:
+ *
+ *        -8            -4            0                          size
+ *        | u32 stamp   | u32 meta    | payload (fixed part)     | tail elements …
+ *                                    ^ reference
+ *
+ * A reference that points outside the heap is legal wherever a reference is (a static string, a class constant): it is never
+ * counted, never followed, never freed. Only objects of the heap may be written into.
+ *
+ * Calls. Functions marked [safepoint] may run an epoch: what is needed after the call stands in a root before it. In a gc
+ * function such calls carry the roots; `tally lower` sees to that, and code that was not lowered must not make them while it is
+ * called from gc functions that expect their objects to be found. Functions marked [leaf] never run one.
+ */
+#ifndef TALLY_H
+#define TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define TALLY__ASSERT(condition, text) static_assert(condition, text)
+#else
+#define TALLY__ASSERT(condition, text) _Static_assert(condition, text)
+#endif
+
+/* ---- Type descriptors ----------------------------------------------------------------------------------------------- */
+
+/* tally_type.flags: no object of this type is ever part of a cycle. */
+#define TALLY_ACYCLIC 1u
+
+/* tally_type.slot_kind: how the words at the reference offsets are read. */
+#define TALLY_SLOT_POINTER 0u   /* a plain reference, or null */
+#define TALLY_SLOT_TAGGED 1u    /* low bits are a tag: see tag_mask */
+#define TALLY_SLOT_NAN_BOXED 2u /* high bits are a tag: see tag_mask */
+#define TALLY_SLOT_TRACE 3u     /* `trace` finds the references */
+
+typedef struct tally_type tally_type;
+
+/* Called by a trace function, once for each reference that it finds. */
+typedef void (*tally_visit)(void *reference, void *context);
+
+/* Where an object's references are. A constant global of the program, one per type; the runtime checks it when the module is
+ * registered and refuses a wrong one by name. As the second argument of llvm.gcroot it describes a stack slot as if that were
+ * a payload. */
+struct tally_type {
+    uint32_t version;                    /* TALLY_TYPE_VERSION */
+    uint32_t flags;                      /* TALLY_ACYCLIC or 0 */
+    uint64_t size;                       /* bytes of the fixed part of the payload */
+    uint32_t align;                      /* of the payload: a power of two up to 4096; 0 means 8 */
+    uint32_t slot_kind;                  /* TALLY_SLOT_… */
+    uint64_t tag_mask;                   /* a word w is a reference iff (w & tag_mask) == tag_pattern … */
+    uint64_t tag_pattern;                /* … and (w & pointer_mask) != 0; the object is w & pointer_mask */
+    uint64_t pointer_mask;
+    uint32_t ref_count;                  /* entries in ref_offsets */
+    uint32_t element_ref_count;          /* entries in element_ref_offsets */
+    const uint32_t *ref_offsets;         /* offsets of references in the fixed part: ascending multiples of 8 */
+    uint64_t length_offset;              /* with a tail: offset of the u64 that the runtime sets to the number of elements */
+    uint64_t stride;                     /* bytes of a tail element, 0 = no tail; the tail begins at `size`, a multiple of 8 */
+    const uint32_t *element_ref_offsets; /* offsets of references in one element: ascending multiples of 8 */
+    const char *name;                    /* for messages and reports */
+    void (*finalize)(void *object);      /* must be null: this version runs no finalizers */
+    /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
+     * image may be a copy: it interprets the words it is given and nothing else. */
+    void (*trace)(const uint64_t *words, uint64_t n, tally_visit visit, void *context);
+    const tally_type *const *ref_types;         /* static types of the fields at ref_offsets; null, or null entries: any */
+    const tally_type *const *element_ref_types; /* the same for element_ref_offsets */
+};
+
+#define TALLY_TYPE_VERSION 1u
+
+/* ---- Objects -------------------------------------------------------------------------------------------------------- */
+
+/* [safepoint] A new object: its reference words are null, the other words are not set. Ends the program with status 4 when the
+ * heap limit is reached. Calls with a constant descriptor are lowered inline. */
+void *tally_new(const tally_type *type);
+
+/* [safepoint] A new object with n tail elements, all zero; the length field is set to n and must not be changed. */
+void *tally_new_array(const tally_type *type, uint64_t n);
+
+/* [leaf] Stores a tagged word into a slot of a heap object, through the write barrier. The lowering makes it inline code; there
+ * is no function of this name to link. For plain references: llvm.gcwrite. */
+void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
+
+/* [leaf] memmove of n reference words into `object`, through the write barrier. */
+void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
+
+/* [leaf] Stores `word` into n slots of `object` from `to` on, through the write barrier. */
+void tally_fill_refs(void *object, void *to, uint64_t word, uint64_t n);
+
+/* ---- Control -------------------------------------------------------------------------------------------------------- */
+
+/* [safepoint] Lets collection work that is due be done. The lowering makes it one load and one branch. */
+void tally_safepoint(void);
+
+/* [safepoint] Collects until nothing unreachable is left, cycles included. */
+void tally_collect(void);
+
+/* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
+ * the program's main; a program has no reason to call it. */
+int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
+
+/* ---- What lowered code emits and calls by itself ---------------------------------------------------------------------
+ * For frontends that lower on their own, and for reading lowered IR. */
+
+/* Where inline allocation finds the header word of its type. The runtime fills in meta and cell at registration. */
+typedef struct tally_type_handle {
+    const tally_type *descriptor;
+    uint32_t meta; /* second header word of a fresh object */
+    uint32_t cell; /* bytes of a cell without tail: header, fixed part, padding */
+} tally_type_handle;
+
+/* A slot outside the heap that holds references: a global variable. */
+typedef struct tally_global_root {
+    void *slot;
+    const tally_type *how; /* null: one plain reference */
+    const char *name;
+} tally_global_root;
+
+/* A stack root by the id that the stack map gives it. */
+typedef struct tally_root_info {
+    uint64_t id; /* not 0 */
+    const tally_type *how;
+    const char *name;
+    const char *function;
+} tally_root_info;
+
+/* One module (symbol `tally.module`). */
+typedef struct tally_module {
+    uint32_t version; /* TALLY_MODULE_VERSION */
+    uint32_t flags;   /* 0 */
+    const char *name;
+    const void *stack_maps;   /* this object's .llvm_stackmaps, or null */
+    uint64_t stack_maps_size; /* of that section; 0 = not known */
+    uint64_t type_count;
+    tally_type_handle *types;
+    uint64_t global_count;
+    const tally_global_root *globals;
+    uint64_t root_count;
+    const tally_root_info *roots;
+} tally_module;
+
+#define TALLY_MODULE_VERSION 1u
+
+/* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
+void tally_register_module(tally_module *module);
+void tally_unregister_module(tally_module *module);
+
+/* [safepoint] Slow paths of inline allocation and of the inline poll. */
+void *tally_new_slow(tally_type_handle *type);
+void *tally_new_array_slow(tally_type_handle *type, uint64_t n);
+void tally_safepoint_slow(void);
+
+/* [leaf] Slow path of the write barrier: logs the object before its first overwrite of the epoch. Called with LLVM's calling
+ * convention preserve_mostcc: it keeps the general registers but r11, and C cannot call it by this declaration. */
+void tally_log_slow(void *object, void *slot);
+
+/* The thread's context (thread-local, initial-exec). Only these fields are for compiled code. */
+typedef struct tally_context_view {
+    char *cursor;   /* where the header of the next cell goes */
+    char *limit;    /* end of the hole; 0 sends every allocation to the slow path */
+    uint32_t stamp; /* the running epoch: first header word of a fresh object */
+    uint32_t poll;  /* not 0: a safepoint has work */
+    uint64_t reserved[13];
+} tally_context_view;
+
+/* The heap's address range and its table of unlogged bits, one per 16 bytes: an object whose bit is set must be logged before
+ * it is written into. Its u32 word stands at ((object >> 9) << 2) + TALLY_UNLOGGED_BIAS, its bit is (object >> 4) & 31. */
+#define TALLY_HEAP_BASE 0x200000000000u
+#define TALLY_UNLOGGED_BASE 0x300000000000u
+#define TALLY_UNLOGGED_BIAS (TALLY_UNLOGGED_BASE - (TALLY_HEAP_BASE >> 7))
+
+/* ---- Layout --------------------------------------------------------------------------------------------------------- */
+
+#define TALLY__AT(type, field, offset) TALLY__ASSERT(offsetof(type, field) == (offset), #type "." #field " is misplaced")
+#define TALLY__SIZE(type, size) TALLY__ASSERT(sizeof(type) == (size), #type " has the wrong size")
+
+TALLY__AT(tally_type, version, 0);
+TALLY__AT(tally_type, flags, 4);
+TALLY__AT(tally_type, size, 8);
+TALLY__AT(tally_type, align, 16);
+TALLY__AT(tally_type, slot_kind, 20);
+TALLY__AT(tally_type, tag_mask, 24);
+TALLY__AT(tally_type, tag_pattern, 32);
+TALLY__AT(tally_type, pointer_mask, 40);
+TALLY__AT(tally_type, ref_count, 48);
+TALLY__AT(tally_type, element_ref_count, 52);
+TALLY__AT(tally_type, ref_offsets, 56);
+TALLY__AT(tally_type, length_offset, 64);
+TALLY__AT(tally_type, stride, 72);
+TALLY__AT(tally_type, element_ref_offsets, 80);
+TALLY__AT(tally_type, name, 88);
+TALLY__AT(tally_type, finalize, 96);
+TALLY__AT(tally_type, trace, 104);
+TALLY__AT(tally_type, ref_types, 112);
+TALLY__AT(tally_type, element_ref_types, 120);
+TALLY__SIZE(tally_type, 128);
+
+TALLY__AT(tally_type_handle, meta, 8);
+TALLY__AT(tally_type_handle, cell, 12);
+TALLY__SIZE(tally_type_handle, 16);
+TALLY__AT(tally_global_root, how, 8);
+TALLY__AT(tally_global_root, name, 16);
+TALLY__SIZE(tally_global_root, 24);
+TALLY__AT(tally_root_info, how, 8);
+TALLY__AT(tally_root_info, name, 16);
+TALLY__AT(tally_root_info, function, 24);
+TALLY__SIZE(tally_root_info, 32);
+TALLY__AT(tally_module, name, 8);
+TALLY__AT(tally_module, stack_maps, 16);
+TALLY__AT(tally_module, stack_maps_size, 24);
+TALLY__AT(tally_module, type_count, 32);
+TALLY__AT(tally_module, types, 40);
+TALLY__AT(tally_module, global_count, 48);
+TALLY__AT(tally_module, globals, 56);
+TALLY__AT(tally_module, root_count, 64);
+TALLY__AT(tally_module, roots, 72);
+TALLY__SIZE(tally_module, 80);
+TALLY__AT(tally_context_view, limit, 8);
+TALLY__AT(tally_context_view, stamp, 16);
+TALLY__AT(tally_context_view, poll, 20);
+TALLY__SIZE(tally_context_view, 128);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
