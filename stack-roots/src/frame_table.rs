@@ -1,0 +1,417 @@
+//! Return address → frame, for one module: the form in which the walker wants a stack map.
+//!
+//! Built once when a module is registered, then only read: by the walker on every frame, by `tally maps` in address
+//! order. [FRAME] A lookup answers for exactly the return addresses of recorded calls, never for the code around them:
+//! a frame found by the wrong record would have the wrong words taken for roots.
+//!
+//! ```text
+//! hash(pc) ─► call_sites  [ pc | function | first root, count ] …   open addressing, linear probing, at most half full
+//!                              │            └──────► roots      [ id | location ] …   equal lists stored once
+//!                              └───────────────────► functions  [ address | stack size ] …
+//! ```
+//!
+//! One probe touches one 24-byte entry, and the roots lie side by side: two cache lines a frame. A sorted array would
+//! save half the entries and cost a binary search, 15 dependent loads for the 12,757 calls of SQLite.
+//!
+//! Functions of object files have no address yet; `build` takes a closure that places them.
+
+use crate::root_records::{self, BaseRegister, OperandFault, RootSlot};
+use crate::stack_map::{Function, StackMap};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Finds the frame that a return address belongs to.
+pub trait Lookup {
+    /// The frame of the call that returns to `pc`, if it is a recorded one.
+    fn lookup(&self, pc: u64) -> Option<Frame<'_>>;
+}
+
+/// The recorded calls of one module.
+#[derive(Debug)]
+pub struct FrameTable {
+    call_sites: Box<[CallSite]>,
+    functions: Box<[PlacedFunction]>,
+    roots: Box<[RootSlot]>,
+    calls: usize,
+    foreign_records: usize,
+    first: u64,
+    last: u64,
+}
+
+impl FrameTable {
+    /// Builds the table of a section. `place` says where a function is in memory (in a loaded module:
+    /// `|function| Some(function.address)`; in an object file, by the relocation at `function.address_at`); functions
+    /// it answers `None` for are left out.
+    pub fn build(
+        map: &StackMap<'_>,
+        mut place: impl FnMut(&Function) -> Option<u64>,
+    ) -> Result<FrameTable, TableError> {
+        let mut builder = Builder::default();
+        let mut placed: Option<(usize, Option<u64>)> = None;
+        for record in map.records() {
+            let function = record.function;
+            let address = match placed {
+                Some((address_at, address)) if address_at == function.address_at => address,
+                _ => {
+                    let address = place(&function);
+                    if let Some(address) = address {
+                        builder.functions.push(PlacedFunction { address, stack_size: function.stack_size });
+                    }
+                    placed = Some((function.address_at, address));
+                    address
+                }
+            };
+            let Some(address) = address else { continue };
+            let instruction_offset = record.instruction_offset;
+            let roots = root_records::decode(&record).map_err(|fault| TableError::Operands {
+                function: address,
+                instruction_offset,
+                fault,
+            })?;
+            match roots {
+                Some(roots) => builder.add_call(address, instruction_offset, roots)?,
+                None => builder.foreign_records += 1,
+            }
+        }
+        builder.finish()
+    }
+
+    /// How many calls the table knows.
+    pub fn len(&self) -> usize {
+        self.calls
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.calls == 0
+    }
+
+    /// Records of the section that are not calls of ours and were skipped.
+    pub fn foreign_records(&self) -> usize {
+        self.foreign_records
+    }
+
+    /// First and last return address, inclusive; `None` of an empty table.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        (!self.is_empty()).then_some((self.first, self.last))
+    }
+
+    /// All frames, ordered by return address.
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'_>> {
+        let mut sites: Vec<&CallSite> = self.call_sites.iter().filter(|site| site.is_taken()).collect();
+        sites.sort_unstable_by_key(|site| site.pc);
+        sites.into_iter().map(|site| self.frame(site))
+    }
+
+    fn frame(&self, site: &CallSite) -> Frame<'_> {
+        let function = &self.functions[site.function as usize];
+        let first = site.first_root as usize;
+        Frame {
+            pc: site.pc,
+            function: function.address,
+            stack_size: function.stack_size,
+            roots: &self.roots[first..first + usize::from(site.root_count)],
+            needs_rbx: site.needs_rbx,
+        }
+    }
+}
+
+impl Lookup for FrameTable {
+    /// Expected: 1 multiplication, 1–2 entries looked at.
+    #[inline]
+    fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
+        let mask = self.call_sites.len() - 1;
+        let mut index = home(pc, mask);
+        loop {
+            let site = &self.call_sites[index];
+            if !site.is_taken() {
+                return None;
+            }
+            if site.pc == pc {
+                return Some(self.frame(site));
+            }
+            index = (index + 1) & mask;
+        }
+    }
+}
+
+/// What is known of a frame that is stopped in a recorded call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'t> {
+    /// The call's return address.
+    pub pc: u64,
+    /// Where the function begins.
+    pub function: u64,
+    /// Bytes between the stack pointer at the call and the saved registers; `None` where it varies.
+    pub stack_size: Option<u64>,
+    /// The roots, in the order of the bundle.
+    pub roots: &'t [RootSlot],
+    /// Whether a root is addressed by rbx.
+    pub needs_rbx: bool,
+}
+
+impl Frame<'_> {
+    /// Distance of the return address from the function's start.
+    pub fn call_site_offset(&self) -> u64 {
+        self.pc.wrapping_sub(self.function)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct CallSite {
+    pc: u64,
+    function: u32,
+    first_root: u32,
+    root_count: u16,
+    needs_rbx: bool,
+}
+
+const _: () = assert!(size_of::<CallSite>() == 24);
+
+impl CallSite {
+    const VACANT: CallSite = CallSite { pc: 0, function: u32::MAX, first_root: 0, root_count: 0, needs_rbx: false };
+
+    fn is_taken(&self) -> bool {
+        self.function != u32::MAX
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PlacedFunction {
+    address: u64,
+    stack_size: Option<u64>,
+}
+
+/// Where the search for `pc` begins. Return addresses differ in their low bits; the product spreads them to the top.
+fn home(pc: u64, mask: usize) -> usize {
+    (pc.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask
+}
+
+#[derive(Default)]
+struct Builder {
+    functions: Vec<PlacedFunction>,
+    calls: HashMap<u64, CallSite>,
+    roots: Vec<RootSlot>,
+    lists: HashMap<Vec<RootSlot>, u32>,
+    foreign_records: usize,
+}
+
+impl Builder {
+    fn add_call(&mut self, function: u64, instruction_offset: u32, roots: Vec<RootSlot>) -> Result<(), TableError> {
+        let pc = function
+            .checked_add(u64::from(instruction_offset))
+            .ok_or(TableError::Address { function, instruction_offset })?;
+        if let Some(known) = self.calls.get(&pc) {
+            // A linkonce function compiled in two objects is described twice at its one address. The ids differ, they
+            // are hashes of the module's name; the code is one, so the places must agree.
+            let places = |list: &[RootSlot]| list.iter().map(|root| root.location).collect::<Vec<_>>();
+            let first = known.first_root as usize;
+            let known_roots = &self.roots[first..first + usize::from(known.root_count)];
+            return if places(known_roots) == places(&roots) { Ok(()) } else { Err(TableError::Conflict { pc }) };
+        }
+        let root_count = u16::try_from(roots.len()).map_err(|_| TableError::TooLarge)?;
+        let needs_rbx = roots.iter().any(|root| root.location.base() == BaseRegister::Rbx);
+        let function = index(self.functions.len() - 1)?;
+        let first_root = self.store(roots)?;
+        self.calls.insert(pc, CallSite { pc, function, first_root, root_count, needs_rbx });
+        Ok(())
+    }
+
+    /// Stores a list of roots, or finds it stored: the calls of a function mostly name the same roots.
+    fn store(&mut self, roots: Vec<RootSlot>) -> Result<u32, TableError> {
+        if let Some(&first) = self.lists.get(&roots) {
+            return Ok(first);
+        }
+        let first = index(self.roots.len())?;
+        self.roots.extend_from_slice(&roots);
+        self.lists.insert(roots, first);
+        Ok(first)
+    }
+
+    fn finish(self) -> Result<FrameTable, TableError> {
+        let capacity = (self.calls.len() * 2).next_power_of_two().max(2);
+        let mut call_sites = vec![CallSite::VACANT; capacity].into_boxed_slice();
+        let mask = capacity - 1;
+        for site in self.calls.values() {
+            let mut index = home(site.pc, mask);
+            while call_sites[index].is_taken() {
+                index = (index + 1) & mask;
+            }
+            call_sites[index] = *site;
+        }
+        Ok(FrameTable {
+            first: self.calls.keys().copied().min().unwrap_or(u64::MAX),
+            last: self.calls.keys().copied().max().unwrap_or(0),
+            calls: self.calls.len(),
+            foreign_records: self.foreign_records,
+            call_sites,
+            functions: self.functions.into_boxed_slice(),
+            roots: self.roots.into_boxed_slice(),
+        })
+    }
+}
+
+/// Tables index with 32 bits, and `u32::MAX` marks a vacant entry.
+fn index(value: usize) -> Result<u32, TableError> {
+    u32::try_from(value).ok().filter(|&index| index != u32::MAX).ok_or(TableError::TooLarge)
+}
+
+/// Why a section does not make a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableError {
+    /// A call's operands break the convention.
+    Operands {
+        /// Where the function was placed.
+        function: u64,
+        /// The call's return address, from there.
+        instruction_offset: u32,
+        /// What is wrong.
+        fault: OperandFault,
+    },
+    /// A return address past the end of the address space.
+    Address {
+        /// Where the function was placed.
+        function: u64,
+        /// The call's return address, from there.
+        instruction_offset: u32,
+    },
+    /// Two records of one return address name different slots.
+    Conflict {
+        /// The return address.
+        pc: u64,
+    },
+    /// More than 2³² − 1 functions or roots.
+    TooLarge,
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::Operands { function, instruction_offset, fault } => write!(
+                out,
+                "stack map of the function at {function:#x}, call returning to +{instruction_offset:#x}: {fault}; \
+                 lower the module again and do not add operands to its deopt bundles"
+            ),
+            TableError::Address { function, instruction_offset } => write!(
+                out,
+                "stack map of the function at {function:#x}: +{instruction_offset:#x} is past the end of memory; \
+                 the section is damaged or was not relocated"
+            ),
+            TableError::Conflict { pc } => write!(
+                out,
+                "stack maps: two records for the return address {pc:#x} name different slots; \
+                 a function was compiled differently in two objects, or the section was not relocated"
+            ),
+            TableError::TooLarge => {
+                out.write_str("stack map: more than 4,294,967,294 functions or roots; split the module")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::section::{FIXTURE, Section};
+    use crate::stack_map;
+
+    fn build(section: Section) -> Result<FrameTable, TableError> {
+        FrameTable::build(&stack_map::read(&section.bytes()).unwrap(), |function| Some(function.address))
+    }
+
+    #[test]
+    fn real_section_with_functions_placed_by_the_offset_of_their_address() {
+        let map = stack_map::read(FIXTURE).unwrap();
+        // The addresses that the functions have in the object's .text; the table of functions begins at byte 16.
+        let text = [0x0, 0x30, 0x70, 0xb0, 0x100];
+        let table =
+            FrameTable::build(&map, |function| Some(0x40_0000 + text[(function.address_at - 16) / 24])).unwrap();
+        assert_eq!((table.len(), table.foreign_records()), (9, 2));
+        assert_eq!(table.range(), Some((0x40_0015, 0x40_00f1)));
+        let listed: Vec<_> = table.frames().map(|f| (f.function - 0x40_0000, f.call_site_offset())).collect();
+        let expected =
+            [(0, 21), (0, 33), (0x30, 29), (0x30, 41), (0x30, 46), (0x70, 48), (0x70, 56), (0xb0, 50), (0xb0, 65)];
+        assert_eq!(listed, expected);
+        for frame in table.frames() {
+            assert_eq!(table.lookup(frame.pc), Some(frame));
+            assert_eq!(frame.needs_rbx, frame.function == 0x40_0070);
+            assert_eq!(frame.stack_size.is_none(), frame.needs_rbx);
+        }
+        // Four different lists, of which the empty one takes no room.
+        assert_eq!(table.roots.len(), 1 + 2 + 1 + 1);
+    }
+
+    #[test]
+    fn object_file_that_is_not_relocated_is_refused_or_left_out() {
+        let map = stack_map::read(FIXTURE).unwrap();
+        let left_out = FrameTable::build(&map, |_| None).unwrap();
+        assert!(left_out.is_empty() && left_out.range().is_none() && left_out.lookup(21).is_none());
+        let two_at_zero = Section::new().function(0, 8).call(5, &[(1, (2, 7, 0))]).function(0, 8).call(5, &[]);
+        assert_eq!(build(two_at_zero).err(), Some(TableError::Conflict { pc: 5 }));
+    }
+
+    #[test]
+    fn addresses_beside_a_call_are_unknown() {
+        let mut section = Section::new().function(0x1000, 8);
+        for call in 0..1000 {
+            section = section.call(call * 5, &[(u64::from(call), (2, 7, 8 * (call as i32 % 3)))]);
+        }
+        let table = build(section).unwrap();
+        for pc in 0..6000u64 {
+            let found = table.lookup(pc + 0x800).map(|frame| frame.roots[0].id);
+            let recorded = pc.checked_sub(0x800).filter(|at| at % 5 == 0 && *at < 5000).map(|at| at / 5);
+            assert_eq!(found, recorded, "pc {pc:#x}");
+        }
+    }
+
+    #[test]
+    fn linkonce_function_described_by_two_objects_is_one_function() {
+        let described = |id| Section::new().function(0x1000, 8).call(5, &[(id, (2, 7, 0))]).bytes();
+        let bytes = [described(1 << 50), described(1 << 51)].concat();
+        let table = FrameTable::build(&stack_map::read(&bytes).unwrap(), |f| Some(f.address)).unwrap();
+        assert_eq!(table.len(), 1);
+        assert_eq!(table.lookup(0x1005).unwrap().roots[0].id, 1 << 50);
+    }
+
+    #[test]
+    fn faults_name_function_and_offset() {
+        let odd = Section::new().function(0x1000, 8).record(
+            root_records::DEOPT_RECORD_ID,
+            7,
+            &[(4, 0, 0), (4, 0, 0), (4, 0, 1), (4, 0, 5)],
+        );
+        let error = build(odd).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "stack map of the function at 0x1000, call returning to +0x7: \
+             1 bundle operands do not pair up into id and slot; \
+             lower the module again and do not add operands to its deopt bundles"
+        );
+        let high = Section::new().function(u64::MAX - 3, 8).call(4, &[]);
+        let expected = TableError::Address { function: u64::MAX - 3, instruction_offset: 4 };
+        assert_eq!(build(high).err(), Some(expected));
+    }
+
+    /// Whatever the reader lets through, a table of it is bounded by the bytes and answers for its own calls.
+    #[test]
+    fn tables_of_mutated_sections_stay_consistent() {
+        let steps: &[u8] = if cfg!(miri) { &[0x80] } else { &[1, 2, 0x40, 0x80, 0xff] };
+        for at in (0..FIXTURE.len()).step_by(if cfg!(miri) { 7 } else { 1 }) {
+            for step in steps {
+                let mut bytes = FIXTURE.to_vec();
+                bytes[at] = bytes[at].wrapping_add(*step);
+                let Ok(map) = stack_map::read(&bytes) else { continue };
+                let mut next = 0;
+                let spread = |_: &Function| {
+                    next += 0x1000;
+                    Some(next)
+                };
+                let Ok(table) = FrameTable::build(&map, spread) else { continue };
+                assert!(table.len() + table.foreign_records() <= map.records().count());
+                assert!(table.frames().all(|frame| table.lookup(frame.pc) == Some(frame)));
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Crossing native frames with the system's unwinder.
+//!
+//! `thread_stack` comes here when the frame-pointer walk ends at a native frame (a C callback, the host) or at a frame
+//! that needs rbx. The unwinder reads `.eh_frame`, which native code has and managed code gets by `uwtable`; it costs
+//! 65–78 ns a frame against 3, and always begins at the top of the calling thread's own stack.
+//!
+//! [ONCE] Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
+//! managed frame from there on is visited here, until the end or until the fast walk takes over again.
+//!
+//! When is it worth handing back? Each new run must first step over all that lies above, so stacks that alternate
+//! between managed and native code would cost O(n²). A run therefore goes on until it has come twice as deep as where
+//! it took over ([`Reach::TwiceAsDeep`]). Then the steps of all runs together are at most three times the depth, and
+//! a deep managed recursion below one native frame is still walked the fast way.
+//!
+//! What the callback sees: `_Unwind_GetIP` is the return address as recorded in the stack map; `_Unwind_GetCFA` is the
+//! CFA of the *callee*, which is this frame's stack pointer at its call; `_Unwind_GetGR` gives the callee-saved
+//! registers as restored for this frame. (libgcc's unwind.inc; the third is the only way to a caller's rbx.)
+//!
+//! This is the crate's one room with unsafe code.
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("stack-roots knows the registers of x86-64 only");
+
+use crate::frame_table::Lookup;
+use crate::walk::{FrameRoot, Registers, StackFault, visit_frame};
+use std::any::Any;
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Visits the roots of the calling thread's managed frames whose stack pointer is at least `from_sp`.
+///
+/// `read_word` is asked for words of the thread's own stack only. A panic of `visit` comes out here, not through the
+/// unwinder's frames.
+pub fn unwind<F: Lookup + ?Sized>(
+    from_sp: u64,
+    reach: Reach,
+    read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entry_return: u64,
+    visit: impl FnMut(FrameRoot),
+) -> Unwound {
+    let mut run = Run {
+        from_sp,
+        reach,
+        read_word,
+        frames,
+        entry_return,
+        visit,
+        steps: 0,
+        steps_above: 0,
+        visited: 0,
+        last_pc: 0,
+        last_sp: None,
+        end: None,
+        panic: None,
+    };
+    let state = (&raw mut run).cast::<c_void>();
+    // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
+    // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
+    unsafe { _Unwind_Backtrace(step_of(&run), state) };
+    if let Some(panic) = run.panic {
+        resume_unwind(panic);
+    }
+    Unwound { frames: run.visited, steps: run.steps, end: run.end.unwrap_or(UnwindEnd::EndOfStack { pc: run.last_pc }) }
+}
+
+/// How far a run of the unwinder goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// To the entry of managed code.
+    Bottom,
+    /// To the first managed frame that lies at least twice as deep as the frame it began to visit at.
+    TwiceAsDeep,
+}
+
+/// How a run of the unwinder went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unwound {
+    /// Managed frames whose roots were visited.
+    pub frames: usize,
+    /// All frames stepped over, the runtime's own and native ones too.
+    pub steps: usize,
+    /// Why it ended.
+    pub end: UnwindEnd,
+}
+
+/// Why a run of the unwinder ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnwindEnd {
+    /// At the frame that entered managed code: all is visited.
+    Bottom {
+        /// Of that frame.
+        registers: Registers,
+    },
+    /// At a managed frame, not visited yet, from which the frame-pointer walk can go on.
+    Managed {
+        /// Of that frame, rbx included.
+        registers: Registers,
+    },
+    /// There are no more frames, or none that the unwinder has a table for. Where managed code is entered through an
+    /// entry whose return address is known, this means that frames below `pc` are hidden: their roots are not visited.
+    EndOfStack {
+        /// The last return address seen.
+        pc: u64,
+    },
+    /// The stack is not as compiled code leaves it.
+    Malformed {
+        /// Of the frame where it shows.
+        registers: Registers,
+        /// What is wrong.
+        fault: StackFault,
+    },
+}
+
+/// One run, as the callback sees it.
+struct Run<'f, F: ?Sized, R, V> {
+    from_sp: u64,
+    reach: Reach,
+    read_word: R,
+    frames: &'f F,
+    entry_return: u64,
+    visit: V,
+    steps: usize,
+    steps_above: usize,
+    visited: usize,
+    last_pc: u64,
+    last_sp: Option<u64>,
+    end: Option<UnwindEnd>,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(FrameRoot)> Run<'_, F, R, V> {
+    /// Takes one frame; an end stops the unwinder.
+    fn frame(&mut self, pc: u64, sp: u64, saved: impl FnOnce() -> (u64, u64)) -> Option<UnwindEnd> {
+        self.steps += 1;
+        if sp < self.from_sp {
+            self.steps_above += 1;
+            return None;
+        }
+        let registers = || {
+            let (fp, rbx) = saved();
+            Registers { pc, sp, fp, rbx: Some(rbx) }
+        };
+        if let Some(callee_sp) = self.last_sp.replace(sp).filter(|&callee_sp| sp <= callee_sp) {
+            let fault = StackFault::NotAbove { sp, callee_sp };
+            return Some(UnwindEnd::Malformed { registers: registers(), fault });
+        }
+        self.last_pc = pc;
+        if pc == self.entry_return {
+            return Some(UnwindEnd::Bottom { registers: registers() });
+        }
+        let frame = self.frames.lookup(pc)?;
+        let registers = registers();
+        if self.reach == Reach::TwiceAsDeep && self.steps > 2 * self.steps_above {
+            return Some(UnwindEnd::Managed { registers });
+        }
+        if let Err(fault) = visit_frame(&frame, &registers, &mut self.read_word, &mut self.visit) {
+            return Some(UnwindEnd::Malformed { registers, fault });
+        }
+        self.visited += 1;
+        None
+    }
+}
+
+/// DWARF numbers of the callee-saved registers that managed code addresses roots by.
+const RBP: c_int = 6;
+const RBX: c_int = 3;
+
+const URC_NO_REASON: c_int = 0;
+const URC_NORMAL_STOP: c_int = 4;
+
+/// The unwinder's picture of one frame.
+#[repr(C)]
+struct UnwindContext {
+    _opaque: [u8; 0],
+}
+
+type Step = unsafe extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(step: Step, state: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
+    fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
+    fn _Unwind_GetGR(context: *mut UnwindContext, register: c_int) -> usize;
+}
+
+/// The callback for a run of this type.
+fn step_of<F, R, V>(_: &Run<'_, F, R, V>) -> Step
+where
+    F: Lookup + ?Sized,
+    R: FnMut(u64) -> Option<u64>,
+    V: FnMut(FrameRoot),
+{
+    step::<F, R, V>
+}
+
+/// # Safety
+/// `context` is the unwinder's, `state` points to a live `Run<F, R, V>` that nothing else uses meanwhile.
+unsafe extern "C" fn step<F, R, V>(context: *mut UnwindContext, state: *mut c_void) -> c_int
+where
+    F: Lookup + ?Sized,
+    R: FnMut(u64) -> Option<u64>,
+    V: FnMut(FrameRoot),
+{
+    // SAFETY: the caller's duty above; `unwind` passes such a pointer.
+    let run = unsafe { &mut *state.cast::<Run<'_, F, R, V>>() };
+    // SAFETY: the context is valid during the callback.
+    let (pc, sp) = unsafe { (_Unwind_GetIP(context) as u64, _Unwind_GetCFA(context) as u64) };
+    // SAFETY: as above; rbp and rbx are callee-saved, so every context of x86-64 has them.
+    let saved = || unsafe { (_Unwind_GetGR(context, RBP) as u64, _Unwind_GetGR(context, RBX) as u64) };
+    // The unwinder's own frames may be compiled without landing pads: a panic stops here and goes on in `unwind`.
+    match catch_unwind(AssertUnwindSafe(|| run.frame(pc, sp, saved))) {
+        Ok(None) => return URC_NO_REASON,
+        Ok(end) => run.end = end,
+        Err(panic) => run.panic = Some(panic),
+    }
+    URC_NORMAL_STOP
+}

@@ -1,0 +1,332 @@
+//! The frame-pointer walk: every root of a run of managed frames, from one frame's registers downwards.
+//!
+//! An epoch starts it at the registers that a runtime shim left in the context; `thread_stack` resumes it below native
+//! frames. It is a pure function over memory it is given, so a test is sixteen words of stack and a crash replays.
+//!
+//! ```text
+//! higher │ caller's frame …                 next.sp = fp + 16
+//!        │ return address          fp + 8   next.pc = [fp + 8]     (looked up: whose frame is next?)
+//!        │ caller's frame pointer  fp       next.fp = [fp]
+//!        │ locals, root slots …
+//! lower  │ …                       sp       as it is when the call has returned
+//! ```
+//!
+//! [ADVANCE] Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
+//! no memory, however damaged, keeps it running, and what it cannot read or does not know it says.
+//!
+//! Frame pointers (3 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (7 ns), because frames of
+//! dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and in no
+//! other; over-aligned dynamic frames that need it further down are left to the unwinder.
+
+use crate::frame_table::{Frame, Lookup};
+use crate::root_records::{BaseRegister, Location};
+use std::fmt;
+
+/// Visits the roots of every managed frame from `registers` to the first return address that is not in `frames`.
+///
+/// `read_word` answers `None` for an address that must not be read. A frame's roots are visited in the order of its
+/// record. `entry_return` is the return address of the call by which managed code was entered.
+pub fn walk<F: Lookup + ?Sized>(
+    mut registers: Registers,
+    mut read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entry_return: u64,
+    mut visit: impl FnMut(FrameRoot),
+) -> Walk {
+    let mut walked = 0;
+    let end = loop {
+        if registers.pc == entry_return {
+            break WalkEnd::Bottom { registers };
+        }
+        let Some(frame) = frames.lookup(registers.pc) else { break WalkEnd::Unknown { registers } };
+        if frame.needs_rbx && registers.rbx.is_none() {
+            break WalkEnd::NeedsUnwinder { registers };
+        }
+        let stepped = visit_frame(&frame, &registers, &mut read_word, &mut visit)
+            .and_then(|()| caller_of(&registers, &mut read_word));
+        match stepped {
+            Ok(caller) => registers = caller,
+            Err(fault) => break WalkEnd::Malformed { registers, fault },
+        }
+        walked += 1;
+    };
+    Walk { frames: walked, end }
+}
+
+/// The registers of a frame that is stopped in a call, as they are when the call has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Registers {
+    /// The call's return address.
+    pub pc: u64,
+    /// Stack pointer.
+    pub sp: u64,
+    /// Frame pointer, rbp.
+    pub fp: u64,
+    /// rbx, where it is known.
+    pub rbx: Option<u64>,
+}
+
+/// One root of one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRoot {
+    /// The frame's return address.
+    pub pc: u64,
+    /// The frame's stack pointer; with `pc` it tells one activation from another.
+    pub sp: u64,
+    /// Which root of the frame's record it is, from 0.
+    pub ordinal: usize,
+    /// The root's id; 0 for a plain pointer without a name.
+    pub id: u64,
+    /// The address of the root's slot.
+    pub slot_address: u64,
+}
+
+/// How a walk went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Managed frames whose roots were visited and whose caller was found.
+    pub frames: usize,
+    /// Why it ended.
+    pub end: WalkEnd,
+}
+
+/// Why a walk ended. The registers are those of the frame it stopped at; unless it is `Malformed`, none of that
+/// frame's roots have been visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WalkEnd {
+    /// The frame that entered managed code: all is visited.
+    Bottom {
+        /// Of the frame that called into managed code.
+        registers: Registers,
+    },
+    /// A return address of no recorded call: a native frame.
+    Unknown {
+        /// Of the native frame.
+        registers: Registers,
+    },
+    /// A managed frame that addresses roots by rbx, whose value only the unwinder can find.
+    NeedsUnwinder {
+        /// Of that frame, rbx missing.
+        registers: Registers,
+    },
+    /// The stack is not as compiled code leaves it.
+    Malformed {
+        /// Of the frame where it shows.
+        registers: Registers,
+        /// What is wrong.
+        fault: StackFault,
+    },
+}
+
+/// What is wrong with a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StackFault {
+    /// A word that must be read cannot be.
+    Unreadable {
+        /// Its address.
+        address: u64,
+    },
+    /// The frame pointer is below the stack pointer, not 8-aligned, or at the end of the address space.
+    FramePointer {
+        /// The frame pointer.
+        fp: u64,
+        /// The stack pointer.
+        sp: u64,
+    },
+    /// A caller's stack pointer that is not above its callee's.
+    NotAbove {
+        /// The caller's.
+        sp: u64,
+        /// The callee's.
+        callee_sp: u64,
+    },
+}
+
+impl fmt::Display for StackFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            StackFault::Unreadable { address } => {
+                write!(out, "the stack word at {address:#x} cannot be read; the stack is damaged")
+            }
+            StackFault::FramePointer { fp, sp } => write!(
+                out,
+                "frame pointer {fp:#x} does not fit stack pointer {sp:#x}; \
+                 compile managed code with \"frame-pointer\"=\"all\""
+            ),
+            StackFault::NotAbove { sp, callee_sp } => write!(
+                out,
+                "a caller's stack pointer {sp:#x} is not above its callee's {callee_sp:#x}; the unwind tables are wrong"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StackFault {}
+
+/// Visits the roots of one frame. Indirect slots are read through `read_word`.
+pub(crate) fn visit_frame(
+    frame: &Frame<'_>,
+    registers: &Registers,
+    read_word: &mut impl FnMut(u64) -> Option<u64>,
+    visit: &mut impl FnMut(FrameRoot),
+) -> Result<(), StackFault> {
+    for (ordinal, root) in frame.roots.iter().enumerate() {
+        let slot_address = match root.location {
+            Location::Direct { base, offset } => address(registers, base, offset),
+            Location::Indirect { base, offset } => {
+                let address = address(registers, base, offset);
+                read_word(address).ok_or(StackFault::Unreadable { address })?
+            }
+        };
+        visit(FrameRoot { pc: registers.pc, sp: registers.sp, ordinal, id: root.id, slot_address });
+    }
+    Ok(())
+}
+
+/// `base + offset`. The caller has made sure that rbx is known where the frame needs it.
+fn address(registers: &Registers, base: BaseRegister, offset: i32) -> u64 {
+    let base = match base {
+        BaseRegister::Rsp => registers.sp,
+        BaseRegister::Rbp => registers.fp,
+        BaseRegister::Rbx => registers.rbx.unwrap_or(0),
+    };
+    base.wrapping_add_signed(i64::from(offset))
+}
+
+/// The registers of the caller of a frame that keeps a frame pointer.
+fn caller_of(registers: &Registers, read_word: &mut impl FnMut(u64) -> Option<u64>) -> Result<Registers, StackFault> {
+    let Registers { sp, fp, .. } = *registers;
+    let next_sp =
+        fp.checked_add(16).filter(|_| fp >= sp && fp.is_multiple_of(8)).ok_or(StackFault::FramePointer { fp, sp })?;
+    let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
+    Ok(Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame_table::FrameTable;
+    use crate::section::Section;
+    use crate::stack_map;
+
+    const STACK: u64 = 0x7000;
+    const ENTRY: u64 = 0xe00;
+
+    /// Calls returning to 0x1005 (one root at rsp+8), 0x1105 (roots at rbp-8 and behind rsp+0), 0x1205 (a root at rbx+8),
+    /// 0x1305 (none).
+    fn table() -> FrameTable {
+        let bytes = Section::new()
+            .function(0x1000, 24)
+            .call(5, &[(1, (2, 7, 8))])
+            .function(0x1100, 40)
+            .call(5, &[(2, (2, 6, -8)), (3, (3, 7, 0))])
+            .function(0x1200, u64::MAX)
+            .call(5, &[(4, (2, 3, 8))])
+            .function(0x1300, 8)
+            .call(5, &[])
+            .bytes();
+        FrameTable::build(&stack_map::read(&bytes).unwrap(), |function| Some(function.address)).unwrap()
+    }
+
+    /// Walks a stack whose words begin at 0x7000 and returns (id, slot address) of each root.
+    fn walked(registers: Registers, stack: &[u64]) -> (Vec<(u64, u64)>, Walk) {
+        let mut roots = Vec::new();
+        let read = |address: u64| {
+            let offset = address.checked_sub(STACK)?;
+            stack.get(usize::try_from(offset / 8).ok()?).copied().filter(|_| offset % 8 == 0)
+        };
+        let walk = walk(registers, read, &table(), ENTRY, |root| roots.push((root.id, root.slot_address)));
+        (roots, walk)
+    }
+
+    fn at(pc: u64, sp: u64, fp: u64) -> Registers {
+        Registers { pc, sp, fp, rbx: None }
+    }
+
+    #[test]
+    fn three_frames_to_the_entry() {
+        #[rustfmt::skip]
+        let stack = [
+            0, 0, 0, 0x7048, 0x1105,       // 0x7000 the top frame: fp 0x7018, called from 0x1100
+            0x7060, 0, 0, 0, 0x7060, 0x1305, // 0x7028 fp 0x7048; its first word holds a slot's address
+            0, 0x7078, ENTRY,              // 0x7058 fp 0x7060
+            0, 0,
+        ];
+        let (roots, walk) = walked(at(0x1005, 0x7000, 0x7018), &stack);
+        assert_eq!(roots, [(1, 0x7008), (2, 0x7040), (3, 0x7060)]);
+        assert_eq!(walk.frames, 3);
+        assert_eq!(walk.end, WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) });
+    }
+
+    #[test]
+    fn native_caller_ends_it_with_the_registers_there() {
+        let stack = [0, 0, 0x1234, 0xbad];
+        let (roots, walk) = walked(at(0x1005, 0x7000, 0x7010), &stack);
+        assert_eq!((roots.len(), walk.frames), (1, 1));
+        assert_eq!(walk.end, WalkEnd::Unknown { registers: at(0xbad, 0x7020, 0x1234) });
+    }
+
+    #[test]
+    fn rbx_is_known_in_the_top_frame_only() {
+        // Two over-aligned frames: the second one's rbx is saved who knows where.
+        let stack = [0, 0x7010, 0, 0x1205, 0, 0];
+        let top = Registers { rbx: Some(0x7000), ..at(0x1205, 0x7000, 0x7010) };
+        let (roots, walk) = walked(top, &stack);
+        assert_eq!(roots, [(4, 0x7008)]);
+        assert_eq!(walk, Walk { frames: 1, end: WalkEnd::NeedsUnwinder { registers: at(0x1205, 0x7020, 0) } });
+        assert_eq!(walked(at(0x1205, 0x7000, 0x7010), &stack).0, []);
+    }
+
+    #[test]
+    fn frame_pointer_that_does_not_advance_stops_the_walk() {
+        let stack = [0, 0, 0x7000, 0x1305];
+        for fp in [0x6ff8, 0x7004, 0, u64::MAX - 7] {
+            let (_, walk) = walked(at(0x1305, 0x7000, fp), &stack);
+            let fault = StackFault::FramePointer { fp, sp: 0x7000 };
+            assert_eq!(walk, Walk { frames: 0, end: WalkEnd::Malformed { registers: at(0x1305, 0x7000, fp), fault } });
+        }
+        // A chain that points back at itself: its second frame would lie below its first.
+        let (_, walk) = walked(at(0x1305, 0x7000, 0x7010), &stack);
+        assert_eq!(walk.frames, 1);
+        assert!(matches!(walk.end, WalkEnd::Malformed { fault: StackFault::FramePointer { fp: 0x7000, .. }, .. }));
+    }
+
+    #[test]
+    fn unreadable_words_are_named() {
+        let end = |registers, stack: &[u64]| match walked(registers, stack).1.end {
+            WalkEnd::Malformed { fault, .. } => fault,
+            other => panic!("{other:?}"),
+        };
+        // The stack ends before the return address, then before the word that holds a slot's address.
+        assert_eq!(end(at(0x1305, 0x7000, 0x7010), &[0; 3]), StackFault::Unreadable { address: 0x7018 });
+        assert_eq!(end(at(0x1105, 0x8000, 0x8010), &[0; 3]), StackFault::Unreadable { address: 0x8000 });
+    }
+
+    /// [ADVANCE] Sixteen words of anything: the walk ends, and visits no more than the words can hold frames.
+    #[test]
+    fn random_stacks_end() {
+        let mut state = 0x2545_F491_4F6C_DD1Du64;
+        let mut random = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % below
+        };
+        let pcs = [0x1005, 0x1105, 0x1205, 0x1305, ENTRY, 0xbad];
+        let mut deepest = 0;
+        for _ in 0..if cfg!(miri) { 200 } else { 20_000 } {
+            let stack: Vec<u64> = (0..16)
+                .map(|_| match random(3) {
+                    0 => pcs[random(6) as usize],
+                    1 => STACK + random(20) * 8,
+                    _ => STACK + random(160),
+                })
+                .collect();
+            let registers = at(pcs[random(5) as usize], STACK + random(4) * 8, STACK + random(16) * 8);
+            let (_, walk) = walked(registers, &stack);
+            assert!(walk.frames <= 8);
+            deepest = deepest.max(walk.frames);
+        }
+        assert!(deepest >= 2);
+    }
+}
