@@ -1,0 +1,256 @@
+//! The model heap: a plain graph that says what the deferred plan may be seen to do.
+//!
+//! Objects with words, roots, globals; nothing else. Live means reachable from a root or a global. The driver
+//! (`replay.rs`) performs every op here and on the heap under test and asks this file two questions:
+//!
+//! * what **must be there** after an epoch: every reachable object, word for word ([`ModelHeap::reachable`]);
+//! * what **must be gone**: after a full collection everything unreachable; after a few epochs already what plain
+//!   counting finds, that is garbage that hangs neither under a garbage cycle nor under an object whose count once
+//!   came near saturation ([`ModelHeap::countable_garbage`]).
+//!
+//! Garbage stays in the model until the driver has seen that the heap under test let go of it ([`ModelHeap::forget`]),
+//! so that every object the heap still lists can be named. No address occurs here: ids are never reused, which is what
+//! makes reuse of addresses by the real heap visible.
+
+use crate::shape::{Encoding, Kind, TRACE_NUMBER, TRACE_TAG};
+
+/// An object of the model; never reused within a run.
+pub type Id = u32;
+
+/// A payload word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// These bits, no reference.
+    Raw(u64),
+    /// A reference to that object, encoded as the object's kind demands.
+    Reference(Id),
+}
+
+/// An object of the model.
+#[derive(Clone, Debug)]
+pub struct ModelObject {
+    /// What it is.
+    pub kind: Kind,
+    /// Elements in its tail.
+    pub length: u64,
+    /// Its payload.
+    pub words: Vec<Word>,
+    references_held: u32,
+    references_held_max: u32,
+}
+
+/// A count at which the runtime may already have given up counting an object: it counts to 255, includes roots, and
+/// applies an epoch's increments before its decrements.
+const NEAR_SATURATION: u32 = 64;
+
+/// The graph.
+#[derive(Debug, Default)]
+pub struct ModelHeap {
+    objects: Vec<Option<ModelObject>>,
+    /// The host roots: the registers of a program, then its root stack.
+    pub roots: Vec<Option<Id>>,
+    /// The global roots.
+    pub globals: Vec<Option<Id>>,
+}
+
+impl ModelHeap {
+    /// A fresh object: raw zero words, its length set, data words filled with a pattern of the id.
+    pub fn allocate(&mut self, kind: Kind, length: u64) -> Id {
+        let id = self.objects.len() as Id;
+        let shape = kind.shape();
+        let count = (kind.payload_bytes(length) / 8) as usize;
+        let mut words: Vec<Word> = (0..count as u64).map(|index| Word::Raw(data_pattern(id, index))).collect();
+        for slot in 0..kind.slot_count(length) {
+            let index = (kind.slot_offset(slot) / 8) as usize;
+            words[index] = Word::Raw(0);
+            if shape.encoding == Encoding::Pairs {
+                words[index - 1] = Word::Raw(0);
+            }
+        }
+        if kind.has_tail() {
+            words[(shape.length_offset / 8) as usize] = Word::Raw(length);
+        }
+        self.objects.push(Some(ModelObject { kind, length, words, references_held: 0, references_held_max: 0 }));
+        id
+    }
+
+    /// The object; it must not have been forgotten.
+    pub fn object(&self, id: Id) -> &ModelObject {
+        self.objects[id as usize].as_ref().expect("the program reached an object that the model had forgotten")
+    }
+
+    /// Whether the object is still in the model, live or garbage.
+    pub fn knows(&self, id: Id) -> bool {
+        self.objects.get(id as usize).is_some_and(Option::is_some)
+    }
+
+    /// All objects that have not been forgotten, live or garbage.
+    pub fn known(&self) -> impl Iterator<Item = Id> + '_ {
+        (0..self.objects.len() as Id).filter(|id| self.knows(*id))
+    }
+
+    /// The words to store so that the slot at `offset` holds `word`: the slot, and before it the tag of a pair, which
+    /// says whether the word `refers` to something.
+    pub fn stores_for(&self, id: Id, offset: u64, word: Word, refers: bool) -> Vec<(u64, Word)> {
+        if self.object(id).kind.shape().encoding != Encoding::Pairs {
+            return vec![(offset, word)];
+        }
+        let tag = if refers { TRACE_TAG } else { TRACE_NUMBER };
+        vec![(offset - 8, Word::Raw(tag)), (offset, word)]
+    }
+
+    /// Stores one word.
+    pub fn store(&mut self, id: Id, offset: u64, word: Word) {
+        let index = (offset / 8) as usize;
+        let object = self.objects[id as usize].as_mut().expect("a store into a forgotten object");
+        let old = std::mem::replace(&mut object.words[index], word);
+        if let Word::Reference(new) = word {
+            self.hold(new);
+        }
+        if let Word::Reference(old) = old {
+            self.release(old);
+        }
+    }
+
+    /// The word at `offset`.
+    pub fn load(&self, id: Id, offset: u64) -> Word {
+        self.object(id).words[(offset / 8) as usize]
+    }
+
+    /// The objects that `id` refers to, once for each referring word.
+    pub fn references(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
+        self.object(id).words.iter().filter_map(|word| match word {
+            Word::Reference(target) => Some(*target),
+            Word::Raw(_) => None,
+        })
+    }
+
+    /// For each id, whether a root or a global reaches it.
+    pub fn reachable(&self) -> Vec<bool> {
+        let mut seen = vec![false; self.objects.len()];
+        let mut work: Vec<Id> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
+        while let Some(id) = work.pop() {
+            if !std::mem::replace(&mut seen[id as usize], true) {
+                work.extend(self.references(id));
+            }
+        }
+        seen
+    }
+
+    /// Of the known objects that are not `reachable`, those that plain counting frees: peel what nothing refers to.
+    pub fn countable_garbage(&self, reachable: &[bool]) -> Vec<Id> {
+        let garbage: Vec<Id> = self.known().filter(|id| !reachable[*id as usize]).collect();
+        let mut held = vec![0u32; self.objects.len()];
+        for target in garbage.iter().flat_map(|id| self.references(*id)) {
+            held[target as usize] += 1;
+        }
+        let stuck = |id: Id| self.object(id).references_held_max >= NEAR_SATURATION;
+        let mut peeled: Vec<Id> = garbage.into_iter().filter(|id| held[*id as usize] == 0 && !stuck(*id)).collect();
+        let mut next = 0;
+        while next < peeled.len() {
+            let targets: Vec<Id> = self.references(peeled[next]).collect();
+            for target in targets {
+                held[target as usize] -= 1;
+                if held[target as usize] == 0 && !stuck(target) && !reachable[target as usize] {
+                    peeled.push(target);
+                }
+            }
+            next += 1;
+        }
+        peeled
+    }
+
+    /// The heap under test has let go of this garbage.
+    pub fn forget(&mut self, id: Id) {
+        let targets: Vec<Id> = self.references(id).collect();
+        self.objects[id as usize] = None;
+        targets.into_iter().for_each(|target| self.release(target));
+    }
+
+    fn hold(&mut self, id: Id) {
+        if let Some(object) = &mut self.objects[id as usize] {
+            object.references_held += 1;
+            object.references_held_max = object.references_held_max.max(object.references_held);
+        }
+    }
+
+    fn release(&mut self, id: Id) {
+        if let Some(object) = &mut self.objects[id as usize] {
+            object.references_held -= 1;
+        }
+    }
+}
+
+/// What a data word of a fresh object holds; it looks like no heap address.
+pub fn data_pattern(id: Id, index: u64) -> u64 {
+    0xd1d0_0000_0000_0000 | (u64::from(id) << 16) | (index & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linked(heap: &mut ModelHeap, from: Id, slot: u64, to: Id) {
+        let offset = heap.object(from).kind.slot_offset(slot);
+        for (offset, word) in heap.stores_for(from, offset, Word::Reference(to), true) {
+            heap.store(from, offset, word);
+        }
+    }
+
+    #[test]
+    fn what_a_root_or_a_global_reaches_is_live() {
+        let mut heap = ModelHeap::default();
+        let (a, b, c, d) = (
+            heap.allocate(Kind::Pair, 0),
+            heap.allocate(Kind::Traced, 0),
+            heap.allocate(Kind::Leaf, 0),
+            heap.allocate(Kind::Leaf, 0),
+        );
+        linked(&mut heap, a, 0, b);
+        linked(&mut heap, b, 1, c);
+        heap.roots.push(Some(a));
+        assert_eq!(heap.reachable(), [true, true, true, false]);
+        heap.roots[0] = None;
+        heap.globals.push(Some(b));
+        assert_eq!(heap.reachable(), [false, true, true, false]);
+        let _ = d;
+    }
+
+    #[test]
+    fn counting_frees_a_chain_but_nothing_under_a_cycle() {
+        let mut heap = ModelHeap::default();
+        let ids: Vec<Id> = (0..5).map(|_| heap.allocate(Kind::Pair, 0)).collect();
+        linked(&mut heap, ids[0], 0, ids[1]); // a chain of two
+        linked(&mut heap, ids[2], 0, ids[3]); // a cycle of two with a tail
+        linked(&mut heap, ids[3], 0, ids[2]);
+        linked(&mut heap, ids[3], 1, ids[4]);
+        let reachable = heap.reachable();
+        assert_eq!(heap.countable_garbage(&reachable), [ids[0], ids[1]]);
+    }
+
+    #[test]
+    fn an_object_once_widely_shared_is_not_promised_to_counting() {
+        let mut heap = ModelHeap::default();
+        let shared = heap.allocate(Kind::Leaf, 0);
+        let array = heap.allocate(Kind::Array, 200);
+        for slot in 0..200 {
+            linked(&mut heap, array, slot, shared);
+        }
+        let reachable = heap.reachable();
+        assert_eq!(heap.countable_garbage(&reachable), [array]);
+    }
+
+    #[test]
+    fn overwriting_a_pair_with_a_number_ends_the_reference() {
+        let mut heap = ModelHeap::default();
+        let pair = heap.allocate(Kind::Traced, 0);
+        let leaf = heap.allocate(Kind::Leaf, 0);
+        linked(&mut heap, pair, 0, leaf);
+        assert_eq!(heap.references(pair).collect::<Vec<_>>(), [leaf]);
+        for (offset, word) in heap.stores_for(pair, 8, Word::Raw(7), false) {
+            heap.store(pair, offset, word);
+        }
+        assert_eq!(heap.references(pair).count(), 0);
+        assert_eq!(heap.load(pair, 0), Word::Raw(TRACE_NUMBER));
+    }
+}

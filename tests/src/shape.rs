@@ -1,0 +1,271 @@
+//! The kinds of object that op programs allocate, as plain data.
+//!
+//! A [`Kind`] is a word in the Op language (`allocate pair r3`); its [`Shape`] says where the payload has references
+//! and how a word is read. The model heap, the driver and the independent recount all read shapes from here; the
+//! runtime reads the same facts from the descriptors that `descriptors.rs` builds. Two readers of one table, so a
+//! descriptor that the runtime misreads shows up as a difference.
+//!
+//! The kinds are chosen to reach every path of the heap: no payload at all, a leaf, small objects, types the runtime
+//! can prove acyclic, arrays from empty to many chunks, tagged and NaN-boxed words, `{tag, pointer}` pairs read by a
+//! trace function, over-aligned objects, and objects of several KiB and beyond the small-object limit.
+
+/// What a program can allocate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// No payload at all.
+    Empty,
+    /// Two words of data, no reference.
+    Leaf,
+    /// Two references, then a word of data.
+    Pair,
+    /// A word of data, then three references.
+    Triple,
+    /// Bytes with a length; flagged acyclic.
+    Text,
+    /// One reference that its descriptor restricts to [`Kind::Text`]: acyclic by its field types.
+    Label,
+    /// A length, then references.
+    Array,
+    /// A reference and a length, then records of reference, data, reference.
+    Records,
+    /// Three words whose low three bits say whether they are references.
+    Tagged,
+    /// Three NaN-boxed words.
+    Boxed,
+    /// Two `{tag, pointer}` pairs read by a trace function.
+    Traced,
+    /// A length, then `{tag, pointer}` pairs read by a trace function.
+    TracedArray,
+    /// Some KiB with four references far apart.
+    Medium,
+    /// Aligned to 16 bytes.
+    Aligned16,
+    /// Aligned to 64 bytes.
+    Aligned64,
+    /// A fixed part of more than 16 KiB with references at both ends.
+    Huge,
+}
+
+/// How the reference words of a shape are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// The word is the reference; zero is null.
+    Pointer,
+    /// A reference has low bits 001; anything else is an integer.
+    LowBits,
+    /// A reference has the upper sixteen bits [`BOX_PATTERN`].
+    NanBox,
+    /// The word before says: [`TRACE_TAG`] means a reference.
+    Pairs,
+}
+
+/// The upper bits of a NaN-boxed reference.
+pub const BOX_PATTERN: u64 = 0xfffc_0000_0000_0000;
+/// The bits of a NaN-boxed word that hold the pattern.
+pub const BOX_MASK: u64 = 0xffff_0000_0000_0000;
+/// The low bits of a tagged reference.
+pub const LOW_PATTERN: u64 = 1;
+/// The bits of a tagged word that hold the pattern.
+pub const LOW_MASK: u64 = 7;
+/// The tag of a `{tag, pointer}` pair that holds a reference.
+pub const TRACE_TAG: u64 = 1;
+/// The tag of a `{tag, pointer}` pair that holds a number.
+pub const TRACE_NUMBER: u64 = 2;
+
+/// The layout of one kind of object.
+#[derive(Debug)]
+pub struct Shape {
+    /// The word that names it in programs and in reports of the runtime.
+    pub name: &'static std::ffi::CStr,
+    /// Bytes of the fixed part.
+    pub size: u64,
+    /// Alignment of the payload; 0 means 8.
+    pub align: u32,
+    /// Whether the descriptor carries the acyclic flag.
+    pub acyclic: bool,
+    /// How reference words are read.
+    pub encoding: Encoding,
+    /// Byte offsets of the reference words in the fixed part (of the pointer word for pairs).
+    pub refs: &'static [u32],
+    /// Byte offset of the length, for kinds with a tail.
+    pub length_offset: u64,
+    /// Bytes of a tail element, 0 without a tail.
+    pub stride: u64,
+    /// Byte offsets of the reference words in an element.
+    pub element_refs: &'static [u32],
+}
+
+impl Kind {
+    /// All kinds, in the order of their descriptors.
+    pub const ALL: [Kind; 16] = [
+        Kind::Empty,
+        Kind::Leaf,
+        Kind::Pair,
+        Kind::Triple,
+        Kind::Text,
+        Kind::Label,
+        Kind::Array,
+        Kind::Records,
+        Kind::Tagged,
+        Kind::Boxed,
+        Kind::Traced,
+        Kind::TracedArray,
+        Kind::Medium,
+        Kind::Aligned16,
+        Kind::Aligned64,
+        Kind::Huge,
+    ];
+
+    /// The layout.
+    pub fn shape(self) -> &'static Shape {
+        &SHAPES[self as usize]
+    }
+
+    /// The word used for it in the Op language.
+    pub fn word(self) -> &'static str {
+        self.shape().name.to_str().expect("shape names are ASCII")
+    }
+
+    /// The kind of that name.
+    pub fn from_word(word: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Whether objects of this kind have a tail of a length chosen at allocation.
+    pub fn has_tail(self) -> bool {
+        self.shape().stride != 0
+    }
+
+    /// Payload bytes of an object with `length` tail elements, rounded up to whole words.
+    pub fn payload_bytes(self, length: u64) -> u64 {
+        let shape = self.shape();
+        (shape.size + shape.stride * length).next_multiple_of(8)
+    }
+
+    /// Number of places that can hold a reference.
+    pub fn slot_count(self, length: u64) -> u64 {
+        let shape = self.shape();
+        shape.refs.len() as u64 + shape.element_refs.len() as u64 * length
+    }
+
+    /// Byte offset of the `index`-th place that can hold a reference; the fixed part comes first.
+    pub fn slot_offset(self, index: u64) -> u64 {
+        let shape = self.shape();
+        let fixed = shape.refs.len() as u64;
+        if index < fixed {
+            return u64::from(shape.refs[index as usize]);
+        }
+        let per_element = shape.element_refs.len() as u64;
+        let (element, within) = ((index - fixed) / per_element, (index - fixed) % per_element);
+        shape.size + element * shape.stride + u64::from(shape.element_refs[within as usize])
+    }
+
+    /// How many slots from `index` on lie side by side, `index` included; pairs never do.
+    pub fn contiguous_slots(self, index: u64, length: u64) -> u64 {
+        if self.shape().encoding == Encoding::Pairs {
+            return 1;
+        }
+        let count = self.slot_count(length);
+        let mut run = 1;
+        while index + run < count && self.slot_offset(index + run) == self.slot_offset(index) + 8 * run {
+            run += 1;
+        }
+        run
+    }
+}
+
+impl Shape {
+    /// The word that stands for a reference to `address`.
+    pub fn encode(&self, address: u64) -> u64 {
+        match self.encoding {
+            Encoding::Pointer | Encoding::Pairs => address,
+            Encoding::LowBits => address | LOW_PATTERN,
+            Encoding::NanBox => address | BOX_PATTERN,
+        }
+    }
+
+    /// The address that `word` refers to, if it is a reference. `tag` is the word before it.
+    pub fn decode(&self, tag: u64, word: u64) -> Option<u64> {
+        let (is_reference, address) = match self.encoding {
+            Encoding::Pointer => (true, word),
+            Encoding::LowBits => (word & LOW_MASK == LOW_PATTERN, word & !LOW_MASK),
+            Encoding::NanBox => (word & BOX_MASK == BOX_PATTERN, word & !BOX_MASK),
+            Encoding::Pairs => (tag == TRACE_TAG, word),
+        };
+        (is_reference && address != 0).then_some(address)
+    }
+}
+
+const PLAIN: Shape = Shape {
+    name: c"",
+    size: 0,
+    align: 0,
+    acyclic: false,
+    encoding: Encoding::Pointer,
+    refs: &[],
+    length_offset: 0,
+    stride: 0,
+    element_refs: &[],
+};
+
+static SHAPES: [Shape; 16] = [
+    Shape { name: c"empty", ..PLAIN },
+    Shape { name: c"leaf", size: 16, ..PLAIN },
+    Shape { name: c"pair", size: 24, refs: &[0, 8], ..PLAIN },
+    Shape { name: c"triple", size: 32, refs: &[8, 16, 24], ..PLAIN },
+    Shape { name: c"text", size: 8, acyclic: true, stride: 1, ..PLAIN },
+    Shape { name: c"label", size: 16, refs: &[8], ..PLAIN },
+    Shape { name: c"array", size: 8, stride: 8, element_refs: &[0], ..PLAIN },
+    Shape { name: c"records", size: 16, refs: &[0], length_offset: 8, stride: 24, element_refs: &[0, 16], ..PLAIN },
+    Shape { name: c"tagged", size: 24, encoding: Encoding::LowBits, refs: &[0, 8, 16], ..PLAIN },
+    Shape { name: c"boxed", size: 32, encoding: Encoding::NanBox, refs: &[8, 16, 24], ..PLAIN },
+    Shape { name: c"traced", size: 40, encoding: Encoding::Pairs, refs: &[8, 24], ..PLAIN },
+    Shape { name: c"traced-array", size: 8, encoding: Encoding::Pairs, stride: 16, element_refs: &[8], ..PLAIN },
+    Shape { name: c"medium", size: 4104, refs: &[0, 1000, 2048, 4096], ..PLAIN },
+    Shape { name: c"aligned-16", size: 32, align: 16, refs: &[16], ..PLAIN },
+    Shape { name: c"aligned-64", size: 72, align: 64, refs: &[0, 64], ..PLAIN },
+    Shape { name: c"huge", size: 20_008, refs: &[0, 10_000, 20_000], ..PLAIN },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_its_own_word() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_word(kind.word()), Some(kind));
+        }
+    }
+
+    #[test]
+    fn slots_lie_inside_the_payload_and_ascend() {
+        for kind in Kind::ALL {
+            let length = if kind.has_tail() { 5 } else { 0 };
+            let offsets: Vec<u64> = (0..kind.slot_count(length)).map(|slot| kind.slot_offset(slot)).collect();
+            assert!(offsets.windows(2).all(|pair| pair[0] < pair[1]), "{kind:?}");
+            assert!(offsets.iter().all(|offset| offset + 8 <= kind.payload_bytes(length)), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn an_encoded_reference_decodes_to_itself_and_a_bare_address_does_not() {
+        let address = 0x2000_0000_1230;
+        for kind in Kind::ALL {
+            let shape = kind.shape();
+            assert_eq!(shape.decode(TRACE_TAG, shape.encode(address)), Some(address), "{kind:?}");
+            assert_eq!(shape.decode(TRACE_TAG, shape.encode(0)), None, "{kind:?}");
+            if shape.encoding != Encoding::Pointer {
+                assert_eq!(shape.decode(TRACE_NUMBER, address), None, "{kind:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn contiguous_runs_stop_at_data_and_at_the_end() {
+        assert_eq!(Kind::Triple.contiguous_slots(1, 0), 2);
+        assert_eq!(Kind::Medium.contiguous_slots(0, 0), 1);
+        assert_eq!(Kind::Array.contiguous_slots(3, 10), 7);
+        assert_eq!(Kind::TracedArray.contiguous_slots(0, 10), 1);
+    }
+}

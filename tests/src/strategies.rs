@@ -1,0 +1,204 @@
+//! proptest strategies for op programs.
+//!
+//! A program leans towards one [`Taste`]: uniformly random graphs seldom build the shapes that break collectors, so each
+//! taste makes one family likely (rings, lists, a hub with many spokes, fields toggled between epochs, arrays moved over
+//! themselves, tagged words) and keeps all the other ops in small measure. Few registers and low slot numbers make
+//! sharing and overwriting common. Shrinking drops ops and makes numbers smaller; `shrink.rs` goes on from there.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::op::{Op, Place, Register, Value};
+use crate::shape::Kind;
+
+/// What a program is mostly about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taste {
+    /// Everything in even measure.
+    Mixed,
+    /// Rings, overlapping and dropped.
+    Rings,
+    /// Lists and trees, dropped and cut.
+    Lists,
+    /// Objects with many referents and many referrers.
+    Hubs,
+    /// The same few fields overwritten between polls.
+    Toggles,
+    /// Arrays written, copied over themselves, filled.
+    Arrays,
+    /// Words that are sometimes references.
+    Tagged,
+    /// Much dead allocation, little that lives.
+    Churn,
+}
+
+/// All tastes.
+pub const TASTES: [Taste; 8] =
+    [Taste::Mixed, Taste::Rings, Taste::Lists, Taste::Hubs, Taste::Toggles, Taste::Arrays, Taste::Tagged, Taste::Churn];
+
+/// A program of at most `ops_max` ops of any taste.
+pub fn program(ops_max: usize) -> BoxedStrategy<Vec<Op>> {
+    proptest::sample::select(&TASTES[..]).prop_flat_map(move |taste| program_of(taste, ops_max)).boxed()
+}
+
+/// A program of at most `ops_max` ops of one taste.
+pub fn program_of(taste: Taste, ops_max: usize) -> BoxedStrategy<Vec<Op>> {
+    vec(op(taste), 1..=ops_max).boxed()
+}
+
+/// One op as the taste likes it.
+pub fn op(taste: Taste) -> BoxedStrategy<Op> {
+    let more = |when: &[Taste], weight: u32| if when.contains(&taste) { weight } else { 2 };
+    prop_oneof![
+        14 => allocation(taste),
+        more(&[Taste::Churn], 12) => garbage(),
+        26 => mutation(taste),
+        more(&[Taste::Arrays, Taste::Tagged], 14) => block_move(),
+        10 => roots(),
+        more(&[Taste::Rings], 10) => ring(),
+        more(&[Taste::Lists], 10) => list_or_tree(),
+        more(&[Taste::Hubs], 6) => (1u32..400, register()).prop_map(|(count, into)| Op::Hub { count, into }),
+        more(&[Taste::Toggles], 14) => toggle(),
+        12 => collection(),
+    ]
+    .boxed()
+}
+
+fn register() -> impl Strategy<Value = Register> {
+    prop_oneof![8 => 0u8..5, 2 => 5u8..16]
+}
+
+fn place() -> impl Strategy<Value = Place> {
+    let slot = prop_oneof![12 => 0u32..4, 3 => 0u32..70, 1 => 0u32..5000];
+    (register(), slot).prop_map(|(object, slot)| Place { object, slot })
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        10 => register().prop_map(Value::Object),
+        4 => Just(Value::Null),
+        1 => any::<u32>().prop_map(Value::Integer),
+        1 => register().prop_map(Value::Address),
+        1 => (0u8..4).prop_map(Value::Immortal),
+    ]
+}
+
+fn kind(taste: Taste) -> BoxedStrategy<Kind> {
+    let any = proptest::sample::select(&Kind::ALL[..]);
+    let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf]);
+    let favourites = match taste {
+        Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray],
+        Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray],
+        Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
+        Taste::Hubs => vec![Kind::Array, Kind::Pair],
+        _ => vec![Kind::Pair, Kind::Triple],
+    };
+    prop_oneof![3 => small, 5 => proptest::sample::select(favourites), 2 => any].boxed()
+}
+
+fn length() -> impl Strategy<Value = u32> {
+    prop_oneof![10 => 0u32..12, 6 => 12u32..200, 2 => 200u32..1100, 1 => 1100u32..6000]
+}
+
+fn allocation(taste: Taste) -> BoxedStrategy<Op> {
+    prop_oneof![
+        3 => (kind(taste), length(), register()).prop_map(|(kind, length, into)| Op::Allocate { kind, length, into }),
+        1 => (kind(taste), length(), place())
+            .prop_map(|(kind, length, place)| Op::AllocateInto { kind, length, place }),
+    ]
+    .boxed()
+}
+
+fn garbage() -> impl Strategy<Value = Op> {
+    let small = (kind(Taste::Mixed), 0u32..20, 1u32..200);
+    let big = (kind(Taste::Churn), length(), 1u32..12);
+    prop_oneof![small, big].prop_map(|(kind, length, count)| Op::Garbage { kind, length, count })
+}
+
+fn mutation(taste: Taste) -> BoxedStrategy<Op> {
+    let load_weight = if taste == Taste::Lists { 8 } else { 3 };
+    prop_oneof![
+        12 => (place(), value()).prop_map(|(place, value)| Op::Write { place, value }),
+        load_weight => (place(), register()).prop_map(|(place, into)| Op::Load { place, into }),
+        3 => (place(), place()).prop_map(|(a, b)| Op::Swap { a, b }),
+        1 => (register(), any::<u32>()).prop_map(|(object, data)| Op::Scribble { object, data }),
+    ]
+    .boxed()
+}
+
+fn block_move() -> impl Strategy<Value = Op> {
+    let count = prop_oneof![4 => 1u32..10, 2 => 1u32..200, 1 => 1u32..3000];
+    let copy = (place(), place(), count.clone()).prop_map(|(to, from, count)| Op::Copy { to, from, count });
+    let shift = (place(), 0u32..80, count.clone()).prop_map(|(to, distance, count)| {
+        let from = Place { slot: to.slot + distance, ..to };
+        Op::Copy { to, from, count }
+    });
+    let fill = (place(), count, value()).prop_map(|(place, count, value)| Op::Fill { place, count, value });
+    prop_oneof![2 => copy, 2 => shift, 2 => fill]
+}
+
+fn roots() -> impl Strategy<Value = Op> {
+    let optional = || proptest::option::of(register());
+    prop_oneof![
+        6 => (register(), optional()).prop_map(|(register, from)| Op::Set { register, from }),
+        2 => register().prop_map(|register| Op::Push { register }),
+        2 => (0u8..32, register()).prop_map(|(index, into)| Op::Peek { index, into }),
+        2 => (0u8..8).prop_map(|depth| Op::Truncate { depth }),
+        2 => (0u8..4, optional()).prop_map(|(global, from)| Op::Global { global, from }),
+    ]
+}
+
+fn linkable() -> impl Strategy<Value = Kind> {
+    proptest::sample::select(vec![
+        Kind::Pair,
+        Kind::Triple,
+        Kind::Tagged,
+        Kind::Boxed,
+        Kind::Traced,
+        Kind::Aligned16,
+        Kind::Aligned64,
+        Kind::Medium,
+    ])
+}
+
+fn ring() -> impl Strategy<Value = Op> {
+    let count = prop_oneof![6 => 1u32..8, 2 => 8u32..150, 1 => 150u32..700];
+    (linkable(), count, register()).prop_map(|(kind, count, into)| Op::Ring { kind, count, into })
+}
+
+fn list_or_tree() -> impl Strategy<Value = Op> {
+    let count = prop_oneof![4 => 1u32..20, 2 => 20u32..700];
+    prop_oneof![
+        3 => (linkable(), count, register()).prop_map(|(kind, count, into)| Op::List { kind, count, into }),
+        1 => (1u8..7, register()).prop_map(|(depth, into)| Op::Tree { depth, into }),
+    ]
+}
+
+fn toggle() -> impl Strategy<Value = Op> {
+    (place(), register(), 1u32..60).prop_map(|(place, with, count)| Op::Toggle { place, with, count })
+}
+
+fn collection() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => Just(Op::Poll),
+        5 => (1u32..300).prop_map(|units| Op::Step { units }),
+        4 => Just(Op::Flip),
+        4 => Just(Op::Epoch),
+        1 => Just(Op::Collect),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{parse_program, program_text};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_program_survives_its_text_form(ops in program(200)) {
+            prop_assert_eq!(parse_program(&program_text(&ops)).unwrap(), ops);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! A heap so simple that it is right by inspection, and ways to make it wrong.
+//!
+//! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and must
+//! object to each [`Fault`] within a few random programs, which `shrink.rs` then makes short. If a kind of bug slips past
+//! here, it would slip past on the real heap too.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::heap_under_test::{HeapUnderTest, Totals};
+use crate::shape::{Encoding, Kind};
+
+/// What the toy heap does wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Every fiftieth barriered store is lost.
+    LosesStores,
+    /// The last reference of an object is not marked.
+    OverlooksLastSlot,
+    /// Globals are no roots.
+    OverlooksGlobals,
+    /// Only unreachable objects that nothing refers to are freed, as if there were no cycle detector.
+    KeepsCycles,
+    /// Nothing is freed before a collection.
+    KeepsEverything,
+    /// An overlapping copy goes word by word upwards.
+    CopiesUpwards,
+    /// A number that looks like an address counts as a reference.
+    BelievesNumbers,
+    /// Freed objects are not subtracted.
+    Miscounts,
+    /// New objects keep what was at their address.
+    LeavesWordsUncleared,
+}
+
+/// All faults.
+pub const FAULTS: [Fault; 9] = [
+    Fault::LosesStores,
+    Fault::OverlooksLastSlot,
+    Fault::OverlooksGlobals,
+    Fault::KeepsCycles,
+    Fault::KeepsEverything,
+    Fault::CopiesUpwards,
+    Fault::BelievesNumbers,
+    Fault::Miscounts,
+    Fault::LeavesWordsUncleared,
+];
+
+struct ToyObject {
+    kind: Kind,
+    length: u64,
+    words: Vec<u64>,
+}
+
+/// The heap.
+pub struct ToyHeap {
+    objects: BTreeMap<u64, ToyObject>,
+    roots: Vec<Option<u64>>,
+    globals: [Option<u64>; crate::op::GLOBALS],
+    next: u64,
+    fault: Option<Fault>,
+    stores: u64,
+    allocated: u64,
+    freed: u64,
+}
+
+impl ToyHeap {
+    /// An empty heap with that fault.
+    pub fn new(fault: Option<Fault>) -> Self {
+        let (objects, roots, globals) = (BTreeMap::new(), Vec::new(), [None; crate::op::GLOBALS]);
+        ToyHeap { objects, roots, globals, next: 0x2000_0000_0040, fault, stores: 0, allocated: 0, freed: 0 }
+    }
+
+    fn references(&self, address: u64) -> Vec<u64> {
+        let object = &self.objects[&address];
+        let shape = object.kind.shape();
+        let mut slots = object.kind.slot_count(object.length);
+        if self.fault == Some(Fault::OverlooksLastSlot) && slots > 1 {
+            slots -= 1;
+        }
+        let mut found = Vec::new();
+        for slot in 0..slots {
+            let index = (object.kind.slot_offset(slot) / 8) as usize;
+            let tag = if shape.encoding == Encoding::Pairs { object.words[index - 1] } else { 0 };
+            match shape.decode(tag, object.words[index]) {
+                Some(target) => found.push(target),
+                None if self.fault == Some(Fault::BelievesNumbers) => found.push(object.words[index]),
+                None => {}
+            }
+        }
+        found.retain(|target| self.objects.contains_key(target));
+        found
+    }
+
+    fn reachable(&self) -> HashSet<u64> {
+        let globals = if self.fault == Some(Fault::OverlooksGlobals) { &[][..] } else { &self.globals[..] };
+        let mut work: Vec<u64> = self.roots.iter().chain(globals).flatten().copied().collect();
+        let mut seen = HashSet::new();
+        while let Some(address) = work.pop() {
+            if seen.insert(address) {
+                work.extend(self.references(address));
+            }
+        }
+        seen
+    }
+
+    fn sweep(&mut self) {
+        let mut kept = self.reachable();
+        if self.fault == Some(Fault::KeepsCycles) {
+            kept.extend(self.objects.keys().flat_map(|address| self.references(*address)));
+        }
+        let before = self.objects.len();
+        self.objects.retain(|address, _| kept.contains(address));
+        if self.fault != Some(Fault::Miscounts) {
+            self.freed += (before - self.objects.len()) as u64;
+        }
+    }
+}
+
+impl HeapUnderTest for ToyHeap {
+    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
+        let shape = kind.shape();
+        let address = self.next.next_multiple_of(u64::from(shape.align.max(16)));
+        let bytes = kind.payload_bytes(length);
+        self.next = address + bytes + 8;
+        self.allocated += 1;
+        let mut words = vec![0; (bytes / 8) as usize];
+        if kind.has_tail() {
+            words[(shape.length_offset / 8) as usize] = length;
+        }
+        if self.fault == Some(Fault::LeavesWordsUncleared) && self.allocated.is_multiple_of(20) {
+            words.iter_mut().for_each(|word| *word = 0xdbdb);
+        }
+        self.objects.insert(address, ToyObject { kind, length, words });
+        Ok(address)
+    }
+
+    fn load(&self, object: u64, offset: u64) -> u64 {
+        self.objects.get(&object).map_or(0xdbdb_dbdb_dbdb_dbdb, |object| object.words[(offset / 8) as usize])
+    }
+
+    fn store(&mut self, object: u64, offset: u64, word: u64) {
+        self.stores += 1;
+        if self.fault == Some(Fault::LosesStores) && self.stores.is_multiple_of(50) {
+            return;
+        }
+        self.store_data(object, offset, word);
+    }
+
+    fn store_data(&mut self, object: u64, offset: u64, word: u64) {
+        if let Some(object) = self.objects.get_mut(&object) {
+            object.words[(offset / 8) as usize] = word;
+        }
+    }
+
+    fn copy_refs(&mut self, to: (u64, u64), from: (u64, u64), words: u64) {
+        let order: Vec<u64> = if to.1 > from.1 && self.fault != Some(Fault::CopiesUpwards) {
+            (0..words).rev().collect()
+        } else {
+            (0..words).collect()
+        };
+        for index in order {
+            let word = self.load(from.0, from.1 + 8 * index);
+            self.store_data(to.0, to.1 + 8 * index, word);
+        }
+    }
+
+    fn fill_refs(&mut self, object: u64, offset: u64, word: u64, words: u64) {
+        (0..words).for_each(|index| self.store_data(object, offset + 8 * index, word));
+    }
+
+    fn push_root(&mut self, object: Option<u64>) {
+        self.roots.push(object);
+    }
+
+    fn set_root(&mut self, index: usize, object: Option<u64>) {
+        self.roots[index] = object;
+    }
+
+    fn truncate_roots(&mut self, count: usize) {
+        self.roots.truncate(count);
+    }
+
+    fn set_global(&mut self, index: usize, object: Option<u64>) {
+        self.globals[index] = object;
+    }
+
+    fn poll(&mut self) {}
+
+    fn step(&mut self, _units: u32) {}
+
+    fn flip(&mut self) {}
+
+    fn epoch(&mut self) {
+        if self.fault != Some(Fault::KeepsEverything) {
+            self.sweep();
+        }
+    }
+
+    fn collect(&mut self) {
+        self.sweep();
+    }
+
+    fn live_objects(&self) -> Vec<u64> {
+        self.objects.keys().copied().collect()
+    }
+
+    fn verify(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        let sizes = self.objects.values().map(|object| 8 + 8 * object.words.len() as u64);
+        Totals {
+            allocated_objects: self.allocated,
+            freed_objects: self.freed,
+            live_objects: self.objects.len() as u64,
+            live_bytes: sizes.sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Op, parse_program, program_text};
+    use crate::replay;
+    use crate::shrink::shrink;
+    use crate::strategies::program;
+    use proptest::strategy::{Strategy, ValueTree};
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+    fn programs(seed: u8) -> impl Iterator<Item = Vec<Op>> {
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+        std::iter::repeat_with(move || program(300).new_tree(&mut runner).unwrap().current())
+    }
+
+    #[test]
+    fn the_driver_accepts_a_heap_that_is_right() {
+        for ops in programs(1).take(40) {
+            if let Err(failure) = replay::run(&mut ToyHeap::new(None), None, &ops) {
+                panic!("{failure:?}\n{}", program_text(&ops));
+            }
+        }
+    }
+
+    #[test]
+    fn the_driver_objects_to_every_fault_and_shrinks_it_to_a_few_ops() {
+        for fault in FAULTS {
+            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::new(Some(fault)), None, ops).is_err();
+            let found = programs(2).take(200).find(|ops| fails(ops));
+            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 200 programs")), fails);
+            assert!(fails(&ops), "{fault:?}: the shrunk program no longer fails");
+            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
+        }
+    }
+
+    #[test]
+    fn a_ring_is_garbage_that_only_a_cycle_detector_frees() {
+        let ops = parse_program("ring pair x 3 r0\nset r0 = null\nepoch\nepoch\nepoch\n").unwrap();
+        assert!(replay::run(&mut ToyHeap::new(None), None, &ops).is_ok());
+        let failure = replay::run(&mut ToyHeap::new(Some(Fault::KeepsCycles)), None, &ops).unwrap_err();
+        assert_eq!(failure.op_index, None, "three epochs may keep a cycle, the last collection may not: {failure:?}");
+    }
+}
