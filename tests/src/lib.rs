@@ -18,4 +18,5 @@ pub mod replay;
 pub mod shape;
 pub mod shrink;
 pub mod strategies;
+pub mod tally_command;
 pub mod toy_heap;
