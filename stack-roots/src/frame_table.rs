@@ -1,7 +1,7 @@
 //! Return address → frame, for one module: the form in which the walker wants a stack map.
 //!
 //! Built once when a module is registered, then only read: by the walker on every frame, by `tally maps` in address
-//! order. [FRAME] A lookup answers for exactly the return addresses of recorded calls, never for the code around them:
+//! order. `[FRAME]` A lookup answers for exactly the return addresses of recorded calls, never for the code around them:
 //! a frame found by the wrong record would have the wrong words taken for roots.
 //!
 //! ```text
@@ -15,10 +15,13 @@
 //!
 //! Functions of object files have no address yet; `build` takes a closure that places them.
 
-use crate::root_records::{self, BaseRegister, OperandFault, RootSlot};
+mod builder;
+
+pub use builder::TableError;
+
+use crate::root_records::{self, RootSlot};
 use crate::stack_map::{Function, StackMap};
-use std::collections::HashMap;
-use std::fmt;
+use builder::Builder;
 
 /// Finds the frame that a return address belongs to.
 pub trait Lookup {
@@ -186,130 +189,6 @@ struct PlacedFunction {
 fn home(pc: u64, mask: usize) -> usize {
     (pc.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask
 }
-
-#[derive(Default)]
-struct Builder {
-    functions: Vec<PlacedFunction>,
-    calls: HashMap<u64, CallSite>,
-    roots: Vec<RootSlot>,
-    lists: HashMap<Vec<RootSlot>, u32>,
-    foreign_records: usize,
-}
-
-impl Builder {
-    fn add_call(&mut self, function: u64, instruction_offset: u32, roots: Vec<RootSlot>) -> Result<(), TableError> {
-        let pc = function
-            .checked_add(u64::from(instruction_offset))
-            .ok_or(TableError::Address { function, instruction_offset })?;
-        if let Some(known) = self.calls.get(&pc) {
-            // A linkonce function compiled in two objects is described twice at its one address. The ids differ, they
-            // are hashes of the module's name; the code is one, so the places must agree.
-            let places = |list: &[RootSlot]| list.iter().map(|root| root.location).collect::<Vec<_>>();
-            let first = known.first_root as usize;
-            let known_roots = &self.roots[first..first + usize::from(known.root_count)];
-            return if places(known_roots) == places(&roots) { Ok(()) } else { Err(TableError::Conflict { pc }) };
-        }
-        let root_count = u16::try_from(roots.len()).map_err(|_| TableError::TooLarge)?;
-        let needs_rbx = roots.iter().any(|root| root.location.base() == BaseRegister::Rbx);
-        let function = index(self.functions.len() - 1)?;
-        let first_root = self.store(roots)?;
-        self.calls.insert(pc, CallSite { pc, function, first_root, root_count, needs_rbx });
-        Ok(())
-    }
-
-    /// Stores a list of roots, or finds it stored: the calls of a function mostly name the same roots.
-    fn store(&mut self, roots: Vec<RootSlot>) -> Result<u32, TableError> {
-        if let Some(&first) = self.lists.get(&roots) {
-            return Ok(first);
-        }
-        let first = index(self.roots.len())?;
-        self.roots.extend_from_slice(&roots);
-        self.lists.insert(roots, first);
-        Ok(first)
-    }
-
-    fn finish(self) -> Result<FrameTable, TableError> {
-        let capacity = (self.calls.len() * 2).next_power_of_two().max(2);
-        let mut call_sites = vec![CallSite::VACANT; capacity].into_boxed_slice();
-        let mask = capacity - 1;
-        for site in self.calls.values() {
-            let mut index = home(site.pc, mask);
-            while call_sites[index].is_taken() {
-                index = (index + 1) & mask;
-            }
-            call_sites[index] = *site;
-        }
-        Ok(FrameTable {
-            first: self.calls.keys().copied().min().unwrap_or(u64::MAX),
-            last: self.calls.keys().copied().max().unwrap_or(0),
-            calls: self.calls.len(),
-            foreign_records: self.foreign_records,
-            call_sites,
-            functions: self.functions.into_boxed_slice(),
-            roots: self.roots.into_boxed_slice(),
-        })
-    }
-}
-
-/// Tables index with 32 bits, and `u32::MAX` marks a vacant entry.
-fn index(value: usize) -> Result<u32, TableError> {
-    u32::try_from(value).ok().filter(|&index| index != u32::MAX).ok_or(TableError::TooLarge)
-}
-
-/// Why a section does not make a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TableError {
-    /// A call's operands break the convention.
-    Operands {
-        /// Where the function was placed.
-        function: u64,
-        /// The call's return address, from there.
-        instruction_offset: u32,
-        /// What is wrong.
-        fault: OperandFault,
-    },
-    /// A return address past the end of the address space.
-    Address {
-        /// Where the function was placed.
-        function: u64,
-        /// The call's return address, from there.
-        instruction_offset: u32,
-    },
-    /// Two records of one return address name different slots.
-    Conflict {
-        /// The return address.
-        pc: u64,
-    },
-    /// More than 2³² − 1 functions or roots.
-    TooLarge,
-}
-
-impl fmt::Display for TableError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TableError::Operands { function, instruction_offset, fault } => write!(
-                out,
-                "stack map of the function at {function:#x}, call returning to +{instruction_offset:#x}: {fault}; \
-                 lower the module again and do not add operands to its deopt bundles"
-            ),
-            TableError::Address { function, instruction_offset } => write!(
-                out,
-                "stack map of the function at {function:#x}: +{instruction_offset:#x} is past the end of memory; \
-                 the section is damaged or was not relocated"
-            ),
-            TableError::Conflict { pc } => write!(
-                out,
-                "stack maps: two records for the return address {pc:#x} name different slots; \
-                 a function was compiled differently in two objects, or the section was not relocated"
-            ),
-            TableError::TooLarge => {
-                out.write_str("stack map: more than 4,294,967,294 functions or roots; split the module")
-            }
-        }
-    }
-}
-
-impl std::error::Error for TableError {}
 
 #[cfg(test)]
 mod tests {

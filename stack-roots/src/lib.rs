@@ -16,8 +16,8 @@
 //! | [`root_records`] | Which operands of a record are roots, and where are they? |
 //! | [`frame_table`] | Which frame returns to this address? One module's answer. |
 //! | [`snapshot`] | The same for all modules loaded at one moment. |
-//! | [`walk`] | What are the roots from here down to the first native frame? |
-//! | [`unwind`] | What lies below the native frames? (the only unsafe code) |
+//! | [`mod@walk`] | What are the roots from here down to the first native frame? |
+//! | [`mod@unwind`] | What lies below the native frames? (the only unsafe code) |
 //! | [`thread_stack`] | What are all roots of this thread? What an epoch calls. |
 //!
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and what is in the

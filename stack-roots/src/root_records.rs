@@ -10,7 +10,7 @@
 //!
 //! A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at
 //! base + offset holds it (two allocas merged by a `select`), Constant = no alloca here (null, undef), skipped.
-//! [ROOT] Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a
+//! `[ROOT]` Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a
 //! live object freed. Pairs instead of one header per bundle, because the inliner concatenates the bundles of caller and
 //! callee, and pairs stay pairs.
 //!

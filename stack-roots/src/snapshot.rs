@@ -1,7 +1,7 @@
 //! The tables of all modules that are loaded at one moment.
 //!
 //! Registration keeps one current snapshot and replaces it: `with` a module that came, `without` one that goes. The
-//! walker holds a reference to a snapshot and looks frames up in it without locks. [SNAPSHOT] A snapshot never changes;
+//! walker holds a reference to a snapshot and looks frames up in it without locks. `[SNAPSHOT]` A snapshot never changes;
 //! a module's table lives as long as any snapshot that names it.
 //!
 //! Modules are ordered by their first return address. Their ranges may overlap: a linker sorts `.text.startup` and

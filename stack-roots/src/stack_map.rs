@@ -1,7 +1,7 @@
 //! The stack map section as LLVM writes it, version 3, read in place.
 //!
 //! `frame_table` calls this room to turn a section into a table, `tally maps` to list one. The bytes may come from a
-//! loaded module, an object file or a fuzzer: nothing in them is trusted. [MAP] A reader never looks outside the slice,
+//! loaded module, an object file or a fuzzer: nothing in them is trusted. `[MAP]` A reader never looks outside the slice,
 //! never panics and allocates nothing; `read` checks the whole section once, the iterators repeat what it checked.
 //!
 //! ```text
@@ -19,15 +19,19 @@
 //!
 //! Source: llvm/docs/StackMaps.rst, "Stack Map Format"; llvm/lib/CodeGen/StackMaps.cpp.
 
-use std::fmt;
+mod fields;
+mod record;
+
+pub use fields::MapError;
+pub use record::{MapLocation, Record};
+
+use fields::{count, field, span};
+use record::RecordCursor;
 
 const VERSION: u8 = 3;
 const HEADER_BYTES: usize = 16;
 const FUNCTION_BYTES: usize = 24;
 const CONSTANT_BYTES: usize = 8;
-const RECORD_HEADER_BYTES: usize = 16;
-const LOCATION_BYTES: usize = 12;
-const LIVE_OUT_BYTES: usize = 4;
 
 /// Checks a whole section (any number of concatenated blobs) and returns a view of it.
 ///
@@ -203,244 +207,12 @@ pub struct Function {
     pub record_count: u64,
 }
 
-/// One record: what is known at one address of the code.
-#[derive(Clone, Copy, Debug)]
-pub struct Record<'a> {
-    /// The function it lies in.
-    pub function: Function,
-    /// Byte offset of the record in the section.
-    pub offset: usize,
-    /// The id given by whoever asked for the record; LLVM's own for calls with a "deopt" bundle.
-    pub id: u64,
-    /// Distance of the described address from the function's start. For a call, that is its return address.
-    pub instruction_offset: u32,
-    blob: Blob<'a>,
-    locations: usize,
-}
-
-impl<'a> Record<'a> {
-    /// How many locations the record lists.
-    pub fn location_count(&self) -> usize {
-        self.locations
-    }
-
-    /// The locations, constants looked up in the pool.
-    pub fn locations(&self) -> impl Iterator<Item = MapLocation> + use<'a> {
-        let record = *self;
-        (0..record.locations).map_while(move |index| record.location(index).ok())
-    }
-
-    fn location(&self, index: usize) -> Result<MapLocation, MapError> {
-        let bytes = self.blob.bytes;
-        let at = (self.offset + RECORD_HEADER_BYTES).saturating_add(index.saturating_mul(LOCATION_BYTES));
-        let [kind, _, size_low, size_high, register_low, register_high, _, _, o0, o1, o2, o3] =
-            field::<LOCATION_BYTES>(bytes, at)?;
-        let size = u16::from_le_bytes([size_low, size_high]);
-        let register = u16::from_le_bytes([register_low, register_high]);
-        let offset = i32::from_le_bytes([o0, o1, o2, o3]);
-        match kind {
-            1 => Ok(MapLocation::Register { register, size }),
-            2 => Ok(MapLocation::Direct { register, offset, size }),
-            3 => Ok(MapLocation::Indirect { register, offset, size }),
-            4 => Ok(MapLocation::Constant { value: i64::from(offset) as u64 }),
-            5 => {
-                let index = offset as u32;
-                let value = self.blob.constant(index as usize).ok_or(MapError::ConstantIndex {
-                    offset: at,
-                    index,
-                    constants: self.blob.constants,
-                })?;
-                Ok(MapLocation::Constant { value })
-            }
-            found => Err(MapError::LocationKind { offset: at, found }),
-        }
-    }
-}
-
-/// Where a record's operand is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapLocation {
-    /// In a register (DWARF number).
-    Register {
-        /// DWARF number.
-        register: u16,
-        /// Bytes.
-        size: u16,
-    },
-    /// The value is `register + offset`: the address of a stack object.
-    Direct {
-        /// DWARF number of the base.
-        register: u16,
-        /// Bytes from the base.
-        offset: i32,
-        /// Bytes.
-        size: u16,
-    },
-    /// The value lies in memory at `register + offset`.
-    Indirect {
-        /// DWARF number of the base.
-        register: u16,
-        /// Bytes from the base.
-        offset: i32,
-        /// Bytes.
-        size: u16,
-    },
-    /// The value itself, sign-extended from the record or taken from the constant pool.
-    Constant {
-        /// The 64-bit value.
-        value: u64,
-    },
-}
-
-/// Steps over a blob's records, keeping count of whose turn it is.
-struct RecordCursor<'a> {
-    blob: Blob<'a>,
-    offset: usize,
-    record: usize,
-    next_function: usize,
-    function: Option<Function>,
-    left_in_function: u64,
-}
-
-impl<'a> RecordCursor<'a> {
-    fn new(blob: Blob<'a>) -> Self {
-        let offset = blob.records_start();
-        RecordCursor { blob, offset, record: 0, next_function: 0, function: None, left_in_function: 0 }
-    }
-
-    fn next_record(&mut self) -> Result<Option<Record<'a>>, MapError> {
-        if self.record == self.blob.records {
-            return Ok(None);
-        }
-        while self.left_in_function == 0 && self.next_function < self.blob.functions {
-            let function = self.blob.function(self.next_function)?;
-            self.next_function += 1;
-            self.left_in_function = function.record_count;
-            self.function = Some(function);
-        }
-        let Some(function) = self.function.filter(|_| self.left_in_function > 0) else { return Ok(None) };
-
-        let (bytes, at) = (self.blob.bytes, self.offset);
-        let id = u64::from_le_bytes(field(bytes, at)?);
-        let instruction_offset = u32::from_le_bytes(field(bytes, at.saturating_add(8))?);
-        let locations = usize::from(u16::from_le_bytes(field(bytes, at.saturating_add(14))?));
-        let locations_end = span(bytes, at + RECORD_HEADER_BYTES, locations, LOCATION_BYTES)?;
-        let live_outs_at = locations_end.next_multiple_of(8);
-        let live_outs = usize::from(u16::from_le_bytes(field(bytes, live_outs_at + 2)?));
-        let end = span(bytes, live_outs_at + 4, live_outs, LIVE_OUT_BYTES)?.next_multiple_of(8);
-        span(bytes, at, end - at, 1)?;
-
-        self.offset = end;
-        self.record += 1;
-        self.left_in_function -= 1;
-        Ok(Some(Record { function, offset: at, id, instruction_offset, blob: self.blob, locations }))
-    }
-}
-
 /// The next blob at or after `offset`; zero words are a linker's padding.
 fn next_blob_start(bytes: &[u8], offset: usize) -> Option<usize> {
     let rest = bytes.get(offset..)?;
     let padding = rest.iter().position(|&byte| byte != 0)?;
     Some(offset + padding / 8 * 8)
 }
-
-fn count(bytes: &[u8], offset: usize) -> Result<usize, MapError> {
-    field(bytes, offset).map(|word| u32::from_le_bytes(word) as usize)
-}
-
-/// `N` bytes at `offset`.
-fn field<const N: usize>(bytes: &[u8], offset: usize) -> Result<[u8; N], MapError> {
-    bytes.get(offset..).and_then(|rest| rest.first_chunk()).copied().ok_or(MapError::Truncated {
-        offset,
-        wanted: N,
-        section: bytes.len(),
-    })
-}
-
-/// The end of `count` items of `size` bytes at `offset`, all of them inside the slice.
-fn span(bytes: &[u8], offset: usize, count: usize, size: usize) -> Result<usize, MapError> {
-    let wanted = count.saturating_mul(size);
-    offset.checked_add(wanted).filter(|&end| end <= bytes.len()).ok_or(MapError::Truncated {
-        offset,
-        wanted,
-        section: bytes.len(),
-    })
-}
-
-/// Why bytes are not a stack map section. `offset` is the byte in the section where it shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapError {
-    /// The section ends before something it announces.
-    Truncated {
-        /// Where the missing item begins.
-        offset: usize,
-        /// Its size in bytes.
-        wanted: usize,
-        /// Size of the section in bytes.
-        section: usize,
-    },
-    /// A blob begins with a version other than 3.
-    Version {
-        /// The blob's start.
-        offset: usize,
-        /// The version byte.
-        found: u8,
-    },
-    /// The functions' record counts do not add up to the header's.
-    RecordCount {
-        /// The blob's start.
-        offset: usize,
-        /// Records according to the header.
-        header: u64,
-        /// Records according to the functions.
-        of_functions: u64,
-    },
-    /// A location of a kind that version 3 does not have.
-    LocationKind {
-        /// The location's start.
-        offset: usize,
-        /// The kind byte.
-        found: u8,
-    },
-    /// A location names a constant outside the pool.
-    ConstantIndex {
-        /// The location's start.
-        offset: usize,
-        /// The index named.
-        index: u32,
-        /// Size of the pool.
-        constants: usize,
-    },
-}
-
-impl fmt::Display for MapError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            MapError::Truncated { offset, wanted, section } => write!(
-                out,
-                "stack map, byte {offset}: {wanted} bytes wanted, the section has {section}; pass the whole section"
-            ),
-            MapError::Version { offset, found } => write!(
-                out,
-                "stack map, byte {offset}: version {found} where 3 is read; compile the module with LLVM 22"
-            ),
-            MapError::RecordCount { offset, header, of_functions } => write!(
-                out,
-                "stack map, byte {offset}: the header announces {header} records, the functions {of_functions}; \
-                 the section is damaged"
-            ),
-            MapError::LocationKind { offset, found } => {
-                write!(out, "stack map, byte {offset}: location kind {found} is none of 1 to 5; the section is damaged")
-            }
-            MapError::ConstantIndex { offset, index, constants } => write!(
-                out,
-                "stack map, byte {offset}: constant {index} of a pool of {constants}; the section is damaged"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for MapError {}
 
 #[cfg(test)]
 mod tests {
@@ -514,7 +286,7 @@ mod tests {
         assert!(matches!(read(cut), Err(MapError::Truncated { offset: 48, .. })));
     }
 
-    /// [MAP] Every byte changed and every length tried: an error, or a map whose contents fit the bytes.
+    /// `[MAP]` Every byte changed and every length tried: an error, or a map whose contents fit the bytes.
     #[test]
     fn mutated_and_truncated_sections_never_panic() {
         let built = Section::new()
@@ -544,7 +316,7 @@ mod tests {
         let mut used = 0;
         for record in map.records() {
             assert_eq!(record.locations().count(), record.location_count());
-            used += RECORD_HEADER_BYTES + record.location_count() * LOCATION_BYTES;
+            used += 16 + 12 * record.location_count();
         }
         assert!(used <= bytes.len());
     }

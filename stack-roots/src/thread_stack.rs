@@ -1,7 +1,7 @@
 //! All roots of the calling thread, whatever lies between its managed frames.
 //!
 //! This is what an epoch calls. It is the crate's story in one loop: walk by frame pointers; at a native frame, or one
-//! that needs rbx, let the unwinder cross; walk on. [ROOT] Every managed frame down to the entry is visited exactly
+//! that needs rbx, let the unwinder cross; walk on. `[ROOT]` Every managed frame down to the entry is visited exactly
 //! once, or the end says why not.
 //!
 //! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.

@@ -4,7 +4,7 @@
 //! that needs rbx. The unwinder reads `.eh_frame`, which native code has and managed code gets by `uwtable`; it costs
 //! 65–78 ns a frame against 3, and always begins at the top of the calling thread's own stack.
 //!
-//! [ONCE] Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
+//! `[ONCE]` Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
 //! managed frame from there on is visited here, until the end or until the fast walk takes over again.
 //!
 //! When is it worth handing back? Each new run must first step over all that lies above, so stacks that alternate

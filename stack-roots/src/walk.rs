@@ -11,7 +11,7 @@
 //! lower  │ …                       sp       as it is when the call has returned
 //! ```
 //!
-//! [ADVANCE] Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
+//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
 //! no memory, however damaged, keeps it running, and what it cannot read or does not know it says.
 //!
 //! Frame pointers (3 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (7 ns), because frames of
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(end(at(0x1105, 0x8000, 0x8010), &[0; 3]), StackFault::Unreadable { address: 0x8000 });
     }
 
-    /// [ADVANCE] Sixteen words of anything: the walk ends, and visits no more than the words can hold frames.
+    /// `[ADVANCE]` Sixteen words of anything: the walk ends, and visits no more than the words can hold frames.
     #[test]
     fn random_stacks_end() {
         let mut state = 0x2545_F491_4F6C_DD1Du64;
