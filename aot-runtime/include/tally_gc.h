@@ -23,8 +23,9 @@
  *     }
  *
  * The rules (docs/ir-contract.md says the same about IR):
- *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed. Reading, writing and arithmetic are not.
- *  2. A local or parameter whose object is needed after a call is declared a root: TALLY_ROOT(a, b). The declaration holds for the
+ *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed; so is the end of each round of a loop that
+ *     writes references (the lowering polls there). Reading, writing and arithmetic are not.
+ *  2. A local or parameter whose object is needed after a safepoint is declared a root: TALLY_ROOT(a, b). The declaration holds for the
  *     whole function and may stand in a nested block. Nothing moves: a root is an ordinary variable, read and assigned as such.
  *  3. `h(f(), g())` loses f's object while g runs. Put the first result in a root before making the second.
  *  4. A reference is stored into an object by TALLY_WRITE and its kin only, into a global by TALLY_WRITE_GLOBAL only; reading
@@ -51,9 +52,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#if __has_include("tally.h")
 #include "tally.h"
-#endif
 
 #if !defined(__clang__)
 #error "tally_gc.h needs clang: its functions become LLVM intrinsics"
@@ -63,32 +62,6 @@
 void tally__gcroot(void *slot, const void *how) __asm__("llvm.gcroot");
 void tally__gcwrite(void *value, void *object, void *slot) __asm__("llvm.gcwrite");
 void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
-
-#ifndef TALLY_H
-/* The part of tally.h that the macros below use; tally.h explains every field. */
-typedef struct tally_type tally_type;
-struct tally_type {
-    uint32_t version, flags;
-    uint64_t size;
-    uint32_t align, slot_kind;
-    uint64_t tag_mask, tag_pattern, pointer_mask;
-    uint32_t ref_count, element_ref_count;
-    const uint32_t *ref_offsets;
-    uint64_t length_offset, stride;
-    const uint32_t *element_ref_offsets;
-    const char *name;
-    void (*finalize)(void *object);
-    void (*trace)(const uint64_t *words, uint64_t n, void (*visit)(void *reference, void *context), void *context);
-    const tally_type *const *ref_types, *const *element_ref_types;
-};
-#define TALLY_ACYCLIC 1u
-void *tally_new(const tally_type *type);
-void *tally_new_array(const tally_type *type, uint64_t n);
-void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
-void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
-void tally_safepoint(void);
-void tally_collect(void);
-#endif
 
 /* ---- Types ---------------------------------------------------------------------------------------------------------- */
 
@@ -147,7 +120,7 @@ void tally_collect(void);
     enum { tally__pointer_##Word = (uint64_t)(pointer_mask_) };                                                        \
     _Static_assert(((uint64_t)(tag_pattern_) & ~(uint64_t)(tag_mask_)) == 0, "the pattern of " #Word " leaves its mask"); \
     TALLY__UNUSED static const uint32_t tally__refs_##Word[] = {0, 0};                                                 \
-    TALLY__UNUSED static const tally_type tally_type_##Word = {.version = 1, .size = 8, .ref_count = 1,                \
+    TALLY__UNUSED static const tally_type tally_type_##Word = {.version = TALLY_TYPE_VERSION, .size = 8, .ref_count = 1,                \
         .ref_offsets = tally__refs_##Word, .name = #Word, TALLY__TAGGED(Word)}
 
 #define TALLY_TYPE_TAGGED(Type, Word, ...)                                                                             \
@@ -220,15 +193,15 @@ void tally_collect(void);
 /* ---- How the macros above are made ---------------------------------------------------------------------------------- */
 
 #define TALLY__UNUSED __attribute__((unused))
-#define TALLY__PLAIN .slot_kind = 0
+#define TALLY__PLAIN .slot_kind = TALLY_SLOT_POINTER
 #define TALLY__TAGGED(Word)                                                                                            \
-    .slot_kind = (uint64_t)tally__mask_##Word < 8 ? 1 : 2, .tag_mask = (uint64_t)tally__mask_##Word,                   \
+    .slot_kind = (uint64_t)tally__mask_##Word < 8 ? TALLY_SLOT_TAGGED : TALLY_SLOT_NAN_BOXED, .tag_mask = (uint64_t)tally__mask_##Word,                   \
     .tag_pattern = (uint64_t)tally__pattern_##Word, .pointer_mask = (uint64_t)tally__pointer_##Word
 
 /* A trailing 0 keeps an empty list legal C; the counts leave it out. */
 #define TALLY__DESCRIBE(linkage, Type, flags_, kind, ...)                                                              \
     TALLY__FIXED_PART(Type, __VA_ARGS__)                                                                               \
-    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = 1, .flags = flags_, .size = sizeof(Type),   \
+    TALLY__UNUSED linkage const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .flags = flags_, .size = sizeof(Type),   \
         .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
         .ref_offsets = tally__refs_##Type, .name = #Type, kind}
 
@@ -239,7 +212,7 @@ void tally_collect(void);
     _Static_assert(offsetof(Type, elements_) % 8 == 0, "the elements of " #Type " must begin at a multiple of 8");     \
     _Static_assert(TALLY__COUNT(tally__elements_##Type) == 0 || sizeof(((Type *)0)->elements_[0]) % 8 == 0,            \
                    "the size of an element of " #Type " must be a multiple of 8");                                     \
-    TALLY__UNUSED static const tally_type tally_type_##Type = {.version = 1, .size = offsetof(Type, elements_),        \
+    TALLY__UNUSED static const tally_type tally_type_##Type = {.version = TALLY_TYPE_VERSION, .size = offsetof(Type, elements_),        \
         .align = _Alignof(Type) > 8 ? _Alignof(Type) : 0, .ref_count = TALLY__COUNT(tally__refs_##Type),               \
         .element_ref_count = TALLY__COUNT(tally__elements_##Type), .ref_offsets = tally__refs_##Type,                  \
         .length_offset = offsetof(Type, length_), .stride = sizeof(((Type *)0)->elements_[0]),                         \
@@ -251,18 +224,23 @@ void tally_collect(void);
 #define TALLY__COUNT(list) (sizeof(list) / sizeof((list)[0]) - 1)
 #define TALLY__OFFSET(Type, field) offsetof(Type, field),
 
-#define TALLY__POINTER_FIELDS(Type, ...) TALLY__EACH(TALLY__CHECK_POINTER_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
-#define TALLY__WORD_FIELDS(Type, ...) TALLY__EACH(TALLY__CHECK_WORD_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+#define TALLY__POINTER_FIELDS(Type, ...)                                                                               \
+    TALLY__EACH(TALLY__CHECK_POINTER_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
+#define TALLY__WORD_FIELDS(Type, ...)                                                                                  \
+    TALLY__EACH(TALLY__CHECK_WORD_, Type, __VA_ARGS__) TALLY__ASCEND(Type, __VA_ARGS__)
 #define TALLY__CHECK_POINTER_(Type, field) TALLY__CHECK_POINTER(Type, field);
 #define TALLY__CHECK_WORD_(Type, field) TALLY__CHECK_WORD(Type, field);
 #define TALLY__CHECK_POINTER(Type, field)                                                                              \
     _Static_assert(sizeof(&*((Type *)0)->field) == sizeof ((Type *)0)->field, #field " of " #Type " is not a pointer"); \
     _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
 #define TALLY__CHECK_WORD(Type, field)                                                                                 \
-    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), uint64_t), #field " of " #Type " is not a word"); \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(((Type *)0)->field), uint64_t),                             \
+                   #field " of " #Type " is not a word");                                                              \
     _Static_assert(offsetof(Type, field) % 8 == 0, #field " of " #Type " does not lie at a multiple of 8")
-#define TALLY__IN_ORDER(Type, first, second)                                                                           \
-    _Static_assert(offsetof(Type, first) < offsetof(Type, second), "name " #first " after " #second ": the order is that of the struct");
+#define TALLY__IN_ORDER(...) TALLY__IN_ORDER_(__VA_ARGS__)
+#define TALLY__IN_ORDER_(Type, first, second)                                                                          \
+    _Static_assert(offsetof(Type, first) < offsetof(Type, second),                                                     \
+                   "name " #second " before " #first ": the order is that of the struct");
 
 /* The address goes straight into the call: llvm.gcroot wants the variable itself. `&*` refuses what is not a pointer. */
 #define TALLY__ROOT(nothing, variable)                                                                                 \
