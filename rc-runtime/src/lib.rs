@@ -1,13 +1,47 @@
-//! The heap of a reference-counting runtime. (Being assembled.)
+//! The heap of a reference-counting runtime for languages that compile to LLVM.
+//!
+//! Rooms, in the order in which an object meets them:
+//!
+//! | room | question it answers |
+//! |---|---|
+//! | [`descriptor`], [`type_registry`] | where are an object's references? |
+//! | [`module_record`], [`module_registry`] | what does a compiled module tell us about itself? |
+//! | [`context`], [`allocate`], [`block`], [`large`], [`block_source`], [`range`] | where does a new object go? |
+//! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
+//! | [`barrier`], [`log`] | what happens when a reference is overwritten? |
+//! | [`count`] | who is counted, promoted, freed? |
+//! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
+//! | [`symbols`], [`abi`] | what do compiled programs call? |
+//!
+//! When epochs run, and what a dead cycle is, decides the crate `cycle-detector` through [`epoch_driver`].
+
+pub mod abi;
+pub mod allocate;
+pub mod barrier;
+pub mod block;
+pub mod block_source;
 pub mod context;
+pub mod count;
 pub mod descriptor;
-pub mod heap {
-    //! placeholder
-    /// placeholder
-    #[derive(Debug)]
-    pub struct Heap;
-}
+pub mod epoch_driver;
+pub mod fatal;
+pub mod heap;
+pub mod host_roots;
+pub mod large;
+pub mod log;
 pub mod module_record;
+pub mod module_registry;
+pub mod object;
 pub mod options;
 pub mod range;
+pub mod statistics;
 pub mod symbols;
+pub mod type_registry;
+pub mod visit;
+pub mod zeal;
+
+pub use allocate::OutOfMemory;
+pub use descriptor::TypeDescriptor;
+pub use heap::{Heap, HeapOptions};
+pub use object::{ObjectRef, Slot};
+pub use type_registry::TypeId;

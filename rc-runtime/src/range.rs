@@ -270,8 +270,8 @@ pub struct BlockInfo {
     pub logged: u16,
     /// One of the `block::state` constants.
     pub state: u8,
-    /// Reserved.
-    pub unused: u8,
+    /// Low bits of the epoch that `logged` belongs to.
+    pub logged_in: u8,
 }
 
 /// The entry of block `block`.

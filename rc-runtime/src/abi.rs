@@ -1,0 +1,253 @@
+//! The C symbols that compiled programs call (the list is in `symbols`, the C view in `tally.h`). Those that concern
+//! modules and programs as a whole stand in `cycle-detector`.
+//!
+//! A safepoint symbol is a naked shim: it writes its return address, the stack pointer at it, rbp and rbx into the
+//! thread's context (the *exit anchor* from which the stack is walked) and jumps on to the Rust function of the same name.
+//! Leaves that compiled code calls on its way (`tally_log_slow`) save the caller's registers, so that a barrier costs
+//! the surrounding code no spills.
+//!
+//! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
+//! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
+
+use crate::context::current;
+use crate::descriptor::TypeDescriptor;
+use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
+use crate::heap::Heap;
+use crate::module_record::TypeHandle;
+use crate::object::{ObjectRef, Slot};
+use crate::type_registry::{self, TypeInfo};
+use crate::zeal::Site;
+use std::arch::naked_asm;
+use std::sync::OnceLock;
+
+/// Defines a naked shim that writes the exit anchor and jumps to `$target`.
+#[macro_export]
+macro_rules! safepoint_shim {
+    ($(#[$doc:meta])* $name:ident => $target:path) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// Called by compiled code with the arguments that `tally.h` states.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            ::std::arch::naked_asm!(
+                ".cfi_startproc",
+                "mov rax, qword ptr [rip + tally_context@GOTTPOFF]",
+                "add rax, qword ptr fs:[0]",
+                "mov r10, qword ptr [rsp]",
+                "mov qword ptr [rax + 32], r10",
+                "lea r10, [rsp + 8]",
+                "mov qword ptr [rax + 40], r10",
+                "mov qword ptr [rax + 48], rbp",
+                "mov qword ptr [rax + 56], rbx",
+                "jmp {target}",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+safepoint_shim! {
+    /// `void *tally_new(const tally_type *type)`: a new object, payload zero.
+    tally_new => new
+}
+safepoint_shim! {
+    /// `void *tally_new_array(const tally_type *type, uint64_t n)`: the same with `n` tail elements.
+    tally_new_array => new_array
+}
+safepoint_shim! {
+    /// `void *tally_new_slow(tally_type_handle *)`: what inline allocation falls back to.
+    tally_new_slow => new_slow
+}
+safepoint_shim! {
+    /// `void *tally_new_array_slow(tally_type_handle *, uint64_t n)`.
+    tally_new_array_slow => new_array_slow
+}
+safepoint_shim! {
+    /// `void tally_safepoint(void)`: a poll that may be called like a function.
+    tally_safepoint => safepoint
+}
+safepoint_shim! {
+    /// `void tally_safepoint_slow(void)`: the poll flag is set.
+    tally_safepoint_slow => safepoint
+}
+safepoint_shim! {
+    /// `void tally_collect(void)`: afterwards nothing unreachable is left.
+    tally_collect => collect
+}
+safepoint_shim! {
+    /// `void tally_zeal_safepoint(void *value, uint64_t size)`: an epoch; what `value[0..size]` refers to survives it.
+    tally_zeal_safepoint => zeal_safepoint
+}
+
+/// Makes a heap for a thread that runs compiled code without one; installed by `cycle-detector`.
+static HEAP_MAKER: OnceLock<fn() -> Box<Heap>> = OnceLock::new();
+
+/// Installs the function that makes a thread's first heap; only the first call counts.
+pub fn set_heap_maker(maker: fn() -> Box<Heap>) {
+    let _ = HEAP_MAKER.set(maker);
+}
+
+/// The heap attached to this thread, made and attached if there is none yet.
+#[inline(always)]
+pub fn thread_heap<'a>() -> &'a mut Heap {
+    // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
+    unsafe {
+        let context = current();
+        if (*context).heap.is_null() {
+            make_thread_heap();
+        }
+        &mut *(*context).heap
+    }
+}
+
+#[cold]
+fn make_thread_heap() {
+    let Some(maker) = HEAP_MAKER.get() else {
+        fatal::stop(STATUS_USAGE, "no heap is attached to this thread, and no collector is installed to make one");
+    };
+    // SAFETY: this thread's context.
+    let anchor = unsafe { std::ptr::read(current()) };
+    let heap = Box::leak(maker());
+    heap.attach();
+    let context = heap.context_mut();
+    (context.exit_pc, context.exit_sp) = (anchor.exit_pc, anchor.exit_sp);
+    (context.exit_fp, context.exit_rbx, context.entry) = (anchor.exit_fp, anchor.exit_rbx, anchor.entry);
+}
+
+extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
+    allocate(registered(descriptor), 0)
+}
+
+extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
+    allocate(registered(descriptor), length)
+}
+
+extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
+    allocate(TypeInfo::of_meta(handle.meta), 0)
+}
+
+extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
+    allocate(TypeInfo::of_meta(handle.meta), length)
+}
+
+fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
+    match type_registry::register(descriptor) {
+        Ok(id) => id.info(),
+        Err(error) => fatal::stop(STATUS_USAGE, &error.to_string()),
+    }
+}
+
+fn allocate(info: &'static TypeInfo, length: u64) -> u64 {
+    match thread_heap().allocate_cell(info, length) {
+        Ok(object) => object.address(),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
+    }
+}
+
+extern "C" fn safepoint() {
+    thread_heap().with_driver(|driver, heap| driver.on_poll(heap));
+}
+
+extern "C" fn collect() {
+    thread_heap().with_driver(|driver, heap| driver.collect(heap));
+}
+
+extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
+    let heap = thread_heap();
+    if let Some(zeal) = &heap.zeal {
+        for index in 0..size as usize / 8 {
+            // SAFETY: the lowering passes the bytes of a call's result.
+            let word = unsafe { std::ptr::read_unaligned(value.add(index)) };
+            heap.host_roots.temporary.extend(zeal.live_object(word));
+        }
+    }
+    heap.with_driver(|driver, heap| driver.epoch(heap));
+    heap.host_roots.temporary.clear();
+}
+
+/// `void tally_log_slow(void *object, void *slot)`, calling convention `preserve_most`: every general register but r11
+/// comes back unchanged.
+///
+/// # Safety
+/// `object` is a heap object whose unlogged bit is set, `slot` lies in it.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_log_slow(object: u64, slot: u64) {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rax",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "push r8",
+        "push r9",
+        "push r10",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 72",
+        "call {target}",
+        "add rsp, 8",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rdi",
+        "pop rsi",
+        "pop rdx",
+        "pop rcx",
+        "pop rax",
+        ".cfi_adjust_cfa_offset -72",
+        "ret",
+        ".cfi_endproc",
+        target = sym log_slow,
+    )
+}
+
+extern "C" fn log_slow(object: u64, slot: u64) {
+    if !crate::range::in_heap(object) {
+        fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
+    }
+    // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
+    let (object, slot) = unsafe { (ObjectRef::from_address(object), Slot::from_address(slot)) };
+    thread_heap().log_slow(object, slot);
+}
+
+/// `void tally_copy_refs(void *dst_object, void *dst, const void *src, uint64_t n)`: memmove of `n` words with barrier.
+///
+/// # Safety
+/// `dst` names `n` words of `dst_object`, `src` `n` readable words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
+    // SAFETY: by the caller's promise.
+    let (object, target) = unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) };
+    thread_heap().copy_references(object, target, source, count);
+}
+
+/// `void tally_fill_refs(void *dst_object, void *dst, uint64_t word, uint64_t n)`: `word` into `n` words, with barrier.
+///
+/// # Safety
+/// `dst` names `n` words of `dst_object`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
+    // SAFETY: by the caller's promise.
+    let (object, target) = unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) };
+    thread_heap().fill_references(object, target, word, count);
+}
+
+/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
+    if !crate::range::in_heap(address) {
+        return;
+    }
+    let heap = thread_heap();
+    if let Some(zeal) = &heap.zeal {
+        // SAFETY: by the caller's promise.
+        zeal.check_access(address, unsafe { &*site }, heap.epoch);
+    }
+}

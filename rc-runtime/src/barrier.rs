@@ -1,0 +1,166 @@
+//! The write barrier's slow path and the writes that go through it. [LOG]
+//!
+//! The fast path is inline in compiled code: load the word of the unlogged table, test the bit, and store when it is
+//! clear. Expected cost of a write that needs no log: 1 load, 1 test, 1 branch, 1 store.
+//!
+//! When the bit is set the object is mature and this is the first write to it since the flip. Its references, as they
+//! are, go to the log. A block that sees its [`HeapOptions::block_log_after`](crate::heap::HeapOptions)th single entry is
+//! logged as a whole, in address order: a single entry costs an order of magnitude more than one of a sequential sweep.
+//!
+//! If the object is pending (the increments of the last flip have not reached it) it is counted first: its words are
+//! about to stop being those of the flip. [PENDING]
+
+use crate::block::state;
+use crate::heap::Heap;
+use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
+use crate::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use crate::visit::Part;
+
+impl Heap {
+    /// Writes `word` into `slot` of `object`.
+    #[inline(always)]
+    pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        if UNLOGGED.get(object.address()) {
+            self.log_slow(object, slot);
+        }
+        slot.store(word);
+    }
+
+    /// The barrier's slow path: the unlogged bit of `object` is set and `slot` is about to be overwritten.
+    #[inline(never)]
+    pub fn log_slow(&mut self, object: ObjectRef, slot: Slot) {
+        if object.has(flag::LARGE) {
+            let chunk = object.type_info().chunk_of(slot.address() - object.address());
+            return self.log_chunk(object, chunk);
+        }
+        self.log_object(object);
+        let block = object.block();
+        // SAFETY: the block of an object of this heap.
+        let info = unsafe { &mut *block_info(block) };
+        if info.logged_in != self.epoch as u8 {
+            (info.logged_in, info.logged) = (self.epoch as u8, 0);
+        }
+        info.logged += 1;
+        if info.logged == self.options.block_log_after {
+            self.log_block(block);
+        }
+        self.note_log_growth();
+    }
+
+    #[inline(always)]
+    fn log_object(&mut self, object: ObjectRef) {
+        if self.counting && object.stamp() == self.epoch - 1 {
+            self.count_pending(object);
+        }
+        let info = object.type_info();
+        let words = self.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
+        info.take_snapshot(object, Part::Whole, words);
+        object.set_stamp(self.epoch);
+        UNLOGGED.clear(object.address());
+    }
+
+    fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
+        let stamp = self.large.stamps(object)[chunk as usize];
+        if stamp == self.epoch {
+            return;
+        }
+        if self.counting && stamp == self.epoch - 1 {
+            self.count_pending_chunk(object, chunk);
+        }
+        let (info, part) = (object.type_info(), Part::Chunk(chunk));
+        let words = self.log.append(object, part, info.snapshot_words(object, part));
+        info.take_snapshot(object, part, words);
+        self.large.stamps(object)[chunk as usize] = self.epoch;
+        self.note_log_growth();
+    }
+
+    /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and nobody will
+    /// write to them.
+    #[cold]
+    fn log_block(&mut self, block: u32) {
+        self.statistics.blocks_logged += 1;
+        self.for_each_mature_in_block(block, |heap, object| {
+            if UNLOGGED.get(object.address())
+                && object.count() != 0
+                && !object.has(flag::DEAD)
+                && object.type_info().has_references
+            {
+                heap.log_object(object);
+            }
+        });
+    }
+
+    /// Calls `visit` with every mature object of a block of small objects, in address order.
+    pub fn for_each_mature_in_block(&mut self, block: u32, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        let end = block_start(block) + BLOCK_BYTES;
+        let mut cell = block_start(block);
+        while cell < end {
+            if !LIVE.get(cell) {
+                // SAFETY: this heap's block.
+                let words = unsafe { LIVE.block_words(block) };
+                let at = (cell - block_start(block)) / 8;
+                let rest = words[at as usize / 64] >> (at % 64);
+                cell += 8 * if rest == 0 { 64 - at % 64 } else { rest.trailing_zeros() as u64 };
+                continue;
+            }
+            // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
+            let object = unsafe { ObjectRef::from_address(cell + HEADER_BYTES) };
+            cell += object.type_info().cell_bytes_of(object);
+            visit(self, object);
+        }
+    }
+
+    /// Calls `visit` with every mature object of the heap, large ones included.
+    pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        for place in 0..self.blocks.owned.len() {
+            let block = self.blocks.owned[place];
+            // SAFETY: this heap's block.
+            debug_assert_ne!(unsafe { (*block_info(block)).state }, state::LARGE);
+            self.for_each_mature_in_block(block, &mut visit);
+        }
+        for place in 0..self.large.places() {
+            if let Some(object) = self.large.at(place)
+                && object.is_mature()
+                && (self.zeal.is_none() || !object.has(flag::DEAD))
+            {
+                visit(self, object);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn note_log_growth(&mut self) {
+        if self.log.entries >= self.log_poll_at {
+            self.set_poll(true);
+        }
+    }
+
+    /// Copies `count` words from `source` to `target`, which lie in `object`; the ranges may overlap.
+    pub fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        self.log_words(object, target, count);
+        // SAFETY: the caller names `count` readable words and `count` words of the object.
+        unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+    }
+
+    /// Writes `word` to `count` words from `target`, which lie in `object`.
+    pub fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        self.log_words(object, target, count);
+        for index in 0..count {
+            object.slot(target.address() - object.address() + index * 8).store(word);
+        }
+    }
+
+    /// Logs what `count` words from `target` belong to.
+    fn log_words(&mut self, object: ObjectRef, target: Slot, count: u64) {
+        if count == 0 || !UNLOGGED.get(object.address()) {
+            return;
+        }
+        if !object.has(flag::LARGE) {
+            return self.log_slow(object, target);
+        }
+        let (info, offset) = (object.type_info(), target.address() - object.address());
+        for chunk in info.chunk_of(offset)..=info.chunk_of(offset + count * 8 - 8) {
+            self.log_chunk(object, chunk);
+        }
+    }
+}

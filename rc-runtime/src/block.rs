@@ -1,0 +1,296 @@
+//! A heap's blocks of 32 KiB: holes to allocate into, and the sweep that finds them again.
+//!
+//! Allocation bumps a cursor through one *hole* at a time: a run of free bytes in the current block, at least
+//! [`SMALLEST_HOLE`] long. A block's live bits (one per 8 bytes, set at promotion, cleared at death) say where the holes
+//! are; young cells have no live bits, so a block in which everything died young is a free block without anybody having
+//! looked at an object. This follows Immix (Blackburn & McKinley 2008, §2) with exact cells instead of lines.
+//!
+//! ```text
+//! state        in list        next
+//! FREE         free           taken → TOUCHED
+//! RECYCLABLE   recyclable     taken → TOUCHED
+//! TOUCHED      touched        allocated into in this epoch; flip moves the list to `pending`, the sweep after it
+//!                             classifies → FREE / RECYCLABLE / FULL
+//! FULL         –              an object in it dies → FREED_INTO
+//! FREED_INTO   freed_into     swept like a pending block
+//! ```
+//!
+//! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty give their
+//! memory back to the system.
+
+use crate::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+
+/// Holes shorter than this are not used, and every cell up to this size fits into any hole.
+pub const SMALLEST_HOLE: u64 = 128;
+/// Empty blocks kept with their memory; more than these give it back.
+const KEPT_FREE_BLOCKS: usize = 512;
+const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
+
+/// States of a block.
+pub mod state {
+    /// No hole worth using.
+    pub const FULL: u8 = 0;
+    /// Empty.
+    pub const FREE: u8 = 1;
+    /// Has holes, listed.
+    pub const RECYCLABLE: u8 = 2;
+    /// Allocated into since the last flip, or still to be swept after it.
+    pub const TOUCHED: u8 = 3;
+    /// Was full, something died in it.
+    pub const FREED_INTO: u8 = 4;
+    /// Part of a large object.
+    pub const LARGE: u8 = 5;
+}
+
+/// The blocks of one heap.
+#[derive(Debug, Default)]
+pub struct BlockSpace {
+    /// Every block this heap owns for small objects.
+    pub owned: Vec<u32>,
+    free: Vec<u32>,
+    recyclable: Vec<u32>,
+    touched: Vec<u32>,
+    pending: Vec<u32>,
+    freed_into: Vec<u32>,
+    current: Option<u32>,
+    /// Where in the current block the search for the next hole goes on, in words.
+    search: u32,
+    /// Never reuse memory: dead objects stay recognisable (zeal).
+    pub quarantine: bool,
+}
+
+/// A run of free bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hole {
+    /// First byte.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+}
+
+impl BlockSpace {
+    /// The next hole of the current block; its unlogged bits are cleared, since what is allocated there is young.
+    pub fn next_hole(&mut self) -> Option<Hole> {
+        let block = self.current?;
+        // SAFETY: this heap owns the block.
+        let live = unsafe { LIVE.block_words(block) };
+        while self.search < WORDS_PER_BLOCK {
+            let start = next_bit(live, self.search, false);
+            let end = next_bit(live, start, true);
+            self.search = end;
+            if (end - start) as u64 * 8 >= SMALLEST_HOLE {
+                let base = block_start(block);
+                let hole = Hole { start: base + start as u64 * 8, end: base + end as u64 * 8 };
+                clear_unlogged(hole);
+                return Some(hole);
+            }
+        }
+        self.current = None;
+        None
+    }
+
+    /// Opens a block for allocation: a free or recyclable one, or a new one. `None` when the range is used up.
+    pub fn open_block(&mut self, epoch: u32) -> Option<()> {
+        let reusable = self.free.pop().or_else(|| self.recyclable.pop());
+        let block = self.touch(reusable, epoch)?;
+        self.current = Some(block);
+        self.search = 0;
+        Some(())
+    }
+
+    /// Opens a wholly free block for objects that fit no hole.
+    pub fn open_overflow_block(&mut self, epoch: u32) -> Option<Hole> {
+        let free = self.free.pop();
+        let block = self.touch(free, epoch)?;
+        let hole = Hole { start: block_start(block), end: block_start(block) + BLOCK_BYTES };
+        clear_unlogged(hole);
+        Some(hole)
+    }
+
+    fn touch(&mut self, reusable: Option<u32>, epoch: u32) -> Option<u32> {
+        let block = match reusable {
+            Some(block) => block,
+            None => {
+                let block = crate::block_source::take(1)?;
+                self.owned.push(block);
+                block
+            }
+        };
+        // SAFETY: this heap owns the block.
+        unsafe {
+            (*block_info(block)).state = state::TOUCHED;
+            (*block_info(block)).age = epoch;
+        }
+        self.touched.push(block);
+        Some(block)
+    }
+
+    /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed: everything in it that
+    /// survives is mature and clean from now on, or pending. [LOG] [PENDING]
+    pub fn flip(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        self.current = None;
+        std::mem::swap(&mut self.touched, &mut self.pending);
+        for &block in &self.pending {
+            UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
+        }
+    }
+
+    /// Sweeps up to `budget` blocks that the last epoch allocated into; the budget left, or `None` when all are swept.
+    pub fn sweep_pending(&mut self, mut budget: i64) -> Option<i64> {
+        while let Some(block) = self.pending.pop() {
+            self.sweep(block);
+            budget -= 8;
+            if budget <= 0 && !self.pending.is_empty() {
+                return Some(budget);
+            }
+        }
+        None
+    }
+
+    /// Notes that an object in `block` died; the block is swept again if nobody would look at it otherwise.
+    #[inline(always)]
+    pub fn note_death(&mut self, block: u32) {
+        // SAFETY: this heap owns the block.
+        let info = unsafe { &mut *block_info(block) };
+        if info.state == state::FULL {
+            info.state = state::FREED_INTO;
+            self.freed_into.push(block);
+        }
+    }
+
+    /// Whether blocks with deaths wait for their sweep.
+    pub fn has_freed_into(&self) -> bool {
+        !self.freed_into.is_empty()
+    }
+
+    /// Sweeps one block with deaths.
+    pub fn sweep_freed_into(&mut self) {
+        if let Some(block) = self.freed_into.pop() {
+            self.sweep(block);
+        }
+    }
+
+    fn sweep(&mut self, block: u32) {
+        // SAFETY: this heap owns the block.
+        let (live, info) = unsafe { (LIVE.block_words(block), &mut *block_info(block)) };
+        let used: u32 = live.iter().map(|word| word.count_ones()).sum();
+        info.state = match used {
+            _ if self.quarantine => state::FULL,
+            0 => {
+                if self.free.len() >= KEPT_FREE_BLOCKS {
+                    range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
+                }
+                self.free.push(block);
+                state::FREE
+            }
+            used if used < WORDS_PER_BLOCK / 8 * 7 => {
+                self.recyclable.push(block);
+                state::RECYCLABLE
+            }
+            _ => state::FULL,
+        };
+    }
+
+    /// Bytes in blocks that are not empty.
+    pub fn used_bytes(&self) -> u64 {
+        (self.owned.len() - self.free.len()) as u64 * BLOCK_BYTES
+    }
+}
+
+impl Drop for BlockSpace {
+    fn drop(&mut self) {
+        for &block in &self.owned {
+            clear_tables(block, 1);
+            crate::block_source::give_back(block, 1);
+        }
+    }
+}
+
+/// Zeroes every table entry of `count` blocks from `first`.
+pub fn clear_tables(first: u32, count: u32) {
+    let (start, end) = (block_start(first), block_start(first + count));
+    LIVE.clear_range(start, end);
+    UNLOGGED.clear_range(start, end);
+    range::MARK.clear_range(start, end);
+    range::BUFFERED.clear_range(start, end);
+    // SAFETY: the blocks are the caller's; their counts and entries are mapped.
+    unsafe {
+        std::ptr::write_bytes(range::count_cell(start), 0, ((end - start) >> 4) as usize);
+        for block in first..first + count {
+            *block_info(block) = range::BlockInfo::default();
+        }
+    }
+}
+
+/// Clears the unlogged bits of the objects that a hole can hold. The bit of the granule just before the first payload
+/// belongs to the neighbour below.
+fn clear_unlogged(hole: Hole) {
+    UNLOGGED.clear_range(hole.start + 8, hole.end - 8);
+}
+
+fn next_bit(words: &[u64], from: u32, set: bool) -> u32 {
+    let mut at = from;
+    while at < WORDS_PER_BLOCK {
+        let word = words[at as usize / 64];
+        let rest = (if set { word } else { !word }) >> (at % 64);
+        if rest != 0 {
+            return at + rest.trailing_zeros();
+        }
+        at = (at | 63) + 1;
+    }
+    WORDS_PER_BLOCK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_lie_between_live_cells() {
+        let mut space = BlockSpace::default();
+        space.open_block(2).expect("room");
+        let block = space.current.expect("just opened");
+        let base = block_start(block);
+        LIVE.set_range(base + 1024, base + 1056);
+        LIVE.set_range(base + 1056 + SMALLEST_HOLE - 8, base + 4096);
+        LIVE.set_range(base + BLOCK_BYTES - 8, base + BLOCK_BYTES);
+        assert_eq!(space.next_hole(), Some(Hole { start: base, end: base + 1024 }));
+        assert_eq!(
+            space.next_hole(),
+            Some(Hole { start: base + 4096, end: base + BLOCK_BYTES - 8 }),
+            "the hole after 1056 is 8 bytes too short"
+        );
+        assert_eq!(space.next_hole(), None);
+    }
+
+    #[test]
+    fn a_block_in_which_everything_died_young_is_free_again() {
+        let mut space = BlockSpace::default();
+        space.open_block(2).expect("room");
+        let block = space.current.expect("just opened");
+        space.flip();
+        assert_eq!(space.sweep_pending(1000), None);
+        assert_eq!(space.free, [block]);
+        space.open_block(3).expect("room");
+        assert_eq!(space.current, Some(block));
+        assert_eq!(space.owned.len(), 1);
+    }
+
+    #[test]
+    fn a_full_block_is_listed_after_a_death() {
+        let mut space = BlockSpace::default();
+        space.open_block(2).expect("room");
+        let block = space.current.expect("just opened");
+        LIVE.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
+        space.flip();
+        space.sweep_pending(1000);
+        assert!(space.free.is_empty() && space.recyclable.is_empty());
+        LIVE.clear_range(block_start(block), block_start(block) + 16384);
+        space.note_death(block);
+        space.note_death(block);
+        assert!(space.has_freed_into());
+        space.sweep_freed_into();
+        assert_eq!(space.recyclable, [block]);
+    }
+}

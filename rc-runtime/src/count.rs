@@ -1,0 +1,210 @@
+//! Counting: the byte table, promotion, and what happens at zero. [COUNT] [ORDER]
+//!
+//! Counts stand in a side table, one byte for 16 heap bytes, so that increments and decrements do not touch the
+//! objects' lines. 255 is stuck: such an object is left to the backup mark.
+//!
+//! Expected cost: increment 1 load, 1 add, 1 store and a branch when the count was not zero; decrement the same plus the
+//! test of the buffered bit.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+use crate::range::{BUFFERED, LIVE, MARK, UNLOGGED};
+use crate::type_registry::TypeInfo;
+use crate::visit::Part;
+
+/// A count that no longer changes.
+pub const STUCK: u8 = 255;
+/// Candidates buffered at most; beyond that they are only counted as suspects.
+pub const CANDIDATES_MAX: usize = 128 << 10;
+
+impl Heap {
+    /// Adds one to the object's count; a young object met for the first time is queued for promotion.
+    #[inline(always)]
+    pub fn increment(&mut self, object: ObjectRef) {
+        let count = object.count();
+        if count == 0 && !object.is_mature() {
+            self.promotion_queue.push(object);
+        }
+        object.set_count(count.saturating_add(1));
+    }
+
+    /// Takes one from the object's count: at zero it is queued to be freed, else it becomes a candidate.
+    #[inline(always)]
+    pub fn decrement(&mut self, object: ObjectRef) {
+        if self.decrement_only(object) {
+            self.buffer_candidate(object);
+        }
+    }
+
+    /// Takes one from the count and queues the object at zero; true when it is still counted.
+    #[inline(always)]
+    pub fn decrement_only(&mut self, object: ObjectRef) -> bool {
+        let count = object.count();
+        if count == STUCK {
+            return false;
+        }
+        if count == 0 {
+            self.count_below_zero(object);
+        }
+        object.set_count(count - 1);
+        if count > 1 {
+            return true;
+        }
+        if !object.has(flag::DEAD) {
+            self.free_queue.push(object);
+        }
+        false
+    }
+
+    #[cold]
+    fn count_below_zero(&self, object: ObjectRef) -> ! {
+        let what = format!("the count of {object:?} ({}) would fall below zero", object.type_info().name);
+        crate::fatal::violation("COUNT", self.epoch, &what)
+    }
+
+    /// Enters the object into the candidate buffer unless it is there. [CANDIDATE]
+    #[inline(always)]
+    pub fn buffer_candidate(&mut self, object: ObjectRef) {
+        if BUFFERED.get(object.address()) {
+            return;
+        }
+        if self.candidates.len() >= CANDIDATES_MAX {
+            self.suspects += 1;
+            return;
+        }
+        BUFFERED.set(object.address());
+        self.candidates.push(object);
+        self.statistics.candidates += 1;
+    }
+
+    /// Makes a young object mature: it is clean, its cell is live. Its references are not counted here.
+    #[inline(always)]
+    pub fn promote(&mut self, object: ObjectRef, info: &TypeInfo) {
+        debug_assert!(!object.is_mature());
+        let bytes = info.cell_bytes_of(object);
+        object.add_flags(flag::MATURE);
+        self.statistics.promoted_objects += 1;
+        self.statistics.live_objects += 1;
+        self.statistics.live_bytes += bytes;
+        if self.marking {
+            MARK.set(object.address());
+        }
+        if object.has(flag::LARGE) {
+            object.set_stamp(0);
+            self.large_promotion.push((object, 0));
+        } else {
+            object.set_stamp(0);
+            let cell = object.address() - crate::object::HEADER_BYTES;
+            LIVE.set_range(cell, cell + bytes);
+        }
+    }
+
+    /// Increments everything that `part` of the object refers to.
+    #[inline(always)]
+    pub fn count_references(&mut self, object: ObjectRef, info: &TypeInfo, part: Part) {
+        info.for_each_reference(object, part, |target| self.increment(target));
+    }
+
+    /// Counts a pending object before its words change: what the passes have not reached yet, the writer does. [PENDING]
+    #[cold]
+    pub fn count_pending(&mut self, object: ObjectRef) {
+        let info = object.type_info();
+        if object.is_mature() {
+            object.set_stamp(0);
+        } else {
+            self.promote(object, info);
+        }
+        self.count_references(object, info, Part::Whole);
+    }
+
+    /// The same for one chunk of a large object.
+    #[cold]
+    pub fn count_pending_chunk(&mut self, object: ObjectRef, chunk: u64) {
+        let info = object.type_info();
+        if !object.is_mature() {
+            self.promote(object, info);
+        }
+        let pending = self.epoch - 1;
+        let stamp = &mut self.large.stamps(object)[chunk as usize];
+        if *stamp == pending {
+            *stamp = 0;
+            self.count_references(object, info, Part::Chunk(chunk));
+        }
+    }
+
+    /// The object is dead and its references have been decremented: give its memory back, or, while a mark is running,
+    /// keep it until the mark ends.
+    #[inline(always)]
+    pub fn reclaim(&mut self, object: ObjectRef) {
+        if self.marking {
+            object.add_flags(flag::DEAD);
+            self.dead_queue.push(object);
+        } else {
+            self.free(object);
+        }
+    }
+
+    /// Gives the memory of a dead object back; if the running log names it, later.
+    #[inline(always)]
+    pub fn free(&mut self, object: ObjectRef) {
+        if self.is_logged(object) {
+            self.late_queue.push(object);
+            return;
+        }
+        let info = object.type_info();
+        let bytes = info.cell_bytes_of(object);
+        self.statistics.live_objects -= 1;
+        self.statistics.live_bytes -= bytes;
+        self.statistics.freed_mature_objects += 1;
+        self.give_back(object, bytes);
+    }
+
+    /// Whether the running or the unreconciled log has an entry for the object.
+    #[inline(always)]
+    fn is_logged(&mut self, object: ObjectRef) -> bool {
+        if object.has(flag::LARGE) {
+            return self.large.stamps(object).iter().any(|&stamp| stamp != 0);
+        }
+        object.stamp() != 0
+    }
+
+    fn give_back(&mut self, object: ObjectRef, bytes: u64) {
+        let address = object.address();
+        object.set_count(0);
+        BUFFERED.clear(address);
+        if let Some(zeal) = &mut self.zeal {
+            object.add_flags(flag::DEAD);
+            zeal.bury(object, bytes, self.epoch);
+        }
+        if object.has(flag::LARGE) {
+            if self.zeal.is_none() {
+                self.large.free(object);
+            }
+            return;
+        }
+        let cell = address - crate::object::HEADER_BYTES;
+        LIVE.clear_range(cell, cell + bytes);
+        UNLOGGED.clear(address);
+        self.blocks.note_death(crate::range::block_of(cell));
+    }
+
+    /// A large object that died young goes away without having been counted.
+    pub fn free_young_large(&mut self, object: ObjectRef) {
+        if let Some(zeal) = &mut self.zeal {
+            let bytes = object.type_info().cell_bytes_of(object);
+            object.add_flags(flag::DEAD);
+            zeal.bury(object, bytes, self.epoch);
+        } else {
+            self.large.free(object);
+        }
+    }
+
+    /// Shows a reference to the running mark: it was there in the mark's snapshot.
+    #[inline(always)]
+    pub fn show_to_mark(&mut self, object: ObjectRef) {
+        if object.count() != 0 && !MARK.get(object.address()) {
+            MARK.set(object.address());
+            self.mark_stack.push(object);
+        }
+    }
+}

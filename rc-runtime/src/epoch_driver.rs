@@ -1,0 +1,15 @@
+//! The door through which the heap asks for epochs: implemented by `cycle-detector`, installed when a heap is made.
+
+use crate::heap::Heap;
+
+/// Decides when to flip, and does the passes' work in slices.
+pub trait EpochDriver {
+    /// The mutator is about to take a block (a safepoint): do a slice of pending work; flip if an epoch is due.
+    fn on_block_taken(&mut self, heap: &mut Heap);
+    /// The mutator polls at a safepoint.
+    fn on_poll(&mut self, heap: &mut Heap);
+    /// Flip now and run everything to its end: what is unreachable is gone afterwards. Answers how many objects died.
+    fn collect(&mut self, heap: &mut Heap) -> u64;
+    /// Flip now and run the passes of that flip to their end.
+    fn epoch(&mut self, heap: &mut Heap);
+}

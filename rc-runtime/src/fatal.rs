@@ -1,0 +1,30 @@
+//! Stopping at once: we are wrong, the program is wrong, or the machine is out of memory.
+//!
+//! Nothing is unwound and no destructor runs: the heap is not in a state to be walked. Standard output is left to the C
+//! library's `exit`, so that what the program printed is not lost.
+
+/// Exit status for a bad descriptor, module record or option.
+pub const STATUS_USAGE: i32 = 2;
+/// Exit status when the leak check finds objects.
+pub const STATUS_LEAK: i32 = 3;
+/// Exit status when the heap limit is reached or memory runs out.
+pub const STATUS_MEMORY: i32 = 4;
+/// Exit status for a violated invariant or the use of a dead object.
+pub const STATUS_VIOLATION: i32 = 5;
+
+/// Prints `tally: message` and ends the process with `status`, flushing C's streams.
+pub fn stop(status: i32, message: &str) -> ! {
+    eprintln!("tally: {message}");
+    // SAFETY: fflush(null) flushes all of C's output streams; _exit ends the process.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(status)
+    }
+}
+
+/// One of the runtime's own invariants does not hold.
+#[cold]
+#[inline(never)]
+pub fn violation(invariant: &str, epoch: u32, what: &str) -> ! {
+    stop(STATUS_VIOLATION, &format!("invariant {invariant} violated in epoch {epoch}: {what}"))
+}

@@ -1,0 +1,242 @@
+//! One heap: its blocks, logs, queues and counters, and the context that compiled code allocates through.
+//!
+//! A heap belongs to one mutator thread at a time. The mutator's side of the work stands in `allocate` and `barrier`,
+//! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
+//! heap was made (`cycle-detector`). The heap calls the driver, never the other way round without being handed the heap.
+
+use crate::block::BlockSpace;
+use crate::context::Context;
+use crate::epoch_driver::EpochDriver;
+use crate::host_roots::HostRoots;
+use crate::large::LargeSpace;
+use crate::log::Log;
+use crate::object::ObjectRef;
+use crate::range::{self, RangeError};
+use crate::statistics::Statistics;
+use crate::zeal::Zeal;
+
+/// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
+pub const FIRST_EPOCH: u32 = 2;
+/// Stamps beyond this make the next flip start over from [`FIRST_EPOCH`].
+pub const LAST_EPOCH: u32 = u32::MAX - 1;
+
+/// How a heap is set up.
+#[derive(Debug, Clone)]
+pub struct HeapOptions {
+    /// Bytes of blocks that must not be exceeded.
+    pub heap_limit: Option<u64>,
+    /// Bytes allocated between two flips.
+    pub epoch_bytes: u64,
+    /// Logged objects before a flip is considered for the log's sake.
+    pub log_entries: u64,
+    /// Longest slice aimed at, nanoseconds.
+    pub slice_ns: u64,
+    /// Run every epoch to its end inside the flip: the reference form of the passes.
+    pub stop_the_world: bool,
+    /// Whether candidates are tried at all.
+    pub trials: bool,
+    /// Single log entries in a block before the whole block is logged.
+    pub block_log_after: u16,
+    /// Count allocated objects by walking retired holes.
+    pub count_objects: bool,
+    /// An epoch at every safepoint, poison, quarantine, verification.
+    pub zeal: bool,
+}
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        HeapOptions {
+            heap_limit: None,
+            epoch_bytes: 8 << 20,
+            log_entries: 256 << 10,
+            slice_ns: 500_000,
+            stop_the_world: false,
+            trials: true,
+            block_log_after: 64,
+            count_objects: true,
+            zeal: false,
+        }
+    }
+}
+
+impl HeapOptions {
+    /// What a run's options ask for; a pause goal halves into slice budgets, since a slice may overrun by one chunk.
+    pub fn from_run(options: &crate::options::RunOptions) -> HeapOptions {
+        let default = HeapOptions::default();
+        HeapOptions {
+            heap_limit: options.heap_limit,
+            epoch_bytes: options.epoch_bytes.unwrap_or(default.epoch_bytes).max(4096),
+            slice_ns: options.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
+            count_objects: options.stats.is_some() || options.leak_check || options.zeal,
+            zeal: options.zeal,
+            ..default
+        }
+    }
+}
+
+/// See the file's first lines.
+pub struct Heap {
+    /// How it was set up.
+    pub options: HeapOptions,
+    /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
+    pub context: *mut Context,
+    own_context: Box<Context>,
+    /// The running epoch.
+    pub epoch: u32,
+    /// Small objects.
+    pub blocks: BlockSpace,
+    /// Large objects.
+    pub large: LargeSpace,
+    pub(crate) hole: crate::block::Hole,
+    pub(crate) hole_start: u64,
+    pub(crate) overflow: crate::block::Hole,
+    /// Bytes handed out for allocation since the last flip.
+    pub given_bytes: u64,
+    /// The running epoch's log.
+    pub log: Log,
+    /// Entries in `log` at which the poll flag is raised.
+    pub log_poll_at: u64,
+    /// True while the last flip's increments are running: pending objects may exist. [PENDING]
+    pub counting: bool,
+    /// Young objects that were counted and await promotion.
+    pub promotion_queue: Vec<ObjectRef>,
+    /// Large objects being promoted, with the chunk to count next.
+    pub large_promotion: Vec<(ObjectRef, u64)>,
+    /// Objects whose count has reached zero.
+    pub free_queue: Vec<ObjectRef>,
+    /// Dead, but named by the running log.
+    pub late_queue: Vec<ObjectRef>,
+    /// Objects that may root a garbage cycle. [CANDIDATE]
+    pub candidates: Vec<ObjectRef>,
+    /// Candidates that found no room or no verdict: evidence for the backup mark.
+    pub suspects: u64,
+    /// True while a backup mark is running: the dead keep their memory.
+    pub marking: bool,
+    /// True while the backup mark still discovers: references that vanish are shown to it.
+    pub mark_discovers: bool,
+    /// Objects the mark has reached but not visited.
+    pub mark_stack: Vec<ObjectRef>,
+    /// Objects that died while the mark was running.
+    pub dead_queue: Vec<ObjectRef>,
+    /// Roots that the host holds.
+    pub host_roots: HostRoots,
+    /// Counters.
+    pub statistics: Statistics,
+    /// The paranoid bookkeeping, in zeal.
+    pub zeal: Option<Box<Zeal>>,
+    pub(crate) driver: Option<Box<dyn EpochDriver>>,
+}
+
+impl Heap {
+    /// A heap with nothing in it. The box stays where it is: compiled code holds its address.
+    ///
+    /// # Errors
+    /// [`RangeError`] when the process's heap range cannot be reserved.
+    pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
+        range::reserve()?;
+        let nowhere = crate::block::Hole { start: 0, end: 0 };
+        let mut heap = Box::new(Heap {
+            context: std::ptr::null_mut(),
+            own_context: Box::default(),
+            epoch: FIRST_EPOCH,
+            blocks: BlockSpace::default(),
+            large: LargeSpace::default(),
+            hole: nowhere,
+            hole_start: 0,
+            overflow: nowhere,
+            given_bytes: 0,
+            log: Log::default(),
+            log_poll_at: options.log_entries,
+            counting: false,
+            promotion_queue: vec![],
+            large_promotion: vec![],
+            free_queue: vec![],
+            late_queue: vec![],
+            candidates: vec![],
+            suspects: 0,
+            marking: false,
+            mark_discovers: false,
+            mark_stack: vec![],
+            dead_queue: vec![],
+            host_roots: HostRoots::default(),
+            statistics: Statistics::default(),
+            zeal: options.zeal.then(Box::default),
+            driver: Some(driver),
+            options,
+        });
+        heap.blocks.quarantine = heap.options.zeal;
+        heap.context = &raw mut *heap.own_context;
+        heap.context_mut().stamp = FIRST_EPOCH;
+        heap.context_mut().heap = &raw mut *heap;
+        Ok(heap)
+    }
+
+    /// The context through which this heap allocates.
+    #[inline(always)]
+    pub fn context_mut(&mut self) -> &mut Context {
+        // SAFETY: points to this heap's own context, or to the context of the thread it is attached to.
+        unsafe { &mut *self.context }
+    }
+
+    /// Makes this the calling thread's heap: compiled code on this thread allocates here from now on.
+    ///
+    /// # Panics
+    /// If another heap is attached to this thread.
+    pub fn attach(&mut self) {
+        let thread = crate::context::current();
+        // SAFETY: this thread's context.
+        let attached = unsafe { (*thread).heap };
+        assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
+        self.move_context(thread);
+    }
+
+    /// Undoes [`attach`](Self::attach).
+    pub fn detach(&mut self) {
+        let own = &raw mut *self.own_context;
+        let thread = self.context;
+        self.move_context(own);
+        if !std::ptr::eq(thread, own) {
+            // SAFETY: the context we just moved out of.
+            unsafe { *thread = Context::default() };
+        }
+    }
+
+    fn move_context(&mut self, to: *mut Context) {
+        if std::ptr::eq(self.context, to) {
+            return;
+        }
+        // SAFETY: both are contexts, and they are different.
+        unsafe { std::ptr::copy_nonoverlapping(self.context, to, 1) };
+        self.context = to;
+    }
+
+    /// Whether a poll at a safepoint should call the slow path.
+    pub fn set_poll(&mut self, due: bool) {
+        self.context_mut().poll = due as u32;
+    }
+
+    /// Bytes of blocks in use.
+    pub fn used_bytes(&self) -> u64 {
+        self.blocks.used_bytes() + self.large.used_bytes()
+    }
+
+    /// Calls the epoch driver with the heap.
+    pub fn with_driver<T>(&mut self, call: impl FnOnce(&mut dyn EpochDriver, &mut Heap) -> T) -> T {
+        let mut driver = self.driver.take().expect("the epoch driver is not re-entered");
+        let answer = call(&mut *driver, self);
+        self.driver = Some(driver);
+        answer
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+impl std::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Heap(epoch {}, {} live objects)", self.epoch, self.statistics.live_objects)
+    }
+}

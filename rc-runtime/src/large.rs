@@ -1,0 +1,133 @@
+//! Objects larger than half a block: whole blocks of their own, and logging by chunk.
+//!
+//! A large object starts a run of blocks. What its header cannot hold stands in this table: one stamp per chunk of its
+//! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to a
+//! million-element array logs 64 words and not a million. [LOG] The object's unlogged bit stays set once it is mature; the
+//! slow path then looks at the chunk's stamp.
+//!
+//! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
+//! blocks must be given back.
+
+use crate::block::{clear_tables, state};
+use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::range::{self, BLOCK_BYTES, block_info, block_start};
+
+/// Cells above this size are large.
+pub const LARGEST_SMALL_CELL: u64 = 16384;
+
+/// What is kept about one large object.
+#[derive(Debug)]
+pub struct LargeObject {
+    /// The object.
+    pub object: ObjectRef,
+    /// Blocks of its run.
+    pub blocks: u32,
+    /// One stamp per chunk.
+    pub stamps: Box<[u32]>,
+}
+
+/// The large objects of one heap.
+#[derive(Debug, Default)]
+pub struct LargeSpace {
+    objects: Vec<Option<LargeObject>>,
+    vacant: Vec<u32>,
+    /// Allocated since the last flip.
+    pub young: Vec<ObjectRef>,
+    /// Were young at the last flip; what is not promoted by the end of the pass is dead.
+    pub pending: Vec<ObjectRef>,
+    blocks: u64,
+}
+
+impl LargeSpace {
+    /// Blocks that a cell of `cell` bytes with payload alignment `align` needs; `None` when that is absurd.
+    pub fn blocks_for(cell: u64, align: u64) -> Option<u32> {
+        let bytes = cell - HEADER_BYTES + align.max(16);
+        u32::try_from(bytes.div_ceil(BLOCK_BYTES)).ok()
+    }
+
+    /// Takes the blocks for a cell and zeroed memory; the payload's address, or `None` when the range is used up. The
+    /// caller writes the header, then calls [`adopt`](Self::adopt).
+    pub fn take(&mut self, blocks: u32, align: u64) -> Option<u64> {
+        let first = crate::block_source::take(blocks)?;
+        Some(block_start(first) + align.max(16))
+    }
+
+    /// Enters a new object with `chunks` chunks, all stamped `epoch`.
+    pub fn adopt(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
+        let entry = LargeObject { object, blocks, stamps: vec![epoch; chunks as usize].into() };
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.objects[place as usize] = Some(entry);
+                place
+            }
+            None => {
+                self.objects.push(Some(entry));
+                self.objects.len() as u32 - 1
+            }
+        };
+        // SAFETY: the run was taken for this object.
+        let info = unsafe { &mut *block_info(Self::first_block(object)) };
+        (info.state, info.age) = (state::LARGE, place);
+        self.blocks += blocks as u64;
+        self.young.push(object);
+    }
+
+    fn first_block(object: ObjectRef) -> u32 {
+        range::block_of(object.address() - HEADER_BYTES)
+    }
+
+    fn place(object: ObjectRef) -> usize {
+        // SAFETY: the object is in the table: its first block carries its place.
+        unsafe { (*block_info(Self::first_block(object))).age as usize }
+    }
+
+    /// The chunk stamps of `object`.
+    pub fn stamps(&mut self, object: ObjectRef) -> &mut [u32] {
+        &mut self.objects[Self::place(object)].as_mut().expect("a large object is in the table").stamps
+    }
+
+    /// Gives the object's blocks back.
+    pub fn free(&mut self, object: ObjectRef) {
+        let place = Self::place(object);
+        let entry = self.objects[place].take().expect("a large object is in the table");
+        self.vacant.push(place as u32);
+        self.blocks -= entry.blocks as u64;
+        give_back(&entry);
+    }
+
+    /// At a flip: the young list becomes pending and the objects' unlogged bits are armed.
+    pub fn flip(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        std::mem::swap(&mut self.young, &mut self.pending);
+        for object in &self.pending {
+            range::UNLOGGED.set(object.address());
+        }
+    }
+
+    /// The object at table place `place`; `None` at a vacant place.
+    pub fn at(&self, place: usize) -> Option<ObjectRef> {
+        self.objects[place].as_ref().map(|entry| entry.object)
+    }
+
+    /// Places in the table, vacant ones included.
+    pub fn places(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Bytes of all runs.
+    pub fn used_bytes(&self) -> u64 {
+        self.blocks * BLOCK_BYTES
+    }
+}
+
+fn give_back(entry: &LargeObject) {
+    let first = LargeSpace::first_block(entry.object);
+    clear_tables(first, entry.blocks);
+    crate::block_source::give_back(first, entry.blocks);
+}
+
+impl Drop for LargeSpace {
+    fn drop(&mut self) {
+        self.objects.iter().flatten().for_each(give_back);
+    }
+}

@@ -1,0 +1,189 @@
+//! The log: what the references of objects were at the last flip. [LOG]
+//!
+//! The first write of an epoch to a mature object appends one entry; nothing is ever dropped, so there is at most one
+//! entry per live object (and array chunk) and epoch. After the flip the log is read twice, in order: once to increment
+//! what the words hold now, once to decrement what they held. [ORDER]
+//!
+//! ```text
+//! entry: │ n (16 bits) │ object (48 bits) │  one word; bit 0 set: the next word is a chunk number
+//!        │ [chunk] │ [n when it is ≥ 65535] │ n snapshot words
+//! ```
+//!
+//! Words are stored raw (a tagged word as it was) until the increment pass has seen the entry; that pass replaces them
+//! by plain references, with null for a word that did not change: its increment and decrement cancel.
+//! So the decrement pass streams through the log without touching an object.
+
+use crate::object::ObjectRef;
+use crate::visit::Part;
+
+const CHUNK_WORDS: usize = 8192;
+const LONG: u64 = 0xffff;
+
+#[derive(Debug)]
+struct LogChunk {
+    words: Box<[u64]>,
+    used: usize,
+}
+
+/// A list of chunks of entries.
+#[derive(Debug, Default)]
+pub struct Log {
+    chunks: Vec<LogChunk>,
+    /// Emptied chunks, kept for reuse.
+    spare: Vec<LogChunk>,
+    /// Number of entries.
+    pub entries: u64,
+    /// Number of snapshot words.
+    pub words: u64,
+}
+
+/// A place in a log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LogCursor {
+    chunk: usize,
+    word: usize,
+}
+
+/// One entry, as read.
+pub struct Entry<'a> {
+    /// The logged object.
+    pub object: ObjectRef,
+    /// What of it was logged.
+    pub part: Part,
+    /// Its words.
+    pub words: &'a mut [u64],
+}
+
+impl Log {
+    /// Appends an entry and returns its `n` words to be filled.
+    #[inline(always)]
+    pub fn append(&mut self, object: ObjectRef, part: Part, n: usize) -> &mut [u64] {
+        let needed = n + 3;
+        if self.chunks.last().is_none_or(|chunk| chunk.words.len() - chunk.used < needed) {
+            self.add_chunk(needed);
+        }
+        self.entries += 1;
+        self.words += n as u64;
+        let chunk = self.chunks.last_mut().expect("just ensured");
+        let mut at = chunk.used;
+        chunk.used += n + 1;
+        let short = (n as u64).min(LONG) << 48 | object.address();
+        match part {
+            Part::Whole => chunk.words[at] = short,
+            Part::Chunk(number) => {
+                chunk.words[at] = short | 1;
+                at += 1;
+                chunk.words[at] = number;
+                chunk.used += 1;
+            }
+        }
+        if n as u64 >= LONG {
+            at += 1;
+            chunk.words[at] = n as u64;
+            chunk.used += 1;
+        }
+        &mut chunk.words[at + 1..at + 1 + n]
+    }
+
+    #[cold]
+    fn add_chunk(&mut self, needed: usize) {
+        let fits = self.spare.last().is_some_and(|chunk| chunk.words.len() >= needed);
+        let chunk = match self.spare.pop() {
+            Some(chunk) if fits => chunk,
+            _ => LogChunk { words: vec![0; CHUNK_WORDS.max(needed)].into(), used: 0 },
+        };
+        self.chunks.push(chunk);
+    }
+
+    /// Reads the entry at `cursor` and moves it on; `None` at the end.
+    #[inline(always)]
+    pub fn next(&mut self, cursor: &mut LogCursor) -> Option<Entry<'_>> {
+        while cursor.word >= self.chunks.get(cursor.chunk)?.used {
+            if cursor.chunk + 1 >= self.chunks.len() {
+                return None;
+            }
+            *cursor = LogCursor { chunk: cursor.chunk + 1, word: 0 };
+        }
+        let chunk = &mut self.chunks[cursor.chunk];
+        let head = chunk.words[cursor.word];
+        let mut at = cursor.word + 1;
+        let mut part = Part::Whole;
+        if head & 1 != 0 {
+            part = Part::Chunk(chunk.words[at]);
+            at += 1;
+        }
+        let mut n = (head >> 48) as usize;
+        if n as u64 == LONG {
+            n = chunk.words[at] as usize;
+            at += 1;
+        }
+        cursor.word = at + n;
+        // SAFETY: [HEADER] only objects are logged, and they are kept until their entry has been consumed.
+        let object = unsafe { ObjectRef::from_address(head & 0x0000_ffff_ffff_fff8) };
+        Some(Entry { object, part, words: &mut chunk.words[at..at + n] })
+    }
+
+    /// Empties the log; its chunks are kept for reuse, up to a few megabytes.
+    pub fn clear(&mut self) {
+        for mut chunk in self.chunks.drain(..) {
+            chunk.used = 0;
+            if chunk.words.len() == CHUNK_WORDS && self.spare.len() < 64 {
+                self.spare.push(chunk);
+            }
+        }
+        (self.entries, self.words) = (0, 0);
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::range::HEAP_BASE;
+
+    fn object(number: u64) -> ObjectRef {
+        // SAFETY: never dereferenced here.
+        unsafe { ObjectRef::from_address(HEAP_BASE + 8 + number * 16) }
+    }
+
+    #[test]
+    fn entries_are_read_back_in_order_across_chunks() {
+        let mut log = Log::default();
+        for number in 0..10_000 {
+            let n = (number % 5) as usize;
+            let part = if number % 3 == 0 { Part::Chunk(number) } else { Part::Whole };
+            log.append(object(number), part, n).fill(number);
+        }
+        log.append(object(7), Part::Whole, 100_000).fill(42);
+        log.append(object(8), Part::Chunk(9), 65_535).fill(43);
+        let mut cursor = LogCursor::default();
+        for number in 0..10_000 {
+            let entry = log.next(&mut cursor).expect("an entry");
+            assert_eq!(entry.object, object(number));
+            assert_eq!(entry.part, if number % 3 == 0 { Part::Chunk(number) } else { Part::Whole });
+            assert_eq!(entry.words, vec![number; (number % 5) as usize]);
+        }
+        let long = log.next(&mut cursor).expect("the long entry");
+        assert!(long.words.len() == 100_000 && long.words.iter().all(|&word| word == 42));
+        let exact = log.next(&mut cursor).expect("the entry of exactly the marker's length");
+        assert!(exact.words.len() == 65_535 && exact.part == Part::Chunk(9));
+        assert!(log.next(&mut cursor).is_none());
+        assert!(log.next(&mut cursor).is_none(), "the end stays the end");
+        log.append(object(1), Part::Whole, 1)[0] = 5;
+        assert_eq!(log.next(&mut cursor).expect("appended later").words, [5]);
+    }
+
+    #[test]
+    fn a_cleared_log_is_empty_and_reusable() {
+        let mut log = Log::default();
+        log.append(object(1), Part::Whole, 2).fill(1);
+        log.clear();
+        assert!(log.is_empty() && log.next(&mut LogCursor::default()).is_none());
+        log.append(object(2), Part::Whole, 0);
+        assert_eq!(log.next(&mut LogCursor::default()).expect("an entry").object, object(2));
+    }
+}

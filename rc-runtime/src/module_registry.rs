@@ -1,0 +1,185 @@
+//! Registered modules: their types get ids, their global slots become roots, and who needs to know is told.
+//!
+//! The map module → record is shared by all threads. Stack maps are not this crate's matter: `cycle-detector` registers
+//! a [`ModuleListener`] and reads them there.
+
+use crate::descriptor::{DescriptorError, TypeDescriptor};
+use crate::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
+use crate::object::ObjectRef;
+use crate::range;
+use crate::type_registry::{self, TypeInfo};
+use dashmap::DashMap;
+use std::ffi::{CStr, c_char};
+use std::sync::{Arc, OnceLock};
+
+/// Told about modules that come and go.
+pub trait ModuleListener: Send + Sync {
+    /// A module was registered.
+    ///
+    /// # Errors
+    /// What is wrong with the part that the listener reads.
+    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String>;
+    /// A module goes away.
+    fn unregistered(&self, key: u64);
+}
+
+/// One global root slot.
+#[derive(Debug, Clone)]
+pub struct GlobalSlot {
+    /// Address of the slot.
+    pub slot: u64,
+    /// How it is read; `None` = one plain reference.
+    pub how: Option<Arc<TypeInfo>>,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+struct Registered {
+    globals: Vec<GlobalSlot>,
+    descriptors: Vec<*const TypeDescriptor>,
+}
+
+// SAFETY: the descriptors are constants that are only compared.
+unsafe impl Send for Registered {}
+// SAFETY: as above.
+unsafe impl Sync for Registered {}
+
+static MODULES: OnceLock<DashMap<u64, Registered>> = OnceLock::new();
+static LISTENER: OnceLock<&'static dyn ModuleListener> = OnceLock::new();
+
+fn modules() -> &'static DashMap<u64, Registered> {
+    MODULES.get_or_init(DashMap::new)
+}
+
+/// Installs the listener; only the first call counts.
+pub fn listen(listener: &'static dyn ModuleListener) {
+    let _ = LISTENER.set(listener);
+}
+
+/// Why a module was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// Lowered for another runtime.
+    #[error(
+        "module `{module}`: its record has version {version}, this runtime reads version {MODULE_VERSION}; lower it again with the tally of this runtime"
+    )]
+    Version {
+        /// The module.
+        module: String,
+        /// The version found.
+        version: u32,
+    },
+    /// A descriptor is malformed.
+    #[error("module `{module}`: {error}")]
+    Descriptor {
+        /// The module.
+        module: String,
+        /// What is wrong.
+        error: DescriptorError,
+    },
+    /// The stack maps cannot be read.
+    #[error("module `{module}`: {what}")]
+    StackMaps {
+        /// The module.
+        module: String,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// Registers a module.
+///
+/// # Errors
+/// [`ModuleError`]; nothing is registered then.
+///
+/// # Safety
+/// `module` and everything it points to stays valid until [`unregister`].
+pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
+    // SAFETY: by the caller's promise.
+    let record = unsafe { &*module };
+    let name = text(record.name).unwrap_or_else(|| "(unnamed)".to_owned());
+    if record.version != MODULE_VERSION {
+        return Err(ModuleError::Version { module: name, version: record.version });
+    }
+    let _ = range::reserve();
+    let wrong = |error| ModuleError::Descriptor { module: name.clone(), error };
+    // SAFETY: the record's tables hold as many entries as it says.
+    let (types, globals): (&mut [TypeHandle], &[GlobalRoot]) = unsafe {
+        (slice_mut(record.types, record.type_count), slice_mut(record.globals.cast_mut(), record.global_count))
+    };
+    let mut descriptors = vec![];
+    for handle in types {
+        // SAFETY: a handle names a descriptor of its module.
+        let descriptor: &'static TypeDescriptor = unsafe { &*handle.descriptor };
+        let info = type_registry::register(descriptor).map_err(wrong)?.info();
+        handle.meta = info.id;
+        handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
+        descriptors.push(handle.descriptor);
+    }
+    let globals = globals.iter().map(global_slot).collect::<Result<_, _>>().map_err(wrong)?;
+    if let Some(listener) = LISTENER.get() {
+        let wrong = |what| ModuleError::StackMaps { module: name.clone(), what };
+        listener.registered(module as u64, record).map_err(wrong)?;
+    }
+    modules().insert(module as u64, Registered { globals, descriptors });
+    Ok(())
+}
+
+/// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids.
+pub fn unregister(module: *const ModuleRecord) {
+    if let Some((key, registered)) = modules().remove(&(module as u64)) {
+        registered.descriptors.into_iter().for_each(type_registry::forget);
+        if let Some(listener) = LISTENER.get() {
+            listener.unregistered(key);
+        }
+    }
+}
+
+fn global_slot(root: &GlobalRoot) -> Result<GlobalSlot, DescriptorError> {
+    // SAFETY: a non-null `how` is a descriptor of the module.
+    let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose()?;
+    let name = text(root.name).unwrap_or_else(|| format!("{:#x}", root.slot as u64));
+    Ok(GlobalSlot { slot: root.slot as u64, how: how.map(Arc::new), name: name.into() })
+}
+
+/// Calls `visit` with every reference that a registered global slot holds, and its slot.
+pub fn for_each_global_reference(mut visit: impl FnMut(ObjectRef, &GlobalSlot)) -> u64 {
+    let mut slots = 0;
+    for module in modules() {
+        for global in &module.globals {
+            slots += 1;
+            global.for_each_reference(|object| visit(object, global));
+        }
+    }
+    slots
+}
+
+impl GlobalSlot {
+    fn for_each_reference(&self, mut visit: impl FnMut(ObjectRef)) {
+        if let Some(how) = &self.how {
+            return how.for_each_reference_in_root(self.slot, visit);
+        }
+        // SAFETY: [ROOT] a registered slot is readable while its module is registered.
+        let word = unsafe { crate::object::Slot::from_address(self.slot) }.read();
+        if range::in_heap(word) {
+            // SAFETY: [HEADER] what a root slot holds in the heap is an object.
+            visit(unsafe { ObjectRef::from_address(word) });
+        }
+    }
+}
+
+/// A C string as text; `None` for null.
+pub fn text(pointer: *const c_char) -> Option<String> {
+    // SAFETY: record and root names are C string constants.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+}
+
+/// # Safety
+/// `pointer` leads to `count` entries, unless `count` is 0.
+unsafe fn slice_mut<'a, T>(pointer: *mut T, count: u64) -> &'a mut [T] {
+    if count == 0 || pointer.is_null() {
+        return &mut [];
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { std::slice::from_raw_parts_mut(pointer, count as usize) }
+}

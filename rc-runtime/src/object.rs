@@ -1,0 +1,202 @@
+//! References, headers and slots: raw memory gets a type here.
+//!
+//! ```text
+//!        −8            −4             0
+//!        ┌─────────────┬──────────────┬───────────────── payload ─────────
+//!        │ stamp (u32) │ meta (u32)   │ laid out by the frontend
+//!        └─────────────┴──────────────┴───────────────────────────────────
+//!  stamp: epoch in which the object was allocated or last logged; 0 = mature and clean
+//!  meta:  type id (bits 0–23), flags (bits 24–31)
+//! ```
+//!
+//! What each stamp means, E being the running epoch (the protocol of barrier and passes hangs on this table):
+//!
+//! | stamp | mature | meaning |
+//! |---|---|---|
+//! | E | no | young: allocated in this epoch; its stores need no work |
+//! | E | yes | logged in this epoch; its words of the last flip are in the running log |
+//! | E−1 | no | *pending*: young at the last flip; uncounted; still holds the words of the flip [PENDING] |
+//! | E−1 | yes | *pending*: its entry in the last log has not been reconciled yet [PENDING] |
+//! | 0 | yes | clean: counted; the first store logs it [LOG] |
+//!
+//! An [`ObjectRef`] promises [HEADER]: non-null, 8-aligned, inside the heap range, header initialised. Making one from a
+//! word is the unsafe step; reading header fields through it is not.
+
+use crate::range;
+use crate::type_registry::TypeInfo;
+use std::num::NonZeroU64;
+
+/// A reference to an object in the heap: the address of its payload.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct ObjectRef(NonZeroU64);
+
+/// The address of a word that holds a reference.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Slot(u64);
+
+/// Flags of the header's meta word.
+pub mod flag {
+    /// Promoted: counted, live bits set.
+    pub const MATURE: u32 = 1 << 31;
+    /// Dead; the memory is kept because a backup mark is running.
+    pub const DEAD: u32 = 1 << 30;
+    /// Held by a root at the last flip: not judged by a trial.
+    pub const ROOTED: u32 = 1 << 29;
+    /// In the large-object space.
+    pub const LARGE: u32 = 1 << 28;
+    /// All flags.
+    pub const ALL: u32 = 0xff00_0000;
+}
+
+/// Bytes of the header in front of a payload.
+pub const HEADER_BYTES: u64 = 8;
+/// No cell is smaller: a 16-byte granule then names one object.
+pub const SMALLEST_CELL: u64 = 16;
+
+impl ObjectRef {
+    /// The object whose payload is at `address`.
+    ///
+    /// # Safety
+    /// `address` is the payload of an allocated object of this process: [HEADER] holds.
+    #[inline(always)]
+    pub const unsafe fn from_address(address: u64) -> ObjectRef {
+        debug_assert!(range::in_heap(address) && address & 7 == 0);
+        // SAFETY: heap addresses are not zero.
+        ObjectRef(unsafe { NonZeroU64::new_unchecked(address) })
+    }
+
+    /// Address of the payload.
+    #[inline(always)]
+    pub const fn address(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The slot `offset` bytes into the payload.
+    #[inline(always)]
+    pub const fn slot(self, offset: u64) -> Slot {
+        Slot(self.address() + offset)
+    }
+
+    /// The header's stamp.
+    #[inline(always)]
+    pub fn stamp(self) -> u32 {
+        // SAFETY: [HEADER]
+        unsafe { *((self.address() - 8) as *const u32) }
+    }
+
+    /// Sets the header's stamp.
+    #[inline(always)]
+    pub fn set_stamp(self, stamp: u32) {
+        // SAFETY: [HEADER]
+        unsafe { *((self.address() - 8) as *mut u32) = stamp }
+    }
+
+    /// The header's meta word.
+    #[inline(always)]
+    pub fn meta(self) -> u32 {
+        // SAFETY: [HEADER]
+        unsafe { *((self.address() - 4) as *const u32) }
+    }
+
+    /// Sets the header's meta word.
+    #[inline(always)]
+    pub fn set_meta(self, meta: u32) {
+        // SAFETY: [HEADER]
+        unsafe { *((self.address() - 4) as *mut u32) = meta }
+    }
+
+    /// Whether any of `flags` is set.
+    #[inline(always)]
+    pub fn has(self, flags: u32) -> bool {
+        self.meta() & flags != 0
+    }
+
+    /// Sets `flags`.
+    #[inline(always)]
+    pub fn add_flags(self, flags: u32) {
+        self.set_meta(self.meta() | flags);
+    }
+
+    /// Clears `flags`.
+    #[inline(always)]
+    pub fn remove_flags(self, flags: u32) {
+        self.set_meta(self.meta() & !flags);
+    }
+
+    /// Whether the object has been promoted.
+    #[inline(always)]
+    pub fn is_mature(self) -> bool {
+        self.has(flag::MATURE)
+    }
+
+    /// The object's type.
+    #[inline(always)]
+    pub fn type_info(self) -> &'static TypeInfo {
+        TypeInfo::of_meta(self.meta())
+    }
+
+    /// The block that holds the object's header.
+    #[inline(always)]
+    pub fn block(self) -> u32 {
+        range::block_of(self.address() - HEADER_BYTES)
+    }
+
+    /// The object's count: 255 is stuck.
+    #[inline(always)]
+    pub fn count(self) -> u8 {
+        // SAFETY: the counts of the reserved range are mapped.
+        unsafe { *range::count_cell(self.address()) }
+    }
+
+    /// Sets the object's count.
+    #[inline(always)]
+    pub fn set_count(self, count: u8) {
+        // SAFETY: as in `count`.
+        unsafe { *range::count_cell(self.address()) = count }
+    }
+}
+
+impl std::fmt::Debug for ObjectRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "object {:#x}", self.address())
+    }
+}
+
+impl Slot {
+    /// The slot at `address`.
+    ///
+    /// # Safety
+    /// `address` is an aligned word that may be read and written while the slot is in use.
+    #[inline(always)]
+    pub const unsafe fn from_address(address: u64) -> Slot {
+        Slot(address)
+    }
+
+    /// The slot's address.
+    #[inline(always)]
+    pub const fn address(self) -> u64 {
+        self.0
+    }
+
+    /// The word in the slot.
+    #[inline(always)]
+    pub fn read(self) -> u64 {
+        // SAFETY: by `from_address` or [HEADER].
+        unsafe { *(self.0 as *const u64) }
+    }
+
+    /// Overwrites the word, without a barrier.
+    #[inline(always)]
+    pub fn store(self, word: u64) {
+        // SAFETY: by `from_address` or [HEADER].
+        unsafe { *(self.0 as *mut u64) = word }
+    }
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "slot {:#x}", self.0)
+    }
+}

@@ -1,0 +1,248 @@
+//! The registered types: descriptor → type id → what the heap's passes need to know.
+//!
+//! Registration checks a descriptor once and builds a [`TypeInfo`], which lives as long as the process: objects of a
+//! type may outlive the module that declared it. Ids index a table at a fixed address, so that a pass gets from a header
+//! to its type in one load. The registry is shared by all heaps.
+//!
+//! **Static acyclicity**: a type is acyclic when it says so, when it has no references, or when following the
+//! declared field types from it never leads back to it nor to a field of unknown type. An acyclic object is never a
+//! candidate for the cycle detector. [CANDIDATE]
+
+use crate::descriptor::{DescriptorError, DescriptorFault, FLAG_ACYCLIC, SlotKind, TraceFunction, TypeDescriptor};
+use crate::object::{HEADER_BYTES, SMALLEST_CELL};
+use crate::range::{self, TYPE_ID_BITS};
+use dashmap::DashMap;
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Elements of an array are logged in chunks of about this many bytes.
+pub const CHUNK_BYTES: u64 = 512;
+
+/// A registered type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub(crate) u32);
+
+/// How the words at the reference offsets are read.
+#[derive(Debug, Clone, Copy)]
+pub enum Reading {
+    /// A reference or null.
+    Plain,
+    /// A reference iff `word & mask == pattern` and `word & pointer != 0`.
+    Masked {
+        /// Bits that tell what the word is.
+        mask: u64,
+        /// Their value in a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+    },
+    /// The trace function knows.
+    Traced(TraceFunction),
+}
+
+/// A type as the heap sees it.
+#[derive(Debug)]
+pub struct TypeInfo {
+    /// The id in the header.
+    pub id: u32,
+    /// Whether objects of the type may be part of a cycle.
+    pub may_be_cyclic: bool,
+    /// Whether objects have any references.
+    pub has_references: bool,
+    /// How reference words are read.
+    pub reading: Reading,
+    /// Reference offsets of the fixed part.
+    pub fixed: SmallVec<[u32; 8]>,
+    /// Reference offsets of an element.
+    pub element: SmallVec<[u32; 2]>,
+    /// Payload bytes of the fixed part.
+    pub size: u64,
+    /// Bytes of an element, 0 = no tail.
+    pub stride: u64,
+    /// Where the number of elements stands.
+    pub length_offset: u64,
+    /// Alignment of the payload, at least 8.
+    pub align: u64,
+    /// Elements in one chunk of a large array.
+    pub chunk_elements: u64,
+    /// Its name.
+    pub name: Box<str>,
+}
+
+impl TypeId {
+    /// The type's facts.
+    pub fn info(self) -> &'static TypeInfo {
+        TypeInfo::of_meta(self.0)
+    }
+
+    /// The id as a number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl TypeInfo {
+    /// The type whose id stands in `meta`.
+    #[inline(always)]
+    pub fn of_meta(meta: u32) -> &'static TypeInfo {
+        // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
+        unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
+    }
+
+    /// Bytes of a cell with `length` tail elements, header included; `None` when that is more than any heap holds.
+    #[inline(always)]
+    pub fn cell_bytes(&self, length: u64) -> Option<u64> {
+        let tail = self.stride.checked_mul(length)?;
+        let bytes = (self.size + HEADER_BYTES + 7).checked_add(tail)? & !7;
+        (bytes <= range::HEAP_SPAN).then_some(bytes.max(SMALLEST_CELL))
+    }
+}
+
+static TYPES: OnceLock<DashMap<u64, TypeId>> = OnceLock::new();
+static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+
+fn types() -> &'static DashMap<u64, TypeId> {
+    TYPES.get_or_init(DashMap::new)
+}
+
+/// Registers `descriptor`, or finds it registered.
+///
+/// # Errors
+/// [`DescriptorError`] when the descriptor is malformed.
+pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
+    let key = descriptor as *const TypeDescriptor as u64;
+    if let Some(id) = types().get(&key) {
+        return Ok(*id);
+    }
+    let info = describe(descriptor)?;
+    let _ = range::reserve();
+    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    if id >= 1 << TYPE_ID_BITS {
+        return Err(DescriptorError { name: descriptor.display_name(), fault: DescriptorFault::TooManyTypes });
+    }
+    let info = Box::leak(Box::new(TypeInfo { id, ..info }));
+    // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
+    unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
+    types().insert(key, TypeId(id));
+    Ok(TypeId(id))
+}
+
+/// Forgets that `descriptor` stands at its address: the module that held it goes away. Objects keep their type.
+pub fn forget(descriptor: *const TypeDescriptor) {
+    types().remove(&(descriptor as u64));
+}
+
+/// Builds the facts of a descriptor (with id 0) without registering it: how a stack root is read.
+///
+/// # Errors
+/// [`DescriptorError`] when the descriptor is malformed.
+pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError> {
+    descriptor.check()?;
+    let reading = match descriptor.slot_kind {
+        kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
+        kind if kind == SlotKind::Trace as u32 => Reading::Traced(descriptor.trace.expect("checked: trace is set")),
+        _ => Reading::Masked {
+            mask: descriptor.tag_mask,
+            pattern: descriptor.tag_pattern,
+            pointer: descriptor.pointer_mask,
+        },
+    };
+    let traced = matches!(reading, Reading::Traced(_));
+    let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
+    Ok(TypeInfo {
+        id: 0,
+        may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
+        has_references,
+        reading,
+        fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
+        element: SmallVec::from_slice(descriptor.element_offsets()),
+        size: descriptor.size,
+        stride: descriptor.stride,
+        length_offset: descriptor.length_offset,
+        align: (descriptor.align as u64).max(8),
+        chunk_elements: CHUNK_BYTES.checked_div(descriptor.stride).unwrap_or(1).max(1),
+        name: descriptor.display_name().into(),
+    })
+}
+
+/// Follows the declared field types; anything undeclared could be anything.
+fn may_reach_itself(start: &TypeDescriptor) -> bool {
+    let mut seen: Vec<*const TypeDescriptor> = vec![];
+    let mut queue: Vec<*const TypeDescriptor> = vec![start];
+    while let Some(next) = queue.pop() {
+        // SAFETY: field types are constants of the same program as the descriptor that names them.
+        let descriptor = unsafe { &*next };
+        if descriptor.check().is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
+            return true;
+        }
+        let fields = [
+            (descriptor.ref_types, descriptor.ref_count),
+            (descriptor.element_ref_types, descriptor.element_ref_count),
+        ];
+        for (table, count) in fields {
+            if count > 0 && table.is_null() {
+                return true;
+            }
+            for index in 0..count as usize {
+                // SAFETY: a non-null table has one entry per reference.
+                let field = unsafe { *table.add(index) };
+                if field.is_null() || std::ptr::eq(field, start) {
+                    return true;
+                }
+                if !seen.contains(&field) {
+                    seen.push(field);
+                    queue.push(field);
+                }
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_is_registered_once() {
+        static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
+        let first = register(&PAIR).expect("sound");
+        assert_eq!(register(&PAIR), Ok(first));
+        assert_eq!(&*first.info().name, "Pair");
+        assert_eq!(first.info().cell_bytes(0), Some(24));
+    }
+
+    #[test]
+    fn acyclic_follows_from_declared_fields() {
+        static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 24, &[]);
+        static FIELDS: [&TypeDescriptor; 1] = [&TEXT];
+        let mut name = TypeDescriptor::plain(c"Name", 8, &[0]);
+        assert!(describe(&name).expect("sound").may_be_cyclic, "a field of unknown type may hold anything");
+        name.ref_types = FIELDS.as_ptr().cast();
+        assert!(!describe(&name).expect("sound").may_be_cyclic);
+        assert!(!describe(&TEXT).expect("sound").may_be_cyclic);
+    }
+
+    #[test]
+    fn a_type_that_reaches_itself_through_another_is_cyclic() {
+        let mut parent = TypeDescriptor::plain(c"Parent", 8, &[0]);
+        let mut child = TypeDescriptor::plain(c"Child", 8, &[0]);
+        let to_parent = [&raw const parent];
+        child.ref_types = to_parent.as_ptr();
+        let to_child = [&raw const child];
+        parent.ref_types = to_child.as_ptr();
+        assert!(describe(&parent).expect("sound").may_be_cyclic);
+    }
+
+    #[test]
+    fn cell_sizes_round_up_and_refuse_the_absurd() {
+        let bytes = describe(&TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[])).expect("sound");
+        assert_eq!(bytes.cell_bytes(0), Some(16));
+        assert_eq!(bytes.cell_bytes(1), Some(24));
+        assert_eq!(bytes.cell_bytes(u64::MAX), None);
+        assert_eq!(bytes.cell_bytes(1 << 50), None);
+        let empty = describe(&TypeDescriptor::plain(c"Empty", 0, &[])).expect("sound");
+        assert_eq!(empty.cell_bytes(0), Some(16));
+    }
+}

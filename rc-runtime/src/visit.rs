@@ -1,0 +1,212 @@
+//! Visiting an object's references, as they are now or as a snapshot in the log has them.
+//!
+//! Every pass over references goes through here: promotion, increments, decrements, trials, the mark, verification. An object is
+//! visited whole, or, when it is a large array, by chunk of its tail (`Part::Chunk`), so that no slice of work is longer
+//! than one chunk. [BOUND] Chunk 0 includes the fixed part.
+//!
+//! A *snapshot* is what the log keeps of a part: for offset-described types the words at the reference offsets, in
+//! order; for traced types the whole image, since only `trace` knows which words matter.
+
+use crate::descriptor::TraceFunction;
+use crate::object::{HEADER_BYTES, ObjectRef, Slot};
+use crate::range;
+use crate::type_registry::{Reading, TypeInfo};
+use std::ffi::c_void;
+
+/// Which part of an object is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// One chunk of a large object's tail.
+    Chunk(u64),
+}
+
+impl TypeInfo {
+    /// The reference in `word`, if it holds one to a heap object.
+    #[inline(always)]
+    pub fn decode(&self, word: u64) -> Option<ObjectRef> {
+        let address = match self.reading {
+            Reading::Plain => word,
+            Reading::Masked { mask, pattern, pointer } if word & mask == pattern => word & pointer,
+            _ => return None,
+        };
+        // SAFETY: [HEADER] a reference word that points into the heap range is the payload of an object.
+        range::in_heap(address).then(|| unsafe { ObjectRef::from_address(address) })
+    }
+
+    /// Number of tail elements of `object`.
+    #[inline(always)]
+    pub fn length(&self, object: ObjectRef) -> u64 {
+        if self.stride == 0 { 0 } else { object.slot(self.length_offset).read() }
+    }
+
+    /// Bytes of `object`'s cell, header included.
+    #[inline(always)]
+    pub fn cell_bytes_of(&self, object: ObjectRef) -> u64 {
+        let bytes = (self.size + self.stride * self.length(object) + HEADER_BYTES + 7) & !7;
+        bytes.max(crate::object::SMALLEST_CELL)
+    }
+
+    /// Number of chunks of a large object with `length` elements; at least one.
+    pub fn chunk_count(&self, length: u64) -> u64 {
+        length.div_ceil(self.chunk_elements).max(1)
+    }
+
+    /// The chunk that the payload byte `offset` belongs to.
+    pub fn chunk_of(&self, offset: u64) -> u64 {
+        if offset < self.size || self.stride == 0 {
+            0
+        } else {
+            (offset - self.size) / (self.stride * self.chunk_elements)
+        }
+    }
+
+    #[inline(always)]
+    fn bounds(&self, object: ObjectRef, part: Part) -> (bool, u64, u64) {
+        let length = self.length(object);
+        match part {
+            Part::Whole => (true, 0, length),
+            Part::Chunk(chunk) => {
+                let first = chunk * self.chunk_elements;
+                (chunk == 0, first.min(length), (first + self.chunk_elements).min(length))
+            }
+        }
+    }
+
+    /// Calls `visit` with the slot of every reference word of `part`. Only for types that are not traced.
+    #[inline(always)]
+    fn for_each_slot(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(Slot)) {
+        if self.stride == 0 && part == Part::Whole {
+            for &offset in &self.fixed {
+                visit(object.slot(offset as u64));
+            }
+            return;
+        }
+        let (fixed, first, last) = self.bounds(object, part);
+        if fixed {
+            for &offset in &self.fixed {
+                visit(object.slot(offset as u64));
+            }
+        }
+        for element in first..last {
+            for &offset in &self.element {
+                visit(object.slot(self.size + element * self.stride + offset as u64));
+            }
+        }
+    }
+
+    /// Calls `visit` with every heap reference in `part` of `object`, as its words are now.
+    #[inline(always)]
+    pub fn for_each_reference(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(ObjectRef)) {
+        if let Reading::Traced(trace) = self.reading {
+            let (fixed, first, last) = self.bounds(object, part);
+            if fixed {
+                call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+            }
+            for element in first..last {
+                call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+            }
+            return;
+        }
+        self.for_each_slot(object, part, |slot| {
+            if let Some(target) = self.decode(slot.read()) {
+                visit(target);
+            }
+        });
+    }
+
+    /// Number of words in a snapshot of `part`.
+    #[inline(always)]
+    pub fn snapshot_words(&self, object: ObjectRef, part: Part) -> usize {
+        if self.stride == 0 && !matches!(self.reading, Reading::Traced(_)) {
+            return self.fixed.len();
+        }
+        let (fixed, first, last) = self.bounds(object, part);
+        let (fixed_words, element_words) = match self.reading {
+            Reading::Traced(_) => (self.size.div_ceil(8), self.stride / 8),
+            _ => (self.fixed.len() as u64, self.element.len() as u64),
+        };
+        (if fixed { fixed_words } else { 0 } + (last - first) * element_words) as usize
+    }
+
+    /// Writes the snapshot of `part`, as its words are now, to `out`, which has [`snapshot_words`](Self::snapshot_words)
+    /// entries.
+    #[inline(always)]
+    pub fn take_snapshot(&self, object: ObjectRef, part: Part, out: &mut [u64]) {
+        let mut at = 0;
+        self.for_each_snapshot_word(object, part, |word| {
+            out[at] = word;
+            at += 1;
+        });
+        debug_assert_eq!(at, out.len());
+    }
+
+    /// Calls `visit` with every word that a snapshot of `part` would hold now.
+    #[inline(always)]
+    pub fn for_each_snapshot_word(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(u64)) {
+        if !matches!(self.reading, Reading::Traced(_)) {
+            return self.for_each_slot(object, part, |slot| visit(slot.read()));
+        }
+        let (fixed, first, last) = self.bounds(object, part);
+        if fixed {
+            for word in 0..self.size.div_ceil(8) {
+                visit(object.slot(word * 8).read());
+            }
+        }
+        for word in first * self.stride / 8..last * self.stride / 8 {
+            visit(object.slot(self.size + word * 8).read());
+        }
+    }
+
+    /// Calls `visit` with every heap reference in a snapshot that was taken of `part` of `object`.
+    #[inline(always)]
+    pub fn for_each_reference_in_snapshot(
+        &self,
+        object: ObjectRef,
+        part: Part,
+        snapshot: &[u64],
+        mut visit: impl FnMut(ObjectRef),
+    ) {
+        let Reading::Traced(trace) = self.reading else {
+            snapshot.iter().filter_map(|&word| self.decode(word)).for_each(visit);
+            return;
+        };
+        let (fixed, first, last) = self.bounds(object, part);
+        let mut at = snapshot.as_ptr() as u64;
+        if fixed {
+            call_trace(trace, at, self.size.div_ceil(8), &mut visit);
+            at += self.size.div_ceil(8) * 8;
+        }
+        for element in 0..last - first {
+            call_trace(trace, at + element * self.stride, self.stride / 8, &mut visit);
+        }
+    }
+
+    /// Calls `visit` with every heap reference in a slot outside the heap (a stack or global root) that this type
+    /// describes as if it were a payload. Roots have no tail.
+    pub fn for_each_reference_in_root(&self, address: u64, mut visit: impl FnMut(ObjectRef)) {
+        if let Reading::Traced(trace) = self.reading {
+            return call_trace(trace, address, self.size.div_ceil(8), &mut visit);
+        }
+        for &offset in &self.fixed {
+            // SAFETY: [ROOT] the root's memory is `size` bytes at `address`.
+            let word = unsafe { Slot::from_address(address + offset as u64) }.read();
+            if let Some(target) = self.decode(word) {
+                visit(target);
+            }
+        }
+    }
+}
+
+fn call_trace<F: FnMut(ObjectRef)>(trace: TraceFunction, words: u64, count: u64, visit: &mut F) {
+    unsafe extern "C" fn found<F: FnMut(ObjectRef)>(reference: *mut c_void, context: *mut c_void) {
+        let address = reference as u64;
+        if range::in_heap(address) {
+            // SAFETY: `context` is the closure that `call_trace` passed; the reference obeys [HEADER].
+            unsafe { (*context.cast::<F>())(ObjectRef::from_address(address)) }
+        }
+    }
+    // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.
+    unsafe { trace(words as *const u64, count, found::<F>, (visit as *mut F).cast()) }
+}
