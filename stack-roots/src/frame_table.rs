@@ -106,13 +106,12 @@ impl FrameTable {
         sites.into_iter().map(|site| self.frame(site))
     }
 
+    #[inline]
     fn frame(&self, site: &CallSite) -> Frame<'_> {
-        let function = &self.functions[site.function as usize];
         let first = site.first_root as usize;
         Frame {
             pc: site.pc,
-            function: function.address,
-            stack_size: function.stack_size,
+            function: &self.functions[site.function as usize],
             roots: &self.roots[first..first + usize::from(site.root_count)],
             needs_rbx: site.needs_rbx,
         }
@@ -143,10 +142,8 @@ impl Lookup for FrameTable {
 pub struct Frame<'t> {
     /// The call's return address.
     pub pc: u64,
-    /// Where the function begins.
-    pub function: u64,
-    /// Bytes between the stack pointer at the call and the saved registers; `None` where it varies.
-    pub stack_size: Option<u64>,
+    /// The function it is a frame of. By reference: the walker never looks at it.
+    pub function: &'t PlacedFunction,
     /// The roots, in the order of the bundle.
     pub roots: &'t [RootSlot],
     /// Whether a root is addressed by rbx.
@@ -156,8 +153,17 @@ pub struct Frame<'t> {
 impl Frame<'_> {
     /// Distance of the return address from the function's start.
     pub fn call_site_offset(&self) -> u64 {
-        self.pc.wrapping_sub(self.function)
+        self.pc.wrapping_sub(self.function.address)
     }
+}
+
+/// A function with recorded calls, where it is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedFunction {
+    /// Where it begins.
+    pub address: u64,
+    /// Bytes between the stack pointer at a call and the saved registers; `None` where it varies.
+    pub stack_size: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -174,18 +180,14 @@ const _: () = assert!(size_of::<CallSite>() == 24);
 impl CallSite {
     const VACANT: CallSite = CallSite { pc: 0, function: u32::MAX, first_root: 0, root_count: 0, needs_rbx: false };
 
+    #[inline]
     fn is_taken(&self) -> bool {
         self.function != u32::MAX
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-struct PlacedFunction {
-    address: u64,
-    stack_size: Option<u64>,
-}
-
 /// Where the search for `pc` begins. Return addresses differ in their low bits; the product spreads them to the top.
+#[inline]
 fn home(pc: u64, mask: usize) -> usize {
     (pc.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize & mask
 }
@@ -209,14 +211,14 @@ mod tests {
             FrameTable::build(&map, |function| Some(0x40_0000 + text[(function.address_at - 16) / 24])).unwrap();
         assert_eq!((table.len(), table.foreign_records()), (9, 2));
         assert_eq!(table.range(), Some((0x40_0015, 0x40_00f1)));
-        let listed: Vec<_> = table.frames().map(|f| (f.function - 0x40_0000, f.call_site_offset())).collect();
+        let listed: Vec<_> = table.frames().map(|f| (f.function.address - 0x40_0000, f.call_site_offset())).collect();
         let expected =
             [(0, 21), (0, 33), (0x30, 29), (0x30, 41), (0x30, 46), (0x70, 48), (0x70, 56), (0xb0, 50), (0xb0, 65)];
         assert_eq!(listed, expected);
         for frame in table.frames() {
             assert_eq!(table.lookup(frame.pc), Some(frame));
-            assert_eq!(frame.needs_rbx, frame.function == 0x40_0070);
-            assert_eq!(frame.stack_size.is_none(), frame.needs_rbx);
+            assert_eq!(frame.needs_rbx, frame.function.address == 0x40_0070);
+            assert_eq!(frame.function.stack_size.is_none(), frame.needs_rbx);
         }
         // Four different lists, of which the empty one takes no room.
         assert_eq!(table.roots.len(), 1 + 2 + 1 + 1);

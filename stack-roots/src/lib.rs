@@ -31,7 +31,7 @@ pub mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
-pub use frame_table::{Frame, FrameTable, Lookup, TableError};
+pub use frame_table::{Frame, FrameTable, Lookup, PlacedFunction, TableError};
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};

@@ -2,7 +2,7 @@
 //!
 //! `thread_stack` comes here when the frame-pointer walk ends at a native frame (a C callback, the host) or at a frame
 //! that needs rbx. The unwinder reads `.eh_frame`, which native code has and managed code gets by `uwtable`; it costs
-//! 65–78 ns a frame against 3, and always begins at the top of the calling thread's own stack.
+//! 65–78 ns a frame against 3–6, and always begins at the top of the calling thread's own stack.
 //!
 //! `[ONCE]` Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
 //! managed frame from there on is visited here, until the end or until the fast walk takes over again.

@@ -14,7 +14,7 @@
 //! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
 //! no memory, however damaged, keeps it running, and what it cannot read or does not know it says.
 //!
-//! Frame pointers (3 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (7 ns), because frames of
+//! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (twice that): frames of
 //! dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and in no
 //! other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
