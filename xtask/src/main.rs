@@ -1,2 +1,91 @@
-//! Being written.
-fn main() {}
+//! `cargo xtask …`: the project's chores, so that nothing else has to be typed on a fresh machine.
+//!
+//! One file per command; this one only reads the command line and sends it on. `run` and `test` are the two
+//! commands of README.md: they install what is missing ([`setup`]) before they build anything. This crate must
+//! build on a machine that has Rust and nothing else, so it depends on no crate that needs LLVM; what needs LLVM
+//! is built by the `cargo` it starts.
+//!
+//! Exit status: that of the program for `run`, otherwise 0, 1 for a step that failed, and 2 for a wrong command
+//! line or a machine that lacks something `xtask` may not install.
+
+mod bench;
+mod check;
+mod failure;
+mod process;
+mod run;
+mod setup;
+mod test;
+mod tree;
+mod valgrind;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// The project's chores.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Install what building and running Tally needs (LLVM 22, clang, lld, a C compiler, valgrind)
+    Setup(setup::Arguments),
+    /// Build Tally and run a .ll, .bc or .c program with it
+    Run(run::Arguments),
+    /// Build the runtime and run every test of the workspace
+    Test(test::Arguments),
+    /// Formatting, clippy with warnings denied, documentation, and the house's own rules
+    Check,
+    /// Build, time and count the workloads
+    #[command(subcommand)]
+    Bench(bench::Command),
+    /// Run small programs under valgrind memcheck; any error fails
+    Valgrind(valgrind::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Setup(arguments) => setup::setup(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Test(arguments) => test::test(&arguments),
+        Command::Check => check::check(),
+        Command::Bench(command) => bench::bench(&command),
+        Command::Valgrind(arguments) => valgrind::valgrind(&arguments),
+    };
+    match outcome {
+        Ok(status) => status,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandLine;
+    use clap::{CommandFactory, Parser};
+
+    #[test]
+    fn command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn run_hands_tally_options_and_arguments_through() {
+        let line = ["xtask", "run", "a.c", "--zeal", "--stats=s.json", "--", "-n", "5"];
+        let parsed = CommandLine::try_parse_from(line).expect("this is how README.md runs a program");
+        let super::Command::Run(arguments) = parsed.command else {
+            panic!("`run` is the run command");
+        };
+        assert_eq!(arguments.rest, ["a.c", "--zeal", "--stats=s.json", "--", "-n", "5"]);
+    }
+
+    #[test]
+    fn run_without_a_file_is_refused() {
+        assert!(CommandLine::try_parse_from(["xtask", "run"]).is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! `cargo xtask bench …`: the workloads, built, timed side by side, and counted.
+//!
+//! ```text
+//! build DIR     DIR/tally-deferred and DIR/hand-freed, each taking a workload's name   bench/build.rs
+//! compare       interleaved rounds of the two, CPU time, ratios, sums checked          bench/compare.rs
+//! counts        instructions of the fast paths under callgrind (benches/)              bench/counts.rs
+//! ```
+//! Times differ from machine to machine and from hour to hour, so they are compared, never asserted;
+//! instruction counts do not, so they hold the fast paths.
+
+pub mod build;
+pub mod compare;
+mod counts;
+
+use crate::failure::Outcome;
+
+/// The subcommands of `cargo xtask bench`.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    /// Build the workloads with Tally and with hand-written frees
+    Build(build::Arguments),
+    /// Time the two side by side and print the ratios
+    Compare(compare::Arguments),
+    /// Count the instructions of the fast paths under callgrind
+    Counts(counts::Arguments),
+}
+
+/// Runs one of them.
+pub fn bench(command: &Command) -> Outcome {
+    match command {
+        Command::Build(arguments) => build::build(arguments),
+        Command::Compare(arguments) => compare::compare(arguments),
+        Command::Counts(arguments) => counts::counts(arguments),
+    }
+}

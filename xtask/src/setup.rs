@@ -1,0 +1,177 @@
+//! What the machine must have beside Rust, and how it gets it.
+//!
+//! `run`, `test` and the others call [`ensure`] before they build; `cargo xtask setup` is the same by hand, for
+//! everything at once. What is looked for are the files that are going to be used, not package names, so LLVM built
+//! by hand and named by LLVM_SYS_221_PREFIX is as good as Debian's. What is missing is installed by apt: directly as
+//! root, through `sudo -n` otherwise (it never asks for a password, a build must not hang on one). Where neither
+//! works, the message names the packages and the exit status is 2.
+//!
+//! The list is what a Debian 12 with nothing but Rust was found to lack. LLVM is linked as one shared library, so
+//! none of LLVM's own dependencies (zlib, zstd, libxml2) are asked for by the linker.
+
+use crate::failure::{Failure, Outcome};
+use crate::process;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// `cargo xtask setup`
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// Only say what is missing; install nothing (exit status 2 if something is)
+    #[arg(long)]
+    check: bool,
+}
+
+/// One thing that must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// A C compiler driver: Rust links through it, and the hand-freed workloads are compiled by it.
+    Compiler,
+    /// LLVM 22: the library, its headers and llvm-config.
+    Llvm,
+    /// clang-22, which `tally run prog.c` and `tally build` call.
+    Clang,
+    /// lld-22, the linker of `tally build`.
+    Linker,
+    /// valgrind, for `cargo xtask valgrind` and `cargo xtask bench counts`.
+    Valgrind,
+}
+
+/// What building Tally, running programs and testing it needs.
+pub const BUILD: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker];
+
+/// What is needed to run programs under valgrind as well.
+pub const BUILD_AND_VALGRIND: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Valgrind];
+
+impl Need {
+    fn packages(self) -> &'static [&'static str] {
+        match self {
+            Need::Compiler => &["gcc", "libc6-dev"],
+            Need::Llvm => &["llvm-22-dev"],
+            Need::Clang => &["clang-22"],
+            Need::Linker => &["lld-22"],
+            // Memcheck redirects functions inside the dynamic linker and finds them by its debug symbols.
+            Need::Valgrind => &["valgrind", "libc6-dbg"],
+        }
+    }
+
+    fn is_met(self) -> bool {
+        match self {
+            Need::Compiler => process::is_on_path("cc"),
+            Need::Llvm => {
+                let prefix = llvm_prefix();
+                prefix.join("bin/llvm-config").is_file() && prefix.join("lib/libLLVM-22.so").exists()
+            }
+            Need::Clang => process::is_on_path("clang-22") || llvm_prefix().join("bin/clang").is_file(),
+            Need::Linker => process::is_on_path("ld.lld-22") || llvm_prefix().join("bin/ld.lld").is_file(),
+            Need::Valgrind => process::is_on_path("valgrind"),
+        }
+    }
+}
+
+fn llvm_prefix() -> PathBuf {
+    std::env::var_os("LLVM_SYS_221_PREFIX").map_or_else(|| "/usr/lib/llvm-22".into(), PathBuf::from)
+}
+
+/// Installs what is missing, or with `--check` says what is.
+pub fn setup(arguments: &Arguments) -> Outcome {
+    if arguments.check {
+        let packages = missing_packages(BUILD_AND_VALGRIND);
+        if !packages.is_empty() {
+            return Err(Failure::unprepared(format!(
+                "missing: {}\nrun `cargo xtask setup`, or install these Debian packages yourself",
+                packages.join(" ")
+            )));
+        }
+    } else {
+        ensure(BUILD_AND_VALGRIND)?;
+    }
+    eprintln!("everything is there");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes sure that `needs` are met, by installing what is missing where that is possible.
+pub fn ensure(needs: &[Need]) -> Result<(), Failure> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err(Failure::unprepared(
+            "this version of Tally runs on x86-64 Linux only: the stack walk and the entry points are written for it",
+        ));
+    }
+    let packages = missing_packages(needs);
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let Some(privilege) = privilege() else {
+        return Err(by_hand(&packages, "this needs root, and `sudo -n` does not work here"));
+    };
+    if !Path::new("/usr/bin/apt-get").is_file() {
+        return Err(by_hand(&packages, "this machine has no apt-get"));
+    }
+    eprintln!("installing what is missing: {}", packages.join(" "));
+    let install = || -> Result<(), Failure> {
+        process::must_succeed(apt(privilege).args(["update", "-q"]))?;
+        process::must_succeed(apt(privilege).args(["install", "-q", "-y", "--no-install-recommends"]).args(&packages))
+    };
+    install().map_err(|failure| by_hand(&packages, &failure.to_string()))?;
+    let left = missing_packages(needs);
+    if left.is_empty() {
+        return Ok(());
+    }
+    Err(by_hand(&left, &format!("apt installed them, but they are not found under {}", llvm_prefix().display())))
+}
+
+fn missing_packages(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().filter(|need| !need.is_met()).flat_map(|need| need.packages()).copied().collect()
+}
+
+#[derive(Clone, Copy)]
+enum Privilege {
+    Root,
+    Sudo,
+}
+
+fn privilege() -> Option<Privilege> {
+    // SAFETY: geteuid reads one number of this process and cannot fail.
+    if unsafe { libc::geteuid() } == 0 {
+        return Some(Privilege::Root);
+    }
+    let sudo = process::is_on_path("sudo") && process::output_of(Command::new("sudo").args(["-n", "true"])).is_ok();
+    sudo.then_some(Privilege::Sudo)
+}
+
+fn apt(privilege: Privilege) -> Command {
+    let mut command = match privilege {
+        Privilege::Root => Command::new("env"),
+        Privilege::Sudo => {
+            let mut command = Command::new("sudo");
+            command.args(["-n", "env"]);
+            command
+        }
+    };
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+    command
+}
+
+fn by_hand(packages: &[&str], why: &str) -> Failure {
+    Failure::unprepared(format!(
+        "missing on this machine: {list}\n{why}\non Debian 12, as root: apt-get update && apt-get install {list}\n\
+         elsewhere: install LLVM 22 with clang and lld, and set LLVM_SYS_221_PREFIX to where it is",
+        list = packages.join(" ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILD_AND_VALGRIND, Need, by_hand};
+
+    #[test]
+    fn every_need_names_a_package() {
+        assert!(BUILD_AND_VALGRIND.iter().all(|need| !need.packages().is_empty()));
+    }
+
+    #[test]
+    fn message_for_the_hand_names_packages_and_command() {
+        let text = by_hand(Need::Llvm.packages(), "no root").to_string();
+        assert!(text.contains("apt-get install llvm-22-dev") && text.contains("LLVM_SYS_221_PREFIX"), "{text}");
+    }
+}
