@@ -13,7 +13,7 @@ use std::fmt::Write;
 const BOX_WIDTH: usize = 150;
 const BOX_HEIGHT: usize = 40;
 const COLUMN: usize = BOX_WIDTH + 90;
-const ROW: usize = BOX_HEIGHT + 24;
+const ROW: usize = BOX_HEIGHT + 36;
 const MARGIN: usize = 24;
 const TITLE_HEIGHT: usize = 28;
 /// Letters that fit a box; longer text ends in an ellipsis (the whole stands in the box's tooltip).
@@ -85,30 +85,36 @@ fn object(node: &Node, (x, y): (usize, usize), rooted: bool) -> String {
     )
 }
 
-/// A reference: from the right side of its object to the left side of the one referred to; back in a bow below when
-/// it leads to the same or an earlier column.
+/// A reference. Forwards it leaves its object on the right and arrives on the left; to the same or an earlier column
+/// it leaves and arrives at the bottom, in a bow that is deeper the further it reaches.
 fn curve(from: (usize, usize), to: (usize, usize), label: &str) -> String {
-    let start = (from.0 + BOX_WIDTH, from.1 + BOX_HEIGHT / 2);
-    let end = (to.0, to.1 + BOX_HEIGHT / 2);
     let forward = to.0 > from.0;
-    let bow = if forward { 0 } else { BOX_HEIGHT };
-    let pull = if forward { 45 } else { 70 };
-    let bends = ((start.0 + pull, start.1 + bow), (end.0.saturating_sub(pull), end.1 + bow));
-    let middle_x = (start.0 + end.0) / 2;
-    let middle_y = (start.1 + end.1) / 2 + bow * 3 / 4;
+    let (start, end, first_bend, second_bend) = if forward {
+        let start = (from.0 + BOX_WIDTH, from.1 + BOX_HEIGHT / 2);
+        let end = (to.0, to.1 + BOX_HEIGHT / 2);
+        (start, end, (start.0 + 45, start.1), (end.0.saturating_sub(45), end.1))
+    } else {
+        let start = (from.0 + BOX_WIDTH * 3 / 4, from.1 + BOX_HEIGHT);
+        let end = (to.0 + BOX_WIDTH / 4, to.1 + BOX_HEIGHT);
+        let depth = 22 + (from.0 - to.0) / 30;
+        (start, end, (start.0, start.1 + depth), (end.0, end.1 + depth))
+    };
+    // The middle of a cubic curve: (start + 3 × first bend + 3 × second bend + end) / 8.
+    let label_x = (start.0 + end.0 + 3 * (first_bend.0 + second_bend.0)) / 8;
+    let label_y = (start.1 + end.1 + 3 * (first_bend.1 + second_bend.1)) / 8;
     format!(
         "<path class=\"reference\" d=\"M{} {} C{} {} {} {} {} {}\" fill=\"none\" stroke=\"#555\" \
-         marker-end=\"url(#arrow)\"/><text x=\"{middle_x}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\" \
+         marker-end=\"url(#arrow)\"/><text x=\"{label_x}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\" \
          fill=\"#555\">{}</text>",
         start.0,
         start.1,
-        bends.0.0,
-        bends.0.1,
-        bends.1.0,
-        bends.1.1,
+        first_bend.0,
+        first_bend.1,
+        second_bend.0,
+        second_bend.1,
         end.0,
         end.1,
-        middle_y.saturating_sub(3),
+        label_y.saturating_sub(3),
         escaped(&shortened(label)),
     )
 }
