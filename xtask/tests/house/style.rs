@@ -1,0 +1,78 @@
+//! File names, openings and lengths, and that nothing names the machine it was written on.
+
+use crate::sources::{Source, sources};
+
+/// Names that say nothing about what is inside.
+const NAMELESS: [&str; 9] =
+    ["mod.rs", "util.rs", "utils.rs", "common.rs", "types.rs", "helpers.rs", "misc.rs", "global.rs", "prelude.rs"];
+
+/// A longer file hides a noun that wants a file of its own.
+const LINES_MAX: usize = 500;
+
+/// Files that are longer for now, and how long. A ratchet: the number may only go down.
+const LONGER: [(&str, usize); 0] = [];
+
+fn complain(complaints: &[String]) {
+    assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+fn rust_files() -> Vec<Source> {
+    sources().into_iter().filter(Source::is_rust).collect()
+}
+
+#[test]
+fn every_rust_file_opens_by_saying_what_it_is() {
+    let silent = rust_files().into_iter().filter(|file| !file.text.starts_with("//! "));
+    complain(&silent.map(|file| format!("{}: does not open with `//! …`", file.path)).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_file_is_a_drawer() {
+    let drawers = rust_files().into_iter().filter(|file| NAMELESS.contains(&file.name()));
+    complain(&drawers.map(|file| format!("{}: name it after what is in it", file.path)).collect::<Vec<_>>());
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut complaints = Vec::new();
+    for file in rust_files() {
+        let lines = file.text.lines().count();
+        match LONGER.iter().find(|(path, _)| *path == file.path) {
+            None if lines > LINES_MAX => {
+                complaints.push(format!("{}: {lines} lines, {LINES_MAX} allowed; which noun hides in it?", file.path));
+            }
+            Some((_, allowed)) if lines > *allowed => {
+                complaints.push(format!("{}: {lines} lines, it had {allowed}", file.path));
+            }
+            Some(_) if lines <= LINES_MAX => {
+                complaints.push(format!("{}: short enough now, take it off the list LONGER", file.path));
+            }
+            _ => {}
+        }
+    }
+    complain(&complaints);
+}
+
+#[test]
+fn nothing_names_the_machine_it_was_written_on() {
+    // Written in pieces so that this file does not complain about itself.
+    let private = [
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/"),
+        concat!("/tmp", "/w/"),
+        concat!("../sha", "red"),
+        concat!("CONTR", "ACT.md"),
+        concat!("DESI", "GN.md"),
+        concat!("STY", "LE.md"),
+        concat!("llvm-22", ".md"),
+    ];
+    let mut complaints = Vec::new();
+    for file in sources() {
+        for (number, line) in file.text.lines().enumerate() {
+            for word in private.iter().filter(|word| line.contains(**word)) {
+                complaints.push(format!("{}:{}: names {word}, which is not in the project", file.path, number + 1));
+            }
+        }
+    }
+    complain(&complaints);
+}
