@@ -1,1 +1,37 @@
-//! Being written.
+//! When epochs run, what they do, and which cycles are garbage.
+//!
+//! The story of an epoch, in the order of its rooms:
+//!
+//! | room | step |
+//! |---|---|
+//! | [`trigger`] | is a flip due? how much work may this slice do? |
+//! | [`flip`] | the one atomic step: roots counted, logs swapped, barriers armed |
+//! | [`epoch`] | the loop and the match: which phase is running |
+//! | [`reconcile`] | increments: promote what survived, count what changed |
+//! | [`release`] | decrements: old roots, old values, and what dies with them |
+//! | [`trial`] | local trial deletion on the candidates |
+//! | [`mark`] | the backup mark, for what trials cannot decide |
+//! | [`report`] | what the epoch did, as plain data |
+//! | [`verify`] | the heap recounted from scratch |
+//!
+//! [`stack`] finds the roots of compiled code, [`program`] is the life of a compiled program around its `main`, and
+//! [`Mutator`] is the heap as a Rust host sees it.
+
+pub mod collector;
+pub mod epoch;
+pub mod flip;
+pub mod mark;
+pub mod mutator;
+pub mod program;
+pub mod reconcile;
+pub mod release;
+pub mod report;
+pub mod stack;
+pub mod trial;
+pub mod trigger;
+pub mod verify;
+
+pub use collector::Collector;
+pub use mutator::Mutator;
+pub use report::EpochReport;
+pub use verify::Violation;

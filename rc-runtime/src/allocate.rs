@@ -5,7 +5,7 @@
 //! safepoint (`EpochDriver::on_block_taken`: a slice of pending work, a flip when one is due) and another block.
 //!
 //! Any epoch runs *before* the cell is carved, so nothing half-made is ever seen: the header is written and the payload
-//! is null before the object is returned. [HEADER]
+//! is null before the object is returned. `[HEADER]`
 //!
 //! | cell | goes to |
 //! |---|---|

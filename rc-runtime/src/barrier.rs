@@ -1,4 +1,4 @@
-//! The write barrier's slow path and the writes that go through it. [LOG]
+//! The write barrier's slow path and the writes that go through it. `[LOG]`
 //!
 //! The fast path is inline in compiled code: load the word of the unlogged table, test the bit, and store when it is
 //! clear. Expected cost of a write that needs no log: 1 load, 1 test, 1 branch, 1 store.
@@ -8,7 +8,7 @@
 //! logged as a whole, in address order: a single entry costs an order of magnitude more than one of a sequential sweep.
 //!
 //! If the object is pending (the increments of the last flip have not reached it) it is counted first: its words are
-//! about to stop being those of the flip. [PENDING]
+//! about to stop being those of the flip. `[PENDING]`
 
 use crate::block::state;
 use crate::heap::Heap;

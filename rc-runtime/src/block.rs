@@ -57,6 +57,8 @@ pub struct BlockSpace {
     search: u32,
     /// Never reuse memory: dead objects stay recognisable (zeal).
     pub quarantine: bool,
+    /// Number of the heap, entered into each block.
+    pub owner: u32,
 }
 
 /// A run of free bytes.
@@ -120,13 +122,14 @@ impl BlockSpace {
         unsafe {
             (*block_info(block)).state = state::TOUCHED;
             (*block_info(block)).age = epoch;
+            (*block_info(block)).owner = self.owner;
         }
         self.touched.push(block);
         Some(block)
     }
 
     /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed: everything in it that
-    /// survives is mature and clean from now on, or pending. [LOG] [PENDING]
+    /// survives is mature and clean from now on, or pending. `[LOG]` `[PENDING]`
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.current = None;

@@ -1,4 +1,4 @@
-//! Counting: the byte table, promotion, and what happens at zero. [COUNT] [ORDER]
+//! Counting: the byte table, promotion, and what happens at zero. `[COUNT]` `[ORDER]`
 //!
 //! Counts stand in a side table, one byte for 16 heap bytes, so that increments and decrements do not touch the
 //! objects' lines. 255 is stuck: such an object is left to the backup mark.
@@ -62,7 +62,7 @@ impl Heap {
         crate::fatal::violation("COUNT", self.epoch, &what)
     }
 
-    /// Enters the object into the candidate buffer unless it is there. [CANDIDATE]
+    /// Enters the object into the candidate buffer unless it is there. `[CANDIDATE]`
     #[inline(always)]
     pub fn buffer_candidate(&mut self, object: ObjectRef) {
         if BUFFERED.get(object.address()) {
@@ -105,7 +105,7 @@ impl Heap {
         info.for_each_reference(object, part, |target| self.increment(target));
     }
 
-    /// Counts a pending object before its words change: what the passes have not reached yet, the writer does. [PENDING]
+    /// Counts a pending object before its words change: what the passes have not reached yet, the writer does. `[PENDING]`
     #[cold]
     pub fn count_pending(&mut self, object: ObjectRef) {
         let info = object.type_info();

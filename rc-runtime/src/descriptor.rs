@@ -281,13 +281,13 @@ impl TypeDescriptor {
         if self.stride == 0 {
             return None;
         }
-        if self.size % 8 != 0 {
+        if !self.size.is_multiple_of(8) {
             return Some(F::TailStart(self.size));
         }
-        if (self.element_ref_count > 0 || self.slot_kind == SlotKind::Trace as u32) && self.stride % 8 != 0 {
+        if (self.element_ref_count > 0 || self.slot_kind == SlotKind::Trace as u32) && !self.stride.is_multiple_of(8) {
             return Some(F::Stride(self.stride));
         }
-        if self.length_offset % 8 != 0 || self.length_offset + 8 > self.size {
+        if !self.length_offset.is_multiple_of(8) || self.length_offset + 8 > self.size {
             return Some(F::LengthOffset(self.length_offset));
         }
         self.fixed_offsets()

@@ -12,4 +12,6 @@ pub trait EpochDriver {
     fn collect(&mut self, heap: &mut Heap) -> u64;
     /// Flip now and run the passes of that flip to their end.
     fn epoch(&mut self, heap: &mut Heap);
+    /// The driver itself, for the crate that implements it.
+    fn as_any(&mut self) -> &mut dyn std::any::Any;
 }

@@ -74,8 +74,12 @@ impl HeapOptions {
     }
 }
 
+/// Numbers name heaps in block tables; 0 is nobody's.
+static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
+
 /// See the file's first lines.
 pub struct Heap {
+    number: u32,
     /// How it was set up.
     pub options: HeapOptions,
     /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
@@ -96,7 +100,7 @@ pub struct Heap {
     pub log: Log,
     /// Entries in `log` at which the poll flag is raised.
     pub log_poll_at: u64,
-    /// True while the last flip's increments are running: pending objects may exist. [PENDING]
+    /// True while the last flip's increments are running: pending objects may exist. `[PENDING]`
     pub counting: bool,
     /// Young objects that were counted and await promotion.
     pub promotion_queue: Vec<ObjectRef>,
@@ -106,7 +110,7 @@ pub struct Heap {
     pub free_queue: Vec<ObjectRef>,
     /// Dead, but named by the running log.
     pub late_queue: Vec<ObjectRef>,
-    /// Objects that may root a garbage cycle. [CANDIDATE]
+    /// Objects that may root a garbage cycle. `[CANDIDATE]`
     pub candidates: Vec<ObjectRef>,
     /// Candidates that found no room or no verdict: evidence for the backup mark.
     pub suspects: u64,
@@ -136,6 +140,7 @@ impl Heap {
         range::reserve()?;
         let nowhere = crate::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {
+            number: 0,
             context: std::ptr::null_mut(),
             own_context: Box::default(),
             epoch: FIRST_EPOCH,
@@ -165,6 +170,8 @@ impl Heap {
             options,
         });
         heap.blocks.quarantine = heap.options.zeal;
+        heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
@@ -213,6 +220,12 @@ impl Heap {
     /// Whether a poll at a safepoint should call the slow path.
     pub fn set_poll(&mut self, due: bool) {
         self.context_mut().poll = due as u32;
+    }
+
+    /// Whether the object lies in a block of this heap.
+    pub fn owns(&self, object: ObjectRef) -> bool {
+        // SAFETY: the entry of an address in the heap range.
+        unsafe { (*range::block_info(object.block())).owner == self.number }
     }
 
     /// Bytes of blocks in use.

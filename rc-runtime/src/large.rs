@@ -2,7 +2,7 @@
 //!
 //! A large object starts a run of blocks. What its header cannot hold stands in this table: one stamp per chunk of its
 //! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to a
-//! million-element array logs 64 words and not a million. [LOG] The object's unlogged bit stays set once it is mature; the
+//! million-element array logs 64 words and not a million. `[LOG]` The object's unlogged bit stays set once it is mature; the
 //! slow path then looks at the chunk's stamp.
 //!
 //! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
@@ -35,6 +35,8 @@ pub struct LargeSpace {
     pub young: Vec<ObjectRef>,
     /// Were young at the last flip; what is not promoted by the end of the pass is dead.
     pub pending: Vec<ObjectRef>,
+    /// Number of the heap, entered into each run's first block.
+    pub owner: u32,
     blocks: u64,
 }
 
@@ -67,7 +69,7 @@ impl LargeSpace {
         };
         // SAFETY: the run was taken for this object.
         let info = unsafe { &mut *block_info(Self::first_block(object)) };
-        (info.state, info.age) = (state::LARGE, place);
+        (info.state, info.age, info.owner) = (state::LARGE, place, self.owner);
         self.blocks += blocks as u64;
         self.young.push(object);
     }

@@ -1,8 +1,8 @@
-//! The log: what the references of objects were at the last flip. [LOG]
+//! The log: what the references of objects were at the last flip. `[LOG]`
 //!
 //! The first write of an epoch to a mature object appends one entry; nothing is ever dropped, so there is at most one
 //! entry per live object (and array chunk) and epoch. After the flip the log is read twice, in order: once to increment
-//! what the words hold now, once to decrement what they held. [ORDER]
+//! what the words hold now, once to decrement what they held. `[ORDER]`
 //!
 //! ```text
 //! entry: │ n (16 bits) │ object (48 bits) │  one word; bit 0 set: the next word is a chunk number

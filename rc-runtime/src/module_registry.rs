@@ -97,7 +97,8 @@ pub enum ModuleError {
 pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     // SAFETY: by the caller's promise.
     let record = unsafe { &*module };
-    let name = text(record.name).unwrap_or_else(|| "(unnamed)".to_owned());
+    // SAFETY: names are C string constants.
+    let name = unsafe { text(record.name) }.unwrap_or_else(|| "(unnamed)".to_owned());
     if record.version != MODULE_VERSION {
         return Err(ModuleError::Version { module: name, version: record.version });
     }
@@ -138,7 +139,8 @@ pub fn unregister(module: *const ModuleRecord) {
 fn global_slot(root: &GlobalRoot) -> Result<GlobalSlot, DescriptorError> {
     // SAFETY: a non-null `how` is a descriptor of the module.
     let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose()?;
-    let name = text(root.name).unwrap_or_else(|| format!("{:#x}", root.slot as u64));
+    // SAFETY: names are C string constants.
+    let name = unsafe { text(root.name) }.unwrap_or_else(|| format!("{:#x}", root.slot as u64));
     Ok(GlobalSlot { slot: root.slot as u64, how: how.map(Arc::new), name: name.into() })
 }
 
@@ -169,8 +171,11 @@ impl GlobalSlot {
 }
 
 /// A C string as text; `None` for null.
-pub fn text(pointer: *const c_char) -> Option<String> {
-    // SAFETY: record and root names are C string constants.
+///
+/// # Safety
+/// A pointer that is not null leads to a C string.
+pub unsafe fn text(pointer: *const c_char) -> Option<String> {
+    // SAFETY: by the caller's promise.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
 }
 

@@ -15,11 +15,11 @@
 //! |---|---|---|
 //! | E | no | young: allocated in this epoch; its stores need no work |
 //! | E | yes | logged in this epoch; its words of the last flip are in the running log |
-//! | E−1 | no | *pending*: young at the last flip; uncounted; still holds the words of the flip [PENDING] |
-//! | E−1 | yes | *pending*: its entry in the last log has not been reconciled yet [PENDING] |
-//! | 0 | yes | clean: counted; the first store logs it [LOG] |
+//! | E−1 | no | *pending*: young at the last flip; uncounted; still holds the words of the flip `[PENDING]` |
+//! | E−1 | yes | *pending*: its entry in the last log has not been reconciled yet `[PENDING]` |
+//! | 0 | yes | clean: counted; the first store logs it `[LOG]` |
 //!
-//! An [`ObjectRef`] promises [HEADER]: non-null, 8-aligned, inside the heap range, header initialised. Making one from a
+//! An [`ObjectRef`] promises `[HEADER]`: non-null, 8-aligned, inside the heap range, header initialised. Making one from a
 //! word is the unsafe step; reading header fields through it is not.
 
 use crate::range;
@@ -59,7 +59,7 @@ impl ObjectRef {
     /// The object whose payload is at `address`.
     ///
     /// # Safety
-    /// `address` is the payload of an allocated object of this process: [HEADER] holds.
+    /// `address` is the payload of an allocated object of this process: `[HEADER]` holds.
     #[inline(always)]
     pub const unsafe fn from_address(address: u64) -> ObjectRef {
         debug_assert!(range::in_heap(address) && address & 7 == 0);

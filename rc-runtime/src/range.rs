@@ -12,14 +12,14 @@
 //! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial
 //! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
 //! BUFFERED_BASE   1 bit  per 16 bytes  (candidates) 1/128
-//! BLOCK_INFO_BASE 8 bytes per block of 32 KiB       1/4096
+//! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
 //! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
 //! ```
 //!
 //! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
 //! names one object. All tables are mapped without reserving memory: what is never touched costs nothing.
 //!
-//! This is the file in which integers become pointers. [HEADER]
+//! This is the file in which integers become pointers. `[HEADER]`
 
 use std::sync::OnceLock;
 
@@ -101,7 +101,7 @@ fn map_tables(bytes: u64) -> Result<(), RangeError> {
         (TRIAL_BASE, bytes >> 4),
         (MARK_BASE, bytes >> 7),
         (BUFFERED_BASE, bytes >> 7),
-        (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * 8),
+        (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
     ];
     for (done, &(address, length)) in tables.iter().enumerate() {
         if let Err(error) = map_fixed(address, length) {
@@ -164,13 +164,13 @@ pub const fn block_start(block: u32) -> u64 {
 #[derive(Clone, Copy)]
 pub struct BitTable<const BASE: u64, const SHIFT: u32>;
 
-/// 1 while an object is mature and not yet logged in the running epoch: all that the write barrier reads. [LOG]
+/// 1 while an object is mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]`
 pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 /// 1 for every 8 bytes of a mature cell, header included.
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.
 pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
-/// 1 for objects in the candidate buffer. [CANDIDATE]
+/// 1 for objects in the candidate buffer. `[CANDIDATE]`
 pub const BUFFERED: BitTable<BUFFERED_BASE, 4> = BitTable;
 
 impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
@@ -272,12 +272,18 @@ pub struct BlockInfo {
     pub state: u8,
     /// Low bits of the epoch that `logged` belongs to.
     pub logged_in: u8,
+    /// Number of the heap that owns the block.
+    pub owner: u32,
+    reserved: u32,
 }
+
+const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
+const _: () = assert!(BLOCK_INFO_BYTES == 16);
 
 /// The entry of block `block`.
 #[inline(always)]
 pub fn block_info(block: u32) -> *mut BlockInfo {
-    (BLOCK_INFO_BASE + block as u64 * 8) as *mut BlockInfo
+    (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *mut BlockInfo
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

@@ -6,7 +6,7 @@
 //!
 //! **Static acyclicity**: a type is acyclic when it says so, when it has no references, or when following the
 //! declared field types from it never leads back to it nor to a field of unknown type. An acyclic object is never a
-//! candidate for the cycle detector. [CANDIDATE]
+//! candidate for the cycle detector. `[CANDIDATE]`
 
 use crate::descriptor::{DescriptorError, DescriptorFault, FLAG_ACYCLIC, SlotKind, TraceFunction, TypeDescriptor};
 use crate::object::{HEADER_BYTES, SMALLEST_CELL};

@@ -2,7 +2,7 @@
 //!
 //! Every pass over references goes through here: promotion, increments, decrements, trials, the mark, verification. An object is
 //! visited whole, or, when it is a large array, by chunk of its tail (`Part::Chunk`), so that no slice of work is longer
-//! than one chunk. [BOUND] Chunk 0 includes the fixed part.
+//! than one chunk. `[BOUND]` Chunk 0 includes the fixed part.
 //!
 //! A *snapshot* is what the log keeps of a part: for offset-described types the words at the reference offsets, in
 //! order; for traced types the whole image, since only `trace` knows which words matter.

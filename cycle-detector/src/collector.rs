@@ -1,0 +1,117 @@
+//! The collector of one heap: its cursors between slices, and the door through which the heap calls it.
+//!
+//! Nothing here touches an object; the phases do. What the fields mean is said where the phases use them.
+
+use crate::epoch::Phase;
+use crate::mark::Mark;
+use crate::report::EpochReport;
+use crate::stack::StackRoots;
+use crate::trial::Trials;
+use crate::trigger::Trigger;
+use rc_runtime::epoch_driver::EpochDriver;
+use rc_runtime::log::{Log, LogCursor};
+use rc_runtime::{Heap, ObjectRef};
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub struct Collector {
+    /// What the running epoch's passes are doing.
+    pub(crate) phase: Phase,
+    /// The log of the epoch that ended at the last flip.
+    pub(crate) last_log: Log,
+    pub(crate) reconcile_at: LogCursor,
+    pub(crate) release_at: LogCursor,
+    /// Roots counted at the last flip.
+    pub(crate) roots: Vec<ObjectRef>,
+    /// Roots counted at the flip before, to be released.
+    pub(crate) last_roots: Vec<ObjectRef>,
+    /// Dead objects that the last log named; they are freed once it has been reconciled.
+    pub(crate) last_late: Vec<ObjectRef>,
+    /// Dying large objects, with the chunk to release next.
+    pub(crate) dying_large: Vec<(ObjectRef, u64)>,
+    /// Objects allocated before the last flip.
+    pub(crate) allocated_at_flip: u64,
+    pub(crate) trials: Trials,
+    pub(crate) mark: Mark,
+    pub(crate) trigger: Trigger,
+    pub(crate) stack: StackRoots,
+    pub(crate) report: EpochReport,
+    pub(crate) last_report: EpochReport,
+}
+
+impl Collector {
+    /// Whether anything is left to do before the next flip could be waited for in peace.
+    pub fn has_work(&self, heap: &Heap) -> bool {
+        self.phase != Phase::Idle || self.mark.is_running() || self.has_deaths(heap)
+    }
+
+    /// Whether dead objects wait for their children to be released, or blocks for their sweep.
+    pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
+        !heap.free_queue.is_empty() || !self.dying_large.is_empty() || heap.blocks.has_freed_into()
+    }
+
+    /// Runs pending work to its end.
+    pub fn finish(&mut self, heap: &mut Heap) {
+        while self.has_work(heap) {
+            self.work(heap, i64::MAX / 2);
+        }
+        heap.set_poll(heap.zeal.is_some());
+    }
+
+    /// Flips and runs the passes of the flip to their end; a running mark is left where it is.
+    pub fn run_epoch(&mut self, heap: &mut Heap) {
+        while self.phase != Phase::Idle {
+            self.work(heap, i64::MAX / 2);
+        }
+        self.flip(heap);
+        while self.phase != Phase::Idle || self.has_deaths(heap) {
+            self.work(heap, i64::MAX / 2);
+        }
+        if heap.zeal.is_some() {
+            heap.set_poll(true);
+            if let Err(violation) = crate::verify::verify(heap, self) {
+                rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
+            }
+        }
+    }
+
+    /// See [`EpochDriver::collect`].
+    pub fn collect_all(&mut self, heap: &mut Heap) -> u64 {
+        let before = heap.statistics.freed_objects();
+        self.finish(heap);
+        self.run_epoch(heap);
+        self.start_mark(heap);
+        self.finish(heap);
+        // Objects that a log named, and the roots of the first flip, are let go at the next.
+        self.run_epoch(heap);
+        self.finish(heap);
+        heap.statistics.freed_objects() - before
+    }
+
+    /// What the last finished epoch did.
+    pub fn last_report(&self) -> &EpochReport {
+        &self.last_report
+    }
+}
+
+impl EpochDriver for Collector {
+    fn on_block_taken(&mut self, heap: &mut Heap) {
+        self.pace_allocation(heap);
+    }
+
+    fn on_poll(&mut self, heap: &mut Heap) {
+        self.pace_poll(heap);
+    }
+
+    fn collect(&mut self, heap: &mut Heap) -> u64 {
+        self.stopped(heap, Collector::collect_all)
+    }
+
+    fn epoch(&mut self, heap: &mut Heap) {
+        self.stopped(heap, Collector::run_epoch);
+    }
+
+    fn as_any(&mut self) -> &mut dyn std::any::Any {
+        self
+    }
+}

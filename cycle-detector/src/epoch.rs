@@ -1,0 +1,126 @@
+//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time.
+//!
+//! ```text
+//!  flip ──► Count ──────────► Sweep ─────────► Release ─────────────► Try ──────────► Idle
+//!           increments:       blocks that      decrements: the dead   candidates:     wait for the
+//!           promote, count    were allocated   the log named, last    local trial     next flip
+//!           the log's words   into             roots, old values      deletion
+//!  beside it, whenever there is any: deaths (children of zero counts), the backup mark
+//! ```
+//!
+//! `[ORDER]` Count ends before Release begins: all increments of a flip come before its decrements, and nothing is freed
+//! in between that the increments could still reach.
+//!
+//! A slice is bounded by units of work (about one reference each) and by the clock, looked at every [`CHUNK_UNITS`]
+//! units. `[BOUND]`
+
+use crate::collector::Collector;
+use rc_runtime::Heap;
+use std::time::Instant;
+
+/// Units of work between two looks at the clock.
+pub const CHUNK_UNITS: i64 = 4096;
+
+/// Where the passes of the last flip are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Done; waiting for the next flip.
+    #[default]
+    Idle,
+    /// Increments and promotion.
+    Count,
+    /// Sweeping the blocks that were allocated into.
+    Sweep,
+    /// Decrements.
+    Release,
+    /// Trial deletion.
+    Try,
+}
+
+impl Collector {
+    /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
+    pub fn slice(&mut self, heap: &mut Heap, units: i64) {
+        let limit_ns = heap.options.slice_ns;
+        self.stopped(heap, |collector, heap| {
+            let start = Instant::now();
+            let mut left = units;
+            while left > 0 && collector.has_work(heap) {
+                collector.work(heap, CHUNK_UNITS.min(left));
+                left -= CHUNK_UNITS;
+                if start.elapsed().as_nanos() as u64 > limit_ns {
+                    break;
+                }
+            }
+            heap.statistics.slices += 1;
+        });
+    }
+
+    /// Does about `units` of whatever work there is.
+    pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
+        self.advance(heap, units);
+        self.release_deaths(heap, units);
+        if self.mark.is_running() {
+            self.advance_mark(heap, units);
+        }
+    }
+
+    /// Does up to `units` of the phase's work and moves on to the next phase when it is done.
+    fn advance(&mut self, heap: &mut Heap, mut units: i64) {
+        while units > 0 {
+            let (left, done) = match self.phase {
+                Phase::Idle => return,
+                Phase::Count => self.reconcile(heap, units),
+                Phase::Sweep => match heap.blocks.sweep_pending(units) {
+                    Some(left) => (left, false),
+                    None => (units, true),
+                },
+                Phase::Release => self.release(heap, units),
+                Phase::Try => self.try_candidates(heap, units),
+            };
+            units = left;
+            if done {
+                self.enter_next_phase(heap);
+            }
+        }
+    }
+
+    fn enter_next_phase(&mut self, heap: &mut Heap) {
+        self.phase = match self.phase {
+            Phase::Idle => Phase::Idle,
+            Phase::Count => {
+                self.bury_the_young(heap);
+                Phase::Sweep
+            }
+            Phase::Sweep => Phase::Release,
+            Phase::Release => {
+                self.last_log.clear();
+                Phase::Try
+            }
+            Phase::Try => {
+                self.end_epoch(heap);
+                Phase::Idle
+            }
+        };
+    }
+
+    fn end_epoch(&mut self, heap: &mut Heap) {
+        self.report.close(heap);
+        self.trigger.learn(&self.report);
+        self.last_report = self.report.clone();
+        if self.mark_is_due(heap) {
+            self.start_mark(heap);
+        }
+    }
+
+    /// Runs `work` with its duration counted as a stop of the mutator.
+    pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
+        let start = Instant::now();
+        let answer = work(self, heap);
+        let ns = start.elapsed().as_nanos() as u64;
+        heap.statistics.pause_ns_total += ns;
+        heap.statistics.pause_ns_max = heap.statistics.pause_ns_max.max(ns);
+        self.report.work_ns += ns;
+        self.trigger.note_stop(ns);
+        answer
+    }
+}

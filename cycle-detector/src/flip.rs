@@ -1,0 +1,117 @@
+//! The flip: the one step of an epoch that is atomic to the mutator.
+//!
+//! 1. The allocation areas are closed; the epoch gets its new number: everything stamped until now is pending. `[PENDING]`
+//! 2. The running log becomes the last log; a new one begins.
+//! 3. The unlogged bits of everything logged or allocated since the last flip are armed. `[LOG]`
+//! 4. The roots, as they are now, are counted. `[ROOT]`
+//!
+//! Cost: the roots, one bit per log entry, 256 bytes of bits per block allocated into. The passes that follow are
+//! sliced; they see the heap as of this moment through the log and the pending stamps.
+
+use crate::collector::Collector;
+use crate::epoch::Phase;
+use crate::report::EpochReport;
+use rc_runtime::heap::{FIRST_EPOCH, LAST_EPOCH};
+use rc_runtime::log::LogCursor;
+use rc_runtime::object::flag;
+use rc_runtime::range::UNLOGGED;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+
+impl Collector {
+    /// Flips. The passes of the last flip must be done.
+    pub(crate) fn flip(&mut self, heap: &mut Heap) {
+        debug_assert_eq!(self.phase, Phase::Idle);
+        if heap.epoch >= LAST_EPOCH {
+            self.start_numbering_over(heap);
+        }
+        self.flip_once(heap);
+    }
+
+    fn flip_once(&mut self, heap: &mut Heap) {
+        heap.retire_allocation();
+        heap.epoch += 1;
+        heap.context_mut().stamp = heap.epoch;
+        heap.statistics.epochs += 1;
+        heap.statistics.log_entries += heap.log.entries;
+        self.allocated_at_flip = heap.statistics.allocated_objects;
+        self.report = EpochReport::open(heap);
+
+        std::mem::swap(&mut self.last_log, &mut heap.log);
+        debug_assert!(heap.log.is_empty());
+        (self.reconcile_at, self.release_at) = Default::default();
+        self.mark.log_was_swapped();
+        self.arm_barriers(heap);
+
+        debug_assert!(self.last_late.is_empty());
+        std::mem::swap(&mut self.last_late, &mut heap.late_queue);
+        self.count_roots(heap);
+
+        self.phase = Phase::Count;
+        heap.counting = true;
+        heap.given_bytes = 0;
+        heap.log_poll_at = heap.options.log_entries;
+        heap.set_poll(true);
+        self.trigger.note_flip();
+    }
+
+    fn arm_barriers(&mut self, heap: &mut Heap) {
+        let mut at = LogCursor::default();
+        while let Some(entry) = self.last_log.next(&mut at) {
+            if entry.part == Part::Whole {
+                UNLOGGED.set(entry.object.address());
+            }
+        }
+        heap.blocks.flip();
+        heap.large.flip();
+    }
+
+    fn count_roots(&mut self, heap: &mut Heap) {
+        std::mem::swap(&mut self.roots, &mut self.last_roots);
+        debug_assert!(self.roots.is_empty());
+        for root in &self.last_roots {
+            root.remove_flags(flag::ROOTED);
+        }
+        let mut roots = std::mem::take(&mut self.roots);
+        let held: smallvec::SmallVec<[ObjectRef; 32]> = heap.host_roots.iter().collect();
+        heap.statistics.roots_walked += held.len() as u64;
+        for root in held {
+            count_root(heap, &mut roots, root, &|| "a root of the host".to_owned());
+        }
+        let slots = rc_runtime::module_registry::for_each_global_reference(|root, global| {
+            // Global slots are shared by all heaps of the process; each counts its own objects.
+            if heap.owns(root) {
+                count_root(heap, &mut roots, root, &|| format!("global root `{}`", global.name));
+            }
+        });
+        heap.statistics.roots_walked += slots;
+        self.stack.visit(heap, |heap, root, name| count_root(heap, &mut roots, root, name));
+        self.report.roots = roots.len() as u64;
+        self.roots = roots;
+    }
+
+    /// After 2³² flips the stamps are used up: run everything to its end, so that no stamp but 0 is left, and begin
+    /// with the first number again.
+    #[cold]
+    fn start_numbering_over(&mut self, heap: &mut Heap) {
+        self.flip_once(heap);
+        while self.phase != Phase::Idle || self.has_deaths(heap) {
+            self.work(heap, i64::MAX / 2);
+        }
+        debug_assert!(heap.log.is_empty());
+        heap.epoch = FIRST_EPOCH;
+        heap.context_mut().stamp = FIRST_EPOCH;
+    }
+}
+
+fn count_root(heap: &mut Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
+    if let Some(zeal) = &heap.zeal
+        && zeal.live_object(root.address()).is_none()
+    {
+        let what = format!("{} holds {:#x}, which is no live object", name(), root.address());
+        rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
+    }
+    heap.increment(root);
+    root.add_flags(flag::ROOTED);
+    roots.push(root);
+}

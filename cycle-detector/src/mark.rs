@@ -1,0 +1,286 @@
+//! The backup mark: what local trials cannot decide.
+//!
+//! Snapshot-at-the-beginning from the roots of the last flip (Yuasa 1990), incremental, in slices beside the epochs. The
+//! mutation log *is* the snapshot barrier: references overwritten since the flip are read from the running log, and what
+//! the last log holds is shown to the mark when it is reconciled. Objects promoted meanwhile are marked; objects that die by
+//! counting meanwhile show their references and keep their memory until the mark has ended.
+//!
+//! ```text
+//! Discover ──► Release ───────────────────────► Free ──► (off)
+//! mark stack   unmarked mature objects are dead: give the memory of the dead back
+//! and logs     marked survivors lose the references they held
+//! ```
+//!
+//! It is started by evidence only: suspects × what a suspect turned out to be worth last time, against the growth of the
+//! heap since the last mark. It is given up when counting alone frees the heap.
+
+use crate::collector::Collector;
+use crate::epoch::Phase;
+use rc_runtime::log::LogCursor;
+use rc_runtime::object::flag;
+use rc_runtime::range::MARK;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+
+/// No mark is started by evidence while fewer objects than half as many again are alive.
+const LIVE_MIN: u64 = 256 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Off,
+    Discover,
+    Release,
+    Free,
+}
+
+/// The mark's cursors, and what it has learned.
+#[derive(Debug)]
+pub struct Mark {
+    stage: Stage,
+    log_at: LogCursor,
+    /// Large objects reached, with the chunk to visit next.
+    large: Vec<(ObjectRef, u64)>,
+    block_at: usize,
+    large_at: usize,
+    live_at_start: u64,
+    suspects_at_start: u64,
+    freed: u64,
+    aborted: bool,
+    /// Live objects after the last mark.
+    live_base: u64,
+    /// Growth asked for, in halves of `live_base`: doubled after a mark that found little.
+    growth_halves: u64,
+    /// Objects that one suspect turned out to be worth, averaged.
+    yield_per_suspect: f64,
+}
+
+impl Default for Mark {
+    fn default() -> Self {
+        Mark {
+            stage: Stage::Off,
+            log_at: LogCursor::default(),
+            large: vec![],
+            block_at: 0,
+            large_at: 0,
+            live_at_start: 0,
+            suspects_at_start: 0,
+            freed: 0,
+            aborted: false,
+            live_base: LIVE_MIN,
+            growth_halves: 1,
+            yield_per_suspect: 64.0,
+        }
+    }
+}
+
+impl Mark {
+    /// Whether a mark is in progress.
+    pub fn is_running(&self) -> bool {
+        self.stage != Stage::Off
+    }
+
+    /// The running log was swapped for an empty one.
+    pub(crate) fn log_was_swapped(&mut self) {
+        self.log_at = LogCursor::default();
+    }
+}
+
+impl Collector {
+    /// Whether suspects and growth together say that a mark would pay.
+    pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
+        let (mark, live) = (&self.mark, heap.statistics.live_objects);
+        if mark.is_running() || heap.suspects == 0 {
+            return false;
+        }
+        let worth = heap.suspects as f64 * mark.yield_per_suspect;
+        let patience = if worth > live as f64 / 4.0 {
+            1
+        } else if worth > live as f64 / 64.0 {
+            4
+        } else {
+            8
+        };
+        live.saturating_sub(mark.live_base) > mark.live_base * mark.growth_halves / 2 * patience
+    }
+
+    /// Starts a mark from the roots of the last flip.
+    pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
+        debug_assert_eq!(self.phase == Phase::Count, heap.counting);
+        heap.statistics.marks += 1;
+        let mark = &mut self.mark;
+        mark.stage = Stage::Discover;
+        (mark.block_at, mark.large_at, mark.freed, mark.aborted) = (0, 0, 0, false);
+        mark.log_at = LogCursor::default();
+        mark.live_at_start = heap.statistics.live_objects;
+        mark.suspects_at_start = std::mem::take(&mut heap.suspects);
+        for &block in &heap.blocks.owned {
+            // SAFETY: this heap's blocks.
+            unsafe { MARK.block_words(block) }.fill(0);
+        }
+        for place in 0..heap.large.places() {
+            if let Some(object) = heap.large.at(place) {
+                MARK.clear(object.address());
+            }
+        }
+        (heap.marking, heap.mark_discovers) = (true, true);
+        for &root in &self.roots {
+            heap.show_to_mark(root);
+        }
+        heap.set_poll(true);
+    }
+
+    /// Does up to `units` of the mark's work.
+    pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) {
+        if self.mark.stage == Stage::Discover && heap.dead_queue.len() as u64 > self.mark.live_at_start / 8 + 65_536 {
+            self.abort_mark(heap);
+        }
+        while units > 0 {
+            let spent = match self.mark.stage {
+                Stage::Off => return,
+                Stage::Discover => self.discover(heap, units),
+                Stage::Release => self.release_unmarked(heap),
+                Stage::Free => self.free_dead(heap),
+            };
+            match spent {
+                Some(spent) => units -= spent,
+                None => return,
+            }
+        }
+    }
+
+    /// Visits marked objects; `None` when it must wait for the epoch's passes.
+    fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
+        let mut spent = 0;
+        while spent < units {
+            if let Some(object) = heap.mark_stack.pop() {
+                spent += 2;
+                if object.has(flag::LARGE) {
+                    self.mark.large.push((object, 0));
+                    continue;
+                }
+                object.type_info().for_each_reference(object, Part::Whole, |target| {
+                    spent += 1;
+                    heap.show_to_mark(target);
+                });
+            } else if let Some((object, chunk)) = self.mark.large.pop() {
+                if chunk + 1 < heap.large.stamps(object).len() as u64 {
+                    self.mark.large.push((object, chunk + 1));
+                }
+                object.type_info().for_each_reference(object, Part::Chunk(chunk), |target| {
+                    spent += 1;
+                    heap.show_to_mark(target);
+                });
+                spent += 2;
+            } else if let Some(read) = self.read_running_log(heap) {
+                spent += read;
+            } else if matches!(self.phase, Phase::Idle | Phase::Try) {
+                self.mark.stage = Stage::Release;
+                heap.mark_discovers = false;
+                return Some(spent + 1);
+            } else {
+                return None;
+            }
+        }
+        Some(spent)
+    }
+
+    /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
+    fn read_running_log(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mut log = std::mem::take(&mut heap.log);
+        let spent = log.next(&mut self.mark.log_at).map(|entry| {
+            let info = entry.object.type_info();
+            info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
+                heap.show_to_mark(target);
+            });
+            1 + entry.words.len() as i64
+        });
+        heap.log = log;
+        spent
+    }
+
+    /// One block, or one large object: what is mature and unmarked is dead. `None` while deaths must be released first.
+    fn release_unmarked(&mut self, heap: &mut Heap) -> Option<i64> {
+        if self.has_deaths(heap) {
+            return None;
+        }
+        let mut spent = 32;
+        if let Some(&block) = heap.blocks.owned.get(self.mark.block_at) {
+            self.mark.block_at += 1;
+            let mut freed = 0;
+            heap.for_each_mature_in_block(block, |heap, object| {
+                if !MARK.get(object.address()) && !object.has(flag::DEAD) {
+                    freed += 1;
+                    spent += 4 + condemn(heap, object);
+                }
+            });
+            self.mark.freed += freed;
+        } else if self.mark.large_at < heap.large.places() {
+            let place = self.mark.large_at;
+            self.mark.large_at += 1;
+            if let Some(object) = heap.large.at(place)
+                && object.is_mature()
+                && !MARK.get(object.address())
+                && !object.has(flag::DEAD)
+            {
+                self.mark.freed += 1;
+                spent += condemn(heap, object);
+            }
+        } else {
+            self.mark.stage = Stage::Free;
+            heap.marking = false;
+        }
+        Some(spent)
+    }
+
+    fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
+        match heap.dead_queue.pop() {
+            Some(object) => heap.free(object),
+            None => self.end_mark(heap),
+        }
+        Some(2)
+    }
+
+    fn end_mark(&mut self, heap: &mut Heap) {
+        let live = heap.statistics.live_objects;
+        let mark = &mut self.mark;
+        mark.stage = Stage::Off;
+        mark.live_base = live.max(LIVE_MIN);
+        heap.statistics.cyclic_garbage_objects += mark.freed;
+        self.report.freed_by_mark += mark.freed;
+        if mark.aborted {
+            return;
+        }
+        let worth = mark.freed as f64 / mark.suspects_at_start.max(1) as f64;
+        mark.yield_per_suspect = (mark.yield_per_suspect + worth) / 2.0;
+        mark.growth_halves = match mark.freed < live / 8 {
+            true => (mark.growth_halves * 2).min(8),
+            false => 1,
+        };
+    }
+
+    /// Counting frees the heap by itself: release what the mark holds back.
+    fn abort_mark(&mut self, heap: &mut Heap) {
+        heap.mark_stack.clear();
+        self.mark.large.clear();
+        self.mark.stage = Stage::Free;
+        self.mark.aborted = true;
+        (heap.marking, heap.mark_discovers) = (false, false);
+        heap.suspects += self.mark.suspects_at_start;
+        heap.statistics.marks_aborted += 1;
+    }
+}
+
+/// The object is dead; marked survivors lose the references it held.
+fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
+    object.add_flags(flag::DEAD);
+    heap.dead_queue.push(object);
+    let mut references = 0;
+    object.type_info().for_each_reference(object, Part::Whole, |target| {
+        references += 1;
+        if MARK.get(target.address()) {
+            heap.decrement(target);
+        }
+    });
+    references
+}

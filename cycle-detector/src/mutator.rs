@@ -1,0 +1,177 @@
+//! One heap and its collector, as a Rust host sees them: tests, embedders, benches.
+//!
+//! Compiled code does not come through here; it allocates through its thread's context. A `Mutator` keeps its own context, so
+//! any number of them can live on one thread.
+//!
+//! References that the host holds across a safepoint (any allocation, `poll`, `epoch`, `collect`) belong into its root stack; the
+//! others are valid until the next one starts.
+
+use crate::collector::Collector;
+use crate::report::EpochReport;
+use crate::verify::Violation;
+use rc_runtime::host_roots::RootIndex;
+use rc_runtime::range::RangeError;
+use rc_runtime::statistics::Statistics;
+use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
+
+/// See the file's first lines.
+#[derive(Debug)]
+pub struct Mutator {
+    heap: Box<Heap>,
+}
+
+/// A heap with a collector behind its epoch door.
+///
+/// # Errors
+/// [`RangeError`] when the heap range cannot be reserved.
+pub fn new_heap(options: HeapOptions) -> Result<Box<Heap>, RangeError> {
+    Heap::new(options, Box::<Collector>::default())
+}
+
+impl Mutator {
+    /// A new, empty heap.
+    ///
+    /// # Errors
+    /// [`RangeError`] when the heap range cannot be reserved.
+    pub fn new(options: HeapOptions) -> Result<Mutator, RangeError> {
+        Ok(Mutator { heap: new_heap(options)? })
+    }
+
+    /// The heap itself.
+    pub fn heap(&mut self) -> &mut Heap {
+        &mut self.heap
+    }
+
+    fn with_collector<T>(&mut self, call: impl FnOnce(&mut Collector, &mut Heap) -> T) -> T {
+        self.heap.with_driver(|driver, heap| {
+            let collector = driver.as_any().downcast_mut().expect("a mutator's driver is the collector");
+            call(collector, heap)
+        })
+    }
+
+    /// Allocates an object without tail elements; its payload is zero. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn allocate(&mut self, type_id: TypeId) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.allocate(type_id)
+    }
+
+    /// Allocates an object with `length` tail elements; its payload is zero but for the length. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn allocate_array(&mut self, type_id: TypeId, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.allocate_array(type_id, length)
+    }
+
+    /// Writes `word` into `slot` of `object`, with the barrier.
+    #[inline]
+    pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        self.heap.write(object, slot, word);
+    }
+
+    /// Copies `count` words from `source` to `target` in `object`, with the barrier; the ranges may overlap.
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`, `source` `count` readable words.
+    pub unsafe fn copy_refs(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        self.heap.copy_references(object, target, source, count);
+    }
+
+    /// Writes `word` to `count` words from `target` in `object`, with the barrier.
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`.
+    pub unsafe fn fill_refs(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        self.heap.fill_references(object, target, word, count);
+    }
+
+    /// Pushes a root.
+    pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
+        self.heap.host_roots.stack.push(object);
+        RootIndex(self.heap.host_roots.stack.len() - 1)
+    }
+
+    /// Overwrites a root.
+    pub fn set_root(&mut self, root: RootIndex, object: Option<ObjectRef>) {
+        self.heap.host_roots.stack[root.0] = object;
+    }
+
+    /// What a root holds.
+    pub fn root(&self, root: RootIndex) -> Option<ObjectRef> {
+        self.heap.host_roots.stack[root.0]
+    }
+
+    /// Number of roots on the stack.
+    pub fn root_count(&self) -> usize {
+        self.heap.host_roots.stack.len()
+    }
+
+    /// Pops roots until `count` are left.
+    pub fn truncate_roots(&mut self, count: usize) {
+        self.heap.host_roots.stack.truncate(count);
+    }
+
+    /// A safepoint: does a slice of pending work when one is due.
+    pub fn poll(&mut self) {
+        if self.heap.context_mut().poll != 0 {
+            self.with_collector(|collector, heap| collector.pace_poll(heap));
+        }
+    }
+
+    /// Flips, if the passes of the last flip are done.
+    pub fn flip(&mut self) {
+        self.with_collector(|collector, heap| collector.flip_now(heap));
+    }
+
+    /// Does about `units` of pending work, whatever the clock says; true while some is left.
+    pub fn step(&mut self, units: u64) -> bool {
+        self.with_collector(|collector, heap| {
+            let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
+            collector.stopped(heap, |collector, heap| collector.work(heap, units));
+            collector.has_work(heap)
+        })
+    }
+
+    /// Flips and runs the passes of the flip to their end.
+    pub fn epoch(&mut self) {
+        self.heap.with_driver(|driver, heap| driver.epoch(heap));
+    }
+
+    /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
+    pub fn collect(&mut self) -> u64 {
+        self.heap.with_driver(|driver, heap| driver.collect(heap))
+    }
+
+    /// Runs an epoch and recounts the heap from scratch.
+    ///
+    /// # Errors
+    /// The first [`Violation`].
+    pub fn verify(&mut self) -> Result<(), Violation> {
+        self.epoch();
+        self.with_collector(|collector, heap| crate::verify::verify(heap, collector))
+    }
+
+    /// Every mature object, in address order within each block.
+    pub fn live_objects(&mut self) -> Vec<ObjectRef> {
+        let mut objects = vec![];
+        self.heap.for_each_mature(|_, object| objects.push(object));
+        objects
+    }
+
+    /// The object's count at the last flip; 255 is stuck.
+    pub fn count_of(&self, object: ObjectRef) -> u8 {
+        object.count()
+    }
+
+    /// The counters. Allocations of the running epoch are counted when their hole is retired.
+    pub fn statistics(&self) -> Statistics {
+        self.heap.statistics.clone()
+    }
+
+    /// What the last finished epoch did.
+    pub fn last_report(&mut self) -> EpochReport {
+        self.with_collector(|collector, _| collector.last_report().clone())
+    }
+}

@@ -1,0 +1,164 @@
+//! Increments: promote what survived, and count what the logged slots hold now. `[COUNT]` `[PENDING]`
+//!
+//! A pending object still holds the words of the flip (its first writer counts it before changing them, see
+//! `rc_runtime::count`), so this pass may stop and go on at any object while the mutator runs.
+//!
+//! For each log entry the word now in the slot is compared with the word that was there: an unchanged word needs neither
+//! increment nor decrement, and its log word becomes null. Changed words are incremented, and the old ones stay in the
+//! log, as plain references, for `release`.
+//!
+//! Promotion follows references from young objects that were counted; nobody ever looks at a young object that was not.
+
+use crate::collector::Collector;
+use rc_runtime::log::Entry;
+use rc_runtime::object::flag;
+use rc_runtime::type_registry::Reading;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+use smallvec::SmallVec;
+
+impl Collector {
+    /// Does up to `units` of work; what is left, and whether all increments are done.
+    pub(crate) fn reconcile(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
+        loop {
+            if units <= 0 {
+                return (units, false);
+            }
+            if let Some(object) = heap.promotion_queue.pop() {
+                units -= promote_and_count(heap, object);
+            } else if let Some(entry) = self.last_log.next(&mut self.reconcile_at) {
+                units -= 2 + entry.words.len() as i64;
+                reconcile_entry(heap, entry);
+            } else if let Some((object, chunk)) = heap.large_promotion.pop() {
+                units -= promote_chunk(heap, object, chunk);
+            } else {
+                return (units, true);
+            }
+        }
+    }
+
+    /// The increments are done: what was young at the flip and is not mature now is dead.
+    pub(crate) fn bury_the_young(&mut self, heap: &mut Heap) {
+        heap.counting = false;
+        for object in std::mem::take(&mut heap.large.pending) {
+            if !object.is_mature() {
+                heap.free_young_large(object);
+            }
+        }
+        let epoch = heap.epoch;
+        if let Some(zeal) = &mut heap.zeal {
+            zeal.bury_young(epoch);
+        }
+        if heap.options.count_objects {
+            let statistics = &mut heap.statistics;
+            statistics.died_young_objects = self.allocated_at_flip - statistics.promoted_objects;
+        }
+    }
+}
+
+fn promote_and_count(heap: &mut Heap, object: ObjectRef) -> i64 {
+    if object.is_mature() {
+        return 1;
+    }
+    let info = object.type_info();
+    heap.promote(object, info);
+    if object.has(flag::LARGE) {
+        return 4;
+    }
+    let mut references = 0;
+    info.for_each_reference(object, Part::Whole, |target| {
+        references += 1;
+        heap.increment(target);
+    });
+    2 + references
+}
+
+fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
+    let info = object.type_info();
+    if chunk + 1 < heap.large.stamps(object).len() as u64 {
+        heap.large_promotion.push((object, chunk + 1));
+    }
+    let pending = heap.epoch - 1;
+    let stamp = &mut heap.large.stamps(object)[chunk as usize];
+    if *stamp != pending {
+        return 1;
+    }
+    *stamp = 0;
+    let mut references = 0;
+    info.for_each_reference(object, Part::Chunk(chunk), |target| {
+        references += 1;
+        heap.increment(target);
+    });
+    2 + references
+}
+
+/// Whether the entry's part is still pending; it is clean from here on.
+fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
+    let pending = heap.epoch - 1;
+    match part {
+        Part::Whole if object.stamp() == pending => {
+            object.set_stamp(0);
+            true
+        }
+        Part::Whole => false,
+        Part::Chunk(chunk) => {
+            let stamp = &mut heap.large.stamps(object)[chunk as usize];
+            let was_pending = *stamp == pending;
+            if was_pending {
+                *stamp = 0;
+            }
+            was_pending
+        }
+    }
+}
+
+fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
+    let Entry { object, part, words } = entry;
+    let info = object.type_info();
+    if heap.mark_discovers {
+        // The mark may have visited the object while it held something else: its snapshot had these.
+        info.for_each_reference_in_snapshot(object, part, words, |target| heap.show_to_mark(target));
+    }
+    let count_now = take_pending(heap, object, part);
+    if matches!(info.reading, Reading::Traced(_)) {
+        return reconcile_traced(heap, object, part, words, count_now);
+    }
+    let mut at = 0;
+    info.for_each_snapshot_word(object, part, |now| {
+        let before = &mut words[at];
+        at += 1;
+        if count_now {
+            if now == *before {
+                *before = 0;
+                return;
+            }
+            if let Some(target) = info.decode(now) {
+                heap.increment(target);
+            }
+        }
+        *before = info.decode(*before).map_or(0, ObjectRef::address);
+    });
+}
+
+/// Only the image as a whole can be compared; the references of the old one replace it.
+fn reconcile_traced(heap: &mut Heap, object: ObjectRef, part: Part, words: &mut [u64], count_now: bool) {
+    let info = object.type_info();
+    if count_now {
+        let mut at = 0;
+        let mut unchanged = true;
+        info.for_each_snapshot_word(object, part, |now| {
+            unchanged &= now == words[at];
+            at += 1;
+        });
+        if unchanged {
+            words.fill(0);
+            return;
+        }
+        heap.count_references(object, info, part);
+    }
+    let mut old: SmallVec<[u64; 64]> = SmallVec::new();
+    info.for_each_reference_in_snapshot(object, part, words, |target| old.push(target.address()));
+    assert!(old.len() <= words.len(), "trace of `{}` reports a word's reference more than once", info.name);
+    words.fill(0);
+    words[..old.len()].copy_from_slice(&old);
+}

@@ -1,0 +1,91 @@
+//! Decrements: last flip's roots, the log's old values, and what dies with them. `[ORDER]` `[RECLAIM]`
+//!
+//! A count that reaches zero puts the object on the free queue; from there its references are released in turn, as many
+//! as the slice allows: dropping a list of ten million nodes neither recurses nor stops the program. A large object is
+//! released chunk by chunk. What falls to a non-zero count becomes a candidate.
+//!
+//! While the backup mark discovers, references that vanish with a dead object are shown to it.
+
+use crate::collector::Collector;
+use rc_runtime::object::flag;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+
+impl Collector {
+    /// Does up to `units` of work; what is left, and whether all decrements are done.
+    pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
+        loop {
+            if units <= 0 {
+                return (units, false);
+            }
+            if let Some(object) = self.last_late.pop() {
+                heap.free(object);
+                units -= 2;
+            } else if let Some(root) = self.last_roots.pop() {
+                heap.decrement(root);
+                self.trials.note_former_root(heap.candidates.len());
+                units -= 1;
+            } else if let Some(entry) = self.last_log.next(&mut self.release_at) {
+                units -= 1 + entry.words.len() as i64;
+                for &mut word in entry.words {
+                    if word != 0 {
+                        // SAFETY: [HEADER] `reconcile` left references only.
+                        heap.decrement(unsafe { ObjectRef::from_address(word) });
+                    }
+                }
+            } else {
+                return (units, true);
+            }
+        }
+    }
+
+    /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths.
+    pub(crate) fn release_deaths(&mut self, heap: &mut Heap, mut units: i64) {
+        while units > 0 {
+            if let Some((object, chunk)) = self.dying_large.pop() {
+                units -= self.release_chunk(heap, object, chunk);
+            } else if let Some(object) = heap.free_queue.pop() {
+                units -= self.release_object(heap, object);
+            } else if heap.blocks.has_freed_into() {
+                heap.blocks.sweep_freed_into();
+                units -= 8;
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        if object.has(flag::LARGE) {
+            self.dying_large.push((object, 0));
+            return 1;
+        }
+        let references = release_part(heap, object, Part::Whole);
+        heap.reclaim(object);
+        self.report.freed_by_count += 1;
+        2 + references
+    }
+
+    fn release_chunk(&mut self, heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
+        let references = release_part(heap, object, Part::Chunk(chunk));
+        if chunk + 1 < heap.large.stamps(object).len() as u64 {
+            self.dying_large.push((object, chunk + 1));
+        } else {
+            heap.reclaim(object);
+            self.report.freed_by_count += 1;
+        }
+        2 + references
+    }
+}
+
+fn release_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        if heap.mark_discovers {
+            heap.show_to_mark(target);
+        }
+        heap.decrement(target);
+    });
+    references
+}

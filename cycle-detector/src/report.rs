@@ -1,0 +1,48 @@
+//! What one epoch did, as plain data. The trigger reads the same report that the user can.
+
+use rc_runtime::Heap;
+
+/// The figures of one epoch, from its flip to the end of its passes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EpochReport {
+    /// The epoch's number: the stamp of objects allocated after its flip.
+    pub epoch: u32,
+    /// Bytes handed out for allocation before the flip.
+    pub given_bytes: u64,
+    /// Log entries that the flip closed.
+    pub log_entries: u64,
+    /// Roots that held a reference.
+    pub roots: u64,
+    /// Objects promoted.
+    pub promoted: u64,
+    /// Objects whose count fell to zero.
+    pub freed_by_count: u64,
+    /// Objects freed by trials.
+    pub freed_by_trial: u64,
+    /// Objects freed by the backup mark.
+    pub freed_by_mark: u64,
+    /// Trials run.
+    pub trials: u64,
+    /// Time the mutator was stopped for this epoch.
+    pub work_ns: u64,
+    /// Mature objects alive at the end.
+    pub live_objects: u64,
+    promoted_before: u64,
+}
+
+impl EpochReport {
+    pub(crate) fn open(heap: &Heap) -> EpochReport {
+        EpochReport {
+            epoch: heap.epoch,
+            given_bytes: heap.given_bytes,
+            log_entries: heap.log.entries,
+            promoted_before: heap.statistics.promoted_objects,
+            ..EpochReport::default()
+        }
+    }
+
+    pub(crate) fn close(&mut self, heap: &Heap) {
+        self.promoted = heap.statistics.promoted_objects - self.promoted_before;
+        self.live_objects = heap.statistics.live_objects;
+    }
+}

@@ -1,0 +1,264 @@
+//! The roots of compiled code: stack maps registered by modules, and the walk at a flip. `[ROOT]`
+//!
+//! Registration (module → frame table and named roots) goes into a concurrent map and publishes a new immutable snapshot; a
+//! heap keeps the snapshot it last used and looks at one version number per flip, so the walk takes no lock.
+//!
+//! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
+
+use dashmap::DashMap;
+use rc_runtime::module_record::{ModuleRecord, RootInfo};
+use rc_runtime::module_registry::{ModuleListener, text};
+use rc_runtime::object::Slot;
+use rc_runtime::type_registry::{self, TypeInfo};
+use rc_runtime::{Heap, ObjectRef, range};
+use stack_roots::{FrameRoot, FrameTable, FrameTables, Registers, StackEnd, stack_map, visit_thread_stack};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// A root as its module described it.
+#[derive(Debug, Clone)]
+pub struct NamedRoot {
+    /// How its slot is read; `None` = one plain reference.
+    pub how: Option<Arc<TypeInfo>>,
+    /// The variable's name.
+    pub name: Arc<str>,
+    /// The function it was declared in.
+    pub function: Arc<str>,
+}
+
+/// What one module contributes.
+struct ModuleRoots {
+    frames: Arc<FrameTable>,
+    roots: Vec<(u64, NamedRoot)>,
+}
+
+/// Everything registered at one moment.
+#[derive(Debug, Default)]
+struct Snapshot {
+    frames: FrameTables,
+    roots: HashMap<u64, NamedRoot>,
+    /// Whether any root is read by a descriptor.
+    any_described: bool,
+}
+
+#[derive(Default)]
+struct Registry {
+    modules: DashMap<u64, ModuleRoots>,
+    current: Mutex<Arc<Snapshot>>,
+    version: AtomicU64,
+}
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(Registry::default)
+}
+
+/// The listener through which `rc-runtime` passes modules on.
+pub struct StackMapListener;
+
+impl ModuleListener for StackMapListener {
+    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
+        let frames = read_frames(module)?;
+        let roots = read_roots(module)?;
+        registry().modules.insert(key, ModuleRoots { frames: Arc::new(frames), roots });
+        registry().publish();
+        Ok(())
+    }
+
+    fn unregistered(&self, key: u64) {
+        registry().modules.remove(&key);
+        registry().publish();
+    }
+}
+
+impl Registry {
+    fn publish(&self) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = Snapshot::default();
+        for module in &self.modules {
+            next.frames = next.frames.with(*module.key(), module.frames.clone());
+            next.roots.extend(module.roots.iter().cloned());
+        }
+        next.any_described = next.roots.values().any(|root| root.how.is_some());
+        *current = Arc::new(next);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+}
+
+fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
+    if module.stack_maps.is_null() {
+        let empty = stack_map::read(&[]).map_err(|error| error.to_string())?;
+        return FrameTable::build(&empty, |_| None).map_err(|error| error.to_string());
+    }
+    let known = module.stack_maps_size != 0;
+    let bytes = match module.stack_maps_size {
+        0 => readable_bytes_from(module.stack_maps as u64),
+        size => size,
+    };
+    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far.
+    let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
+    let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
+    FrameTable::build(&map, |function| Some(function.address))
+        .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
+}
+
+/// Bytes from `address` to the end of the mapping that holds it.
+fn readable_bytes_from(address: u64) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let end = maps.lines().find_map(|line| {
+        let (start, end) = line.split(' ').next()?.split_once('-')?;
+        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+        (start..end).contains(&address).then_some(end)
+    });
+    end.map_or(0, |end| end - address)
+}
+
+fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
+    if module.root_count == 0 {
+        return Ok(vec![]);
+    }
+    // SAFETY: the record's table has as many entries as it says.
+    let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
+    table.iter().map(read_root).collect()
+}
+
+fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
+    // SAFETY: a non-null `how` is a descriptor of the module.
+    let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
+    // SAFETY: names are C string constants.
+    let (name, function) = unsafe { (text(root.name), text(root.function)) };
+    let named = NamedRoot {
+        how: how.map_err(|error| error.to_string())?.map(Arc::new),
+        name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
+        function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
+    };
+    Ok((root.id, named))
+}
+
+/// A heap's view of the registered modules.
+#[derive(Debug, Default)]
+pub struct StackRoots {
+    snapshot: Arc<Snapshot>,
+    version: u64,
+}
+
+impl StackRoots {
+    fn refresh(&mut self) {
+        let version = registry().version.load(Ordering::Acquire);
+        if version != self.version {
+            self.snapshot = registry().current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.version = version;
+        }
+    }
+
+    /// Visits every reference that a root of the calling thread's compiled frames holds, if `heap` runs compiled code.
+    pub(crate) fn visit(&mut self, heap: &mut Heap, mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String)) {
+        let context = heap.context_mut();
+        if context.exit_pc == 0 {
+            return;
+        }
+        let registers =
+            Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx: Some(context.exit_rbx) };
+        self.refresh();
+        let snapshot = self.snapshot.clone();
+        let mut slots = 0;
+        let mut stack = StackReader::new(registers.sp);
+        let entry_return = crate::program::entry_return();
+        let visit = visit_thread_stack(
+            registers,
+            |address| stack.read(address),
+            &snapshot.frames,
+            entry_return,
+            |root| {
+                slots += 1;
+                snapshot.visit_root(&root, |object| {
+                    if heap.owns(object) {
+                        found(heap, object, &|| snapshot.describe(&root));
+                    }
+                });
+            },
+        );
+        heap.statistics.frames_walked += visit.frames as u64;
+        heap.statistics.roots_walked += slots;
+        // SAFETY: the calling thread's context.
+        let entered = unsafe { (*rc_runtime::context::current()).entry } != 0;
+        match visit.end {
+            StackEnd::Bottom { .. } => {}
+            StackEnd::EndOfStack { .. } if !entered => {}
+            StackEnd::EndOfStack { pc } => {
+                let what = format!(
+                    "the stack cannot be walked beyond {pc:#x}: a frame without an unwind table hides its callers' roots"
+                );
+                rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
+            }
+            StackEnd::Malformed { registers, fault } => {
+                let what = format!("the stack is not as compiled code leaves it at {:#x}: {fault:?}", registers.pc);
+                rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    fn visit_root(&self, root: &FrameRoot, mut found: impl FnMut(ObjectRef)) {
+        let described = if self.any_described && root.id != 0 { self.roots.get(&root.id) } else { None };
+        if let Some(how) = described.and_then(|named| named.how.as_ref()) {
+            return how.for_each_reference_in_root(root.slot_address, found);
+        }
+        // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
+        let word = unsafe { Slot::from_address(root.slot_address) }.read();
+        if range::in_heap(word) {
+            // SAFETY: [ROOT] what a root slot holds in the heap is an object.
+            found(unsafe { ObjectRef::from_address(word) });
+        }
+    }
+
+    fn describe(&self, root: &FrameRoot) -> String {
+        match self.roots.get(&root.id) {
+            Some(named) => format!("root `{}` of function `{}` (called at {:#x})", named.name, named.function, root.pc),
+            None => format!("root number {} of the frame called at {:#x}", root.ordinal, root.pc),
+        }
+    }
+}
+
+/// Reads words of the calling thread's stack, and nothing else.
+struct StackReader {
+    low: u64,
+    high: u64,
+}
+
+impl StackReader {
+    fn new(sp: u64) -> StackReader {
+        StackReader { low: sp, high: stack_end() }
+    }
+
+    fn read(&mut self, address: u64) -> Option<u64> {
+        if address < self.low || address >= self.high || address & 7 != 0 {
+            return None;
+        }
+        // SAFETY: between the stack pointer and the end of this thread's stack.
+        Some(unsafe { *(address as *const u64) })
+    }
+}
+
+/// One past the calling thread's stack.
+fn stack_end() -> u64 {
+    thread_local!(static END: u64 = find_stack_end());
+    END.with(|end| *end)
+}
+
+fn find_stack_end() -> u64 {
+    // SAFETY: pthread_getattr_np fills the attributes of the calling thread; they are destroyed again.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+            return !7;
+        }
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        libc::pthread_attr_getstack(&attributes, &mut start, &mut size);
+        libc::pthread_attr_destroy(&mut attributes);
+        start as u64 + size as u64
+    }
+}

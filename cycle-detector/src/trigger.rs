@@ -1,0 +1,133 @@
+//! When to flip, and how much work a slice does.
+//!
+//! A flip is due after [`HeapOptions::epoch_bytes`](rc_runtime::HeapOptions) of allocation. A program that writes without
+//! allocating flips for its log's sake: when the log has enough entries *and* the work of the flip, predicted from what
+//! earlier epochs cost per survivor and entry, is at most a tenth of the time since the last flip. Log entries are one
+//! per object at most, so waiting costs bounded memory, and collection work is rationed.
+//!
+//! Slices: at every block taken, sized so that an epoch's work is done well before the next flip is due; and at polls,
+//! where the mutator gets at least as much time between two slices as the last one took.
+
+use crate::collector::Collector;
+use crate::epoch::Phase;
+use crate::report::EpochReport;
+use rc_runtime::Heap;
+use std::time::{Duration, Instant};
+
+/// Units of work per block taken.
+const ALLOCATION_UNITS: i64 = 16_384;
+/// Units of work per poll.
+const POLL_UNITS: i64 = 4_096;
+/// Log-driven flips take at most this part of the time.
+const LOG_SHARE: u64 = 10;
+
+/// What the pacing remembers.
+#[derive(Debug)]
+pub struct Trigger {
+    last_flip: Instant,
+    last_stop_end: Instant,
+    last_stop_ns: u64,
+    /// Measured cost of one survivor or log entry.
+    ns_per_item: f64,
+}
+
+impl Default for Trigger {
+    fn default() -> Self {
+        let now = Instant::now();
+        Trigger { last_flip: now, last_stop_end: now, last_stop_ns: 0, ns_per_item: 25.0 }
+    }
+}
+
+impl Trigger {
+    pub(crate) fn note_flip(&mut self) {
+        self.last_flip = Instant::now();
+    }
+
+    pub(crate) fn note_stop(&mut self, ns: u64) {
+        (self.last_stop_end, self.last_stop_ns) = (Instant::now(), ns);
+    }
+
+    /// Takes a finished epoch's report into the prediction.
+    pub(crate) fn learn(&mut self, report: &EpochReport) {
+        let items = report.log_entries + report.promoted;
+        if items > 1024 {
+            let measured = (report.work_ns as f64 / items as f64).clamp(5.0, 500.0);
+            self.ns_per_item += (measured - self.ns_per_item) / 4.0;
+        }
+    }
+
+    fn log_pays(&self, entries: u64) -> bool {
+        let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
+        self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
+    }
+
+    fn mutator_had_its_turn(&self) -> bool {
+        self.last_stop_end.elapsed().as_nanos() as u64 >= self.last_stop_ns
+    }
+}
+
+impl Collector {
+    /// The mutator takes a block.
+    pub(crate) fn pace_allocation(&mut self, heap: &mut Heap) {
+        if self.has_work(heap) {
+            self.slice(heap, ALLOCATION_UNITS);
+        }
+        if heap.given_bytes >= heap.options.epoch_bytes {
+            if self.phase != Phase::Idle {
+                // Behind: a bigger slice, and the epoch is simply extended.
+                self.slice(heap, ALLOCATION_UNITS * 4);
+            }
+            self.flip_now(heap);
+        } else if heap.log.entries >= heap.log_poll_at {
+            self.flip_for_the_log(heap);
+        }
+        self.update_poll(heap);
+    }
+
+    /// The mutator polls.
+    pub(crate) fn pace_poll(&mut self, heap: &mut Heap) {
+        if heap.zeal.is_some() {
+            return self.stopped(heap, Collector::run_epoch);
+        }
+        if self.has_work(heap) {
+            if !self.trigger.mutator_had_its_turn() {
+                return;
+            }
+            self.slice(heap, POLL_UNITS);
+        }
+        if heap.log.entries >= heap.log_poll_at {
+            self.flip_for_the_log(heap);
+        }
+        self.update_poll(heap);
+    }
+
+    fn flip_for_the_log(&mut self, heap: &mut Heap) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        if self.trigger.log_pays(heap.log.entries) {
+            self.flip_now(heap);
+        } else {
+            heap.log_poll_at = heap.log.entries + heap.options.log_entries / 16 + 1;
+        }
+    }
+
+    /// Flips unless the last flip's passes are still running.
+    pub(crate) fn flip_now(&mut self, heap: &mut Heap) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        let stop_the_world = heap.options.stop_the_world;
+        self.stopped(heap, |collector, heap| {
+            collector.flip(heap);
+            if stop_the_world {
+                collector.finish(heap);
+            }
+        });
+    }
+
+    fn update_poll(&self, heap: &mut Heap) {
+        let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
+        heap.set_poll(due);
+    }
+}
