@@ -1,0 +1,249 @@
+//! Making instructions: a thin IRBuilder that keeps the debug location of the place it stands at.
+//!
+//! Everything the lowering inserts before an instruction inherits that instruction's line, so a debugger and a profile
+//! still blame the source statement that asked for the allocation or the write.
+
+use super::{Block, Module, Opcode, Type, Value};
+use inkwell::llvm_sys::LLVMIntPredicate;
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
+use inkwell::llvm_sys::prelude::*;
+
+/// See the file's first lines. Positions are set by `before` and `at_end`.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    raw: LLVMBuilderRef,
+    module: Module,
+}
+
+impl Drop for Builder {
+    fn drop(&mut self) {
+        raw!(LLVMDisposeBuilder(self.raw));
+    }
+}
+
+const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
+
+/// How likely a branch is taken, as branch weights.
+const LIKELY: u64 = 1 << 20;
+
+impl Builder {
+    pub(crate) fn new(module: Module) -> Builder {
+        Builder { raw: raw!(LLVMCreateBuilderInContext(module.context())), module }
+    }
+
+    pub(crate) fn module(&self) -> Module {
+        self.module
+    }
+
+    /// Stand before `instruction`, with its debug location.
+    pub(crate) fn before(&self, instruction: Value) {
+        raw!(LLVMPositionBuilderBefore(self.raw, instruction.0));
+        raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(instruction.0)));
+    }
+
+    /// Stand at the end of `block`, with the debug location of `like` (or the one set before).
+    pub(crate) fn at_end(&self, block: Block, like: Option<Value>) {
+        raw!(LLVMPositionBuilderAtEnd(self.raw, block.0));
+        if let Some(like) = like {
+            raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(like.0)));
+        }
+    }
+
+    /// As `before`, but what is inserted belongs to no line.
+    pub(crate) fn before_unlocated(&self, instruction: Value) {
+        raw!(LLVMPositionBuilderBefore(self.raw, instruction.0));
+        self.forget_location();
+    }
+
+    /// As `before`, but with another instruction's line.
+    pub(crate) fn before_with_location_of(&self, instruction: Value, like: Value) {
+        raw!(LLVMPositionBuilderBefore(self.raw, instruction.0));
+        raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(like.0)));
+    }
+
+    /// As `at_end`, but what is inserted belongs to no line.
+    pub(crate) fn at_end_unlocated(&self, block: Block) {
+        raw!(LLVMPositionBuilderAtEnd(self.raw, block.0));
+        self.forget_location();
+    }
+
+    /// Puts back an instruction that was taken out, as it was: LLVM would give it the builder's line and no name.
+    pub(super) fn insert(&self, instruction: Value) {
+        let name = instruction.name();
+        self.forget_location();
+        raw!(LLVMInsertIntoBuilder(self.raw, instruction.0));
+        if !name.is_empty() {
+            instruction.set_name(&name);
+        }
+    }
+
+    fn forget_location(&self) {
+        raw!(LLVMSetCurrentDebugLocation2(self.raw, std::ptr::null_mut()));
+    }
+
+    pub(crate) fn i32(&self, value: u64) -> Value {
+        self.module.integer(32).constant(value)
+    }
+
+    pub(crate) fn i64(&self, value: u64) -> Value {
+        self.module.integer(64).constant(value)
+    }
+
+    pub(crate) fn alloca(&self, of: Type, name: &str) -> Value {
+        let name = super::value::c_text(name);
+        Value(raw!(LLVMBuildAlloca(self.raw, of.0, name.as_ptr())))
+    }
+
+    pub(crate) fn load(&self, of: Type, address: Value) -> Value {
+        Value(raw!(LLVMBuildLoad2(self.raw, of.0, address.0, NO_NAME)))
+    }
+
+    pub(crate) fn store(&self, value: Value, address: Value) -> Value {
+        Value(raw!(LLVMBuildStore(self.raw, value.0, address.0)))
+    }
+
+    /// `bytes` zero bytes at `address`.
+    pub(crate) fn clear(&self, address: Value, bytes: u64, alignment: u32) -> Value {
+        let zero = self.module.integer(8).constant(0);
+        Value(raw!(LLVMBuildMemSet(self.raw, address.0, zero.0, self.i64(bytes).0, alignment)))
+    }
+
+    /// `address` plus a constant number of bytes, within one object.
+    pub(crate) fn offset(&self, address: Value, bytes: u64) -> Value {
+        if bytes == 0 {
+            return address;
+        }
+        let mut index = [self.i64(bytes).0];
+        let byte = self.module.integer(8);
+        Value(raw!(LLVMBuildInBoundsGEP2(self.raw, byte.0, address.0, index.as_mut_ptr(), 1, NO_NAME)))
+    }
+
+    /// The same, but the result may lie outside of any object.
+    pub(crate) fn offset_anywhere(&self, address: Value, bytes: u64) -> Value {
+        let mut index = [self.i64(bytes).0];
+        let byte = self.module.integer(8);
+        Value(raw!(LLVMBuildGEP2(self.raw, byte.0, address.0, index.as_mut_ptr(), 1, NO_NAME)))
+    }
+
+    /// Integer arithmetic and bit operations.
+    pub(crate) fn binary(&self, opcode: Opcode, left: Value, right: Value) -> Value {
+        Value(raw!(LLVMBuildBinOp(self.raw, opcode, left.0, right.0, NO_NAME)))
+    }
+
+    /// Conversions between integers and pointers.
+    pub(crate) fn cast(&self, opcode: Opcode, value: Value, to: Type) -> Value {
+        Value(raw!(LLVMBuildCast(self.raw, opcode, value.0, to.0, NO_NAME)))
+    }
+
+    pub(crate) fn less_or_equal(&self, left: Value, right: Value) -> Value {
+        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntULE, left.0, right.0, NO_NAME)))
+    }
+
+    pub(crate) fn is_zero(&self, value: Value) -> Value {
+        let zero = value.type_of().null();
+        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntEQ, value.0, zero.0, NO_NAME)))
+    }
+
+    pub(crate) fn branch(&self, to: Block) -> Value {
+        Value(raw!(LLVMBuildBr(self.raw, to.0)))
+    }
+
+    /// A branch that nearly always goes to `usual`.
+    pub(crate) fn branch_usually(&self, condition: Value, usual: Block, rarely: Block) -> Value {
+        let branch = Value(raw!(LLVMBuildCondBr(self.raw, condition.0, usual.0, rarely.0)));
+        let context = self.module.context();
+        let weight = |value| raw!(LLVMValueAsMetadata(self.i32(value).0));
+        let title = b"branch_weights";
+        let title = raw!(LLVMMDStringInContext2(context, title.as_ptr().cast(), title.len()));
+        let mut parts = [title, weight(LIKELY), weight(1)];
+        let node = raw!(LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len()));
+        self.set_metadata(branch, "prof", node);
+        branch
+    }
+
+    pub(crate) fn phi(&self, of: Type, incoming: &[(Value, Block)]) -> Value {
+        let phi = Value(raw!(LLVMBuildPhi(self.raw, of.0, NO_NAME)));
+        let mut values: Vec<_> = incoming.iter().map(|(value, _)| value.0).collect();
+        let mut blocks: Vec<_> = incoming.iter().map(|(_, block)| block.0).collect();
+        raw!(LLVMAddIncoming(phi.0, values.as_mut_ptr(), blocks.as_mut_ptr(), incoming.len() as u32));
+        phi
+    }
+
+    pub(crate) fn return_value(&self, value: Option<Value>) -> Value {
+        Value(match value {
+            Some(value) => raw!(LLVMBuildRet(self.raw, value.0)),
+            None => raw!(LLVMBuildRetVoid(self.raw)),
+        })
+    }
+
+    pub(crate) fn call(&self, function_type: Type, callee: Value, arguments: &[Value]) -> Value {
+        self.call_or_invoke(function_type, callee, arguments, &mut [], None)
+    }
+
+    /// A call with a `deopt` bundle of `roots`.
+    pub(crate) fn call_with_roots(&self, of: Type, callee: Value, arguments: &[Value], roots: &[Value]) -> Value {
+        let mut bundles = [self.bundle(super::call::DEOPT, roots)];
+        let call = self.call_or_invoke(of, callee, arguments, &mut bundles, None);
+        raw!(LLVMDisposeOperandBundle(bundles[0]));
+        call
+    }
+
+    /// To be disposed of by the caller.
+    pub(super) fn bundle(&self, tag: &str, operands: &[Value]) -> LLVMOperandBundleRef {
+        let mut operands: Vec<_> = operands.iter().map(|operand| operand.0).collect();
+        let count = operands.len() as u32;
+        raw!(LLVMCreateOperandBundle(tag.as_ptr().cast(), tag.len(), operands.as_mut_ptr(), count))
+    }
+
+    /// An invoke if `destinations` (normal, unwind) are given.
+    pub(super) fn call_or_invoke(
+        &self,
+        function_type: Type,
+        callee: Value,
+        arguments: &[Value],
+        bundles: &mut [LLVMOperandBundleRef],
+        destinations: Option<(Block, Block)>,
+    ) -> Value {
+        let mut arguments: Vec<_> = arguments.iter().map(|argument| argument.0).collect();
+        let (count, bundle_count) = (arguments.len() as u32, bundles.len() as u32);
+        let (raw_arguments, raw_bundles) = (arguments.as_mut_ptr(), bundles.as_mut_ptr());
+        let (of, callee) = (function_type.0, callee.0);
+        Value(match destinations {
+            None => raw!(LLVMBuildCallWithOperandBundles(
+                self.raw,
+                of,
+                callee,
+                raw_arguments,
+                count,
+                raw_bundles,
+                bundle_count,
+                NO_NAME
+            )),
+            Some((normal, unwind)) => raw!(LLVMBuildInvokeWithOperandBundles(
+                self.raw,
+                of,
+                callee,
+                raw_arguments,
+                count,
+                normal.0,
+                unwind.0,
+                raw_bundles,
+                bundle_count,
+                NO_NAME
+            )),
+        })
+    }
+
+    /// Promises that a load always finds the same value.
+    pub(crate) fn mark_invariant(&self, load: Value) {
+        let node = raw!(LLVMMDNodeInContext2(self.module.context(), std::ptr::null_mut(), 0));
+        self.set_metadata(load, "invariant.load", node);
+    }
+
+    fn set_metadata(&self, value: Value, kind: &str, node: LLVMMetadataRef) {
+        let context = self.module.context();
+        let kind = raw!(LLVMGetMDKindIDInContext(context, kind.as_ptr().cast(), kind.len() as u32));
+        raw!(LLVMSetMetadata(value.0, kind, LLVMMetadataAsValue(context, node)));
+    }
+}

@@ -1,0 +1,321 @@
+//! Calls and invokes: what they call, with which attributes and bundles, and how to rebuild one.
+//!
+//! LLVM cannot add a bundle to a call; the call is built anew and everything that hung on the old one is carried over:
+//! arguments, calling convention, attributes, fast-math flags, metadata, debug location, the other bundles, the name.
+//! A call built by [`Call::rebuild`] is never marked `tail`: its bundle names slots of this very frame.
+
+use super::{Block, Builder, Opcode, Type, Value};
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
+use inkwell::llvm_sys::prelude::*;
+use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMTailCallKind};
+
+/// Tag of the bundle that names roots.
+pub(crate) const DEOPT: &str = "deopt";
+
+/// A value known to be a call or an invoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Call(Value);
+
+/// Where an attribute hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Position {
+    Function,
+    Result,
+    Parameter(u32),
+}
+
+impl Position {
+    fn index(self) -> u32 {
+        match self {
+            Position::Function => LLVMAttributeFunctionIndex,
+            Position::Result => LLVMAttributeReturnIndex,
+            Position::Parameter(index) => index + 1,
+        }
+    }
+}
+
+/// An attribute; equal handles are equal attributes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Attribute(LLVMAttributeRef);
+
+impl Value {
+    pub(crate) fn as_call(self) -> Option<Call> {
+        matches!(self.opcode(), Some(Opcode::LLVMCall | Opcode::LLVMInvoke)).then_some(Call(self))
+    }
+}
+
+impl Call {
+    pub(crate) fn value(self) -> Value {
+        self.0
+    }
+
+    pub(crate) fn callee(self) -> Value {
+        Value(raw!(LLVMGetCalledValue(self.0.0)))
+    }
+
+    pub(crate) fn function_type(self) -> Type {
+        Type(raw!(LLVMGetCalledFunctionType(self.0.0)))
+    }
+
+    pub(crate) fn arguments(self) -> Vec<Value> {
+        (0..raw!(LLVMGetNumArgOperands(self.0.0))).map(|index| self.0.operand(index)).collect()
+    }
+
+    pub(crate) fn argument(self, index: u32) -> Value {
+        self.0.operand(index)
+    }
+
+    pub(crate) fn is_invoke(self) -> bool {
+        self.0.is(Opcode::LLVMInvoke)
+    }
+
+    pub(crate) fn normal_destination(self) -> Block {
+        Block(raw!(LLVMGetNormalDest(self.0.0)))
+    }
+
+    pub(crate) fn is_musttail(self) -> bool {
+        !self.is_invoke() && raw!(LLVMGetTailCallKind(self.0.0)) == LLVMTailCallKind::LLVMTailCallKindMustTail
+    }
+
+    pub(crate) fn convention(self) -> u32 {
+        raw!(LLVMGetInstructionCallConv(self.0.0))
+    }
+
+    pub(crate) fn set_convention(self, convention: u32) {
+        raw!(LLVMSetInstructionCallConv(self.0.0, convention));
+    }
+
+    /// Whether call or callee carries this string attribute.
+    pub(crate) fn has_string_attribute(self, name: &str) -> bool {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        let here = raw!(LLVMGetCallSiteStringAttribute(self.0.0, LLVMAttributeFunctionIndex, text, length));
+        !here.is_null() || self.callee().has_string_attribute(name)
+    }
+
+    /// Whether call or callee carries this enum attribute.
+    pub(crate) fn has_attribute(self, name: &str) -> bool {
+        let kind = attribute_kind(name);
+        let here = raw!(LLVMGetCallSiteEnumAttribute(self.0.0, LLVMAttributeFunctionIndex, kind));
+        !here.is_null() || self.callee().has_attribute(name)
+    }
+
+    pub(crate) fn attributes(self, position: Position) -> Vec<Attribute> {
+        let count = raw!(LLVMGetCallSiteAttributeCount(self.0.0, position.index()));
+        let mut list = vec![std::ptr::null_mut(); count as usize];
+        raw!(LLVMGetCallSiteAttributes(self.0.0, position.index(), list.as_mut_ptr()));
+        list.into_iter().map(Attribute).collect()
+    }
+
+    pub(crate) fn add_attribute(self, position: Position, attribute: Attribute) {
+        raw!(LLVMAddCallSiteAttribute(self.0.0, position.index(), attribute.0));
+    }
+
+    pub(crate) fn remove_attribute(self, position: Position, name: &str) {
+        raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
+    }
+
+    pub(crate) fn mark_leaf(self) {
+        let attribute = Attribute::string(self.0.function(), "gc-leaf-function", "");
+        self.add_attribute(Position::Function, attribute);
+    }
+
+    /// The operands of the bundle with this tag.
+    pub(crate) fn bundle(self, tag: &str) -> Option<Vec<Value>> {
+        (0..raw!(LLVMGetNumOperandBundles(self.0.0))).find_map(|index| {
+            let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
+            let mut length = 0;
+            let text = raw!(LLVMGetOperandBundleTag(bundle, &mut length));
+            let found = (super::value::owned_text(text, length) == tag).then(|| {
+                (0..raw!(LLVMGetNumOperandBundleArgs(bundle)))
+                    .map(|operand| Value(raw!(LLVMGetOperandBundleArgAtIndex(bundle, operand))))
+                    .collect()
+            });
+            raw!(LLVMDisposeOperandBundle(bundle));
+            found
+        })
+    }
+
+    /// Builds the call anew with a `deopt` bundle of `roots`, and removes this one.
+    pub(crate) fn rebuild(self, builder: &Builder, roots: &[Value]) -> Call {
+        builder.before(self.0);
+        let mut bundles = self.own_bundles();
+        bundles.push(builder.bundle(DEOPT, roots));
+        let arguments = self.arguments();
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
+        self.carry_over(new);
+        self.replace_by(new);
+        new
+    }
+
+    /// A call or invoke of something else where this one stands (before it), with a `deopt` bundle of `roots`. This
+    /// one stays, for its uses to be redirected.
+    pub(crate) fn emit_instead(
+        self,
+        builder: &Builder,
+        function_type: Type,
+        callee: Value,
+        arguments: &[Value],
+        roots: &[Value],
+    ) -> Call {
+        builder.before(self.0);
+        let bundles = vec![builder.bundle(DEOPT, roots)];
+        self.build(builder, function_type, callee, arguments, bundles, self.destinations())
+    }
+
+    /// Turns an invoke of something that never unwinds into a call and a branch.
+    pub(crate) fn make_call(self, builder: &Builder) -> Call {
+        if !self.is_invoke() {
+            return self;
+        }
+        builder.before(self.0);
+        let (normal, unwind) = self.destinations().expect("an invoke");
+        let arguments = self.arguments();
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, self.own_bundles(), None);
+        self.carry_over(new);
+        super::surgery::forget_edge(builder, unwind, self.0.block());
+        builder.before(self.0);
+        builder.branch(normal);
+        self.replace_by(new);
+        new
+    }
+
+    /// Removes a call whose result nobody uses any more.
+    pub(crate) fn remove(self) {
+        debug_assert!(!self.is_invoke(), "an invoke also ends its block");
+        self.0.erase();
+    }
+
+    fn destinations(self) -> Option<(Block, Block)> {
+        self.is_invoke().then(|| (self.normal_destination(), Block(raw!(LLVMGetUnwindDest(self.0.0)))))
+    }
+
+    fn own_bundles(self) -> Vec<LLVMOperandBundleRef> {
+        let count = raw!(LLVMGetNumOperandBundles(self.0.0));
+        (0..count).map(|index| raw!(LLVMGetOperandBundleAtIndex(self.0.0, index))).collect()
+    }
+
+    fn build(
+        self,
+        builder: &Builder,
+        function_type: Type,
+        callee: Value,
+        arguments: &[Value],
+        mut bundles: Vec<LLVMOperandBundleRef>,
+        destinations: Option<(Block, Block)>,
+    ) -> Call {
+        let new = builder.call_or_invoke(function_type, callee, arguments, &mut bundles, destinations);
+        for bundle in bundles {
+            raw!(LLVMDisposeOperandBundle(bundle));
+        }
+        Call(new)
+    }
+
+    /// Everything that hangs on a call beside its operands.
+    fn carry_over(self, new: Call) {
+        new.set_convention(self.convention());
+        let parameters = (0..self.arguments().len() as u32).map(Position::Parameter);
+        for position in [Position::Function, Position::Result].into_iter().chain(parameters) {
+            for attribute in self.attributes(position) {
+                new.add_attribute(position, attribute);
+            }
+        }
+        self.copy_metadata(new);
+        if raw!(LLVMCanValueUseFastMathFlags(self.0.0)) != 0 {
+            raw!(LLVMSetFastMathFlags(new.0.0, LLVMGetFastMathFlags(self.0.0)));
+        }
+        raw!(LLVMInstructionSetDebugLoc(new.0.0, LLVMInstructionGetDebugLoc(self.0.0)));
+    }
+
+    /// Gives `new` this call's uses and name, and removes this one.
+    pub(crate) fn replace_by(self, new: Call) {
+        let name = self.0.name();
+        self.0.replace_all_uses(new.0);
+        self.0.erase();
+        if !new.0.type_of().is_void() {
+            new.0.set_name(&name);
+        }
+    }
+
+    fn copy_metadata(self, new: Call) {
+        let mut count = 0;
+        let entries = raw!(LLVMInstructionGetAllMetadataOtherThanDebugLoc(self.0.0, &mut count));
+        let context = self.0.function().module().context();
+        for index in 0..count as u32 {
+            let kind = raw!(LLVMValueMetadataEntriesGetKind(entries, index));
+            let node = raw!(LLVMMetadataAsValue(context, LLVMValueMetadataEntriesGetMetadata(entries, index)));
+            raw!(LLVMSetMetadata(new.0.0, kind, node));
+        }
+        raw!(LLVMDisposeValueMetadataEntries(entries));
+    }
+}
+
+/// Attributes of functions.
+impl Value {
+    pub(crate) fn has_string_attribute(self, name: &str) -> bool {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        self.is_function()
+            && !raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length)).is_null()
+    }
+
+    pub(crate) fn has_attribute(self, name: &str) -> bool {
+        self.is_function()
+            && !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute_kind(name))).is_null()
+    }
+
+    pub(crate) fn set_string_attribute(self, name: &str, value: &str) {
+        let attribute = Attribute::string(self, name, value);
+        raw!(LLVMAddAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute.0));
+    }
+
+    pub(crate) fn set_attribute(self, name: &str, value: u64) {
+        let attribute = raw!(LLVMCreateEnumAttribute(self.module().context(), attribute_kind(name), value));
+        raw!(LLVMAddAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute));
+    }
+
+    pub(crate) fn add_attribute(self, position: Position, attribute: Attribute) {
+        raw!(LLVMAddAttributeAtIndex(self.0, position.index(), attribute.0));
+    }
+
+    pub(crate) fn remove_attribute(self, position: Position, name: &str) {
+        raw!(LLVMRemoveEnumAttributeAtIndex(self.0, position.index(), attribute_kind(name)));
+    }
+
+    pub(crate) fn remove_string_attribute(self, name: &str) {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        raw!(LLVMRemoveStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length));
+    }
+
+    pub(crate) fn set_function_convention(self, convention: u32) {
+        raw!(LLVMSetFunctionCallConv(self.0, convention));
+    }
+
+    pub(crate) fn function_convention(self) -> u32 {
+        raw!(LLVMGetFunctionCallConv(self.0))
+    }
+}
+
+impl Attribute {
+    fn string(function: Value, name: &str, value: &str) -> Attribute {
+        let context = function.module().context();
+        Attribute(raw!(LLVMCreateStringAttribute(
+            context,
+            name.as_ptr().cast(),
+            name.len() as u32,
+            value.as_ptr().cast(),
+            value.len() as u32,
+        )))
+    }
+
+    /// Whether this is the enum or type attribute of that name.
+    pub(crate) fn is(self, name: &str) -> bool {
+        let by_kind = raw!(LLVMIsEnumAttribute(self.0)) != 0 || raw!(LLVMIsTypeAttribute(self.0)) != 0;
+        by_kind && raw!(LLVMGetEnumAttributeKind(self.0)) == attribute_kind(name)
+    }
+}
+
+fn attribute_kind(name: &str) -> u32 {
+    let kind = raw!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()));
+    debug_assert_ne!(kind, 0, "no attribute {name}");
+    kind
+}

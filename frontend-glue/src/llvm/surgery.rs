@@ -1,0 +1,94 @@
+//! Cutting blocks: what LLVM's C API has no function for.
+//!
+//! ```text
+//!   before                split_before(i)
+//!   B: a                  H: a            <- receives B's predecessors and block addresses; no terminator yet
+//!      b                     b
+//!      i   <- here        B: i            <- keeps B's successors, so their phis need no change
+//!      br …                  br …
+//! ```
+//!
+//! Replacing the uses of a block (`LLVMReplaceAllUsesWith`) also rewrites the phis of its *successors*, through its
+//! terminator; so the terminator is taken out while B's uses go to H. Debug records of moved instructions slide to the
+//! next instruction that stays: a variable's new value may be shown a few instructions late, never early.
+
+use super::{Block, Builder, Opcode, Value};
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
+
+/// Splits the block of `instruction` in front of it; returns the new upper half, which still lacks a terminator.
+pub(crate) fn split_before(builder: &Builder, instruction: Value) -> Block {
+    let lower = instruction.block();
+    let upper = Block(raw!(LLVMInsertBasicBlockInContext(builder.module().context(), lower.0, c"".as_ptr())));
+    let terminator = lower.terminator().expect("a block ends in a terminator");
+    let moved: Vec<Value> = lower.instructions().take_while(|&current| current != instruction).collect();
+    raw!(LLVMInstructionRemoveFromParent(terminator.0));
+    redirect_uses(lower, upper);
+    builder.at_end(upper, None);
+    for current in moved {
+        raw!(LLVMInstructionRemoveFromParent(current.0));
+        builder.insert(current);
+    }
+    builder.at_end(lower, None);
+    builder.insert(terminator);
+    upper
+}
+
+fn redirect_uses(from: Block, to: Block) {
+    raw!(LLVMReplaceAllUsesWith(LLVMBasicBlockAsValue(from.0), LLVMBasicBlockAsValue(to.0)));
+}
+
+/// Makes the phis of `block` expect `new` wherever they expected `old`.
+pub(crate) fn redirect_phis(builder: &Builder, block: Block, old: Block, new: Block) {
+    rebuild_phis(builder, block, |from| Some(if from == old { new } else { from }));
+}
+
+/// Makes the phis of `block` no longer expect `origin`, which has ceased to branch there.
+pub(crate) fn forget_edge(builder: &Builder, block: Block, origin: Block) {
+    rebuild_phis(builder, block, |from| (from != origin).then_some(from));
+}
+
+/// LLVM's C API can add to a phi's list but not change it: each phi is made anew.
+fn rebuild_phis(builder: &Builder, block: Block, edge: impl Fn(Block) -> Option<Block>) {
+    let phis: Vec<Value> = block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)).collect();
+    for phi in phis {
+        let incoming: Vec<_> =
+            phi.incoming().into_iter().filter_map(|(value, from)| Some((value, edge(from)?))).collect();
+        let name = phi.name();
+        let replacement = if incoming.is_empty() {
+            Value(raw!(LLVMGetPoison(phi.type_of().0)))
+        } else {
+            builder.before(phi);
+            let fresh = builder.phi(phi.type_of(), &incoming);
+            if raw!(LLVMCanValueUseFastMathFlags(phi.0)) != 0 {
+                raw!(LLVMSetFastMathFlags(fresh.0, LLVMGetFastMathFlags(phi.0)));
+            }
+            raw!(LLVMInstructionSetDebugLoc(fresh.0, LLVMInstructionGetDebugLoc(phi.0)));
+            fresh
+        };
+        phi.replace_all_uses(replacement);
+        phi.erase();
+        if replacement.is_instruction() {
+            replacement.set_name(&name);
+        }
+    }
+}
+
+/// A new block on the way from the block of `invoke` to its normal destination, ending in a branch there.
+pub(crate) fn split_normal_edge(builder: &Builder, invoke: Value) -> Block {
+    let call = invoke.as_call().expect("an invoke");
+    let (origin, destination) = (invoke.block(), call.normal_destination());
+    let between = Block(raw!(LLVMInsertBasicBlockInContext(builder.module().context(), destination.0, c"".as_ptr())));
+    raw!(LLVMSetNormalDest(invoke.0, between.0));
+    builder.at_end(between, Some(invoke));
+    builder.branch(destination);
+    redirect_phis(builder, destination, origin, between);
+    between
+}
+
+/// Moves an instruction in front of `place`.
+pub(crate) fn move_before(builder: &Builder, instruction: Value, place: Value) {
+    raw!(LLVMInstructionRemoveFromParent(instruction.0));
+    builder.before(place);
+    builder.insert(instruction);
+}

@@ -1,0 +1,311 @@
+//! Questions about one value: what it is, what it uses, who uses it, where it comes from in the source.
+//!
+//! Nothing here changes the module but `erase`, `replace_all_uses` and the setters of a global; see `llvm.rs` for the
+//! invariant [HANDLE] that all of it rests on.
+
+use super::{Block, Module, Opcode, Type};
+use inkwell::llvm_sys::core::*;
+use inkwell::llvm_sys::prelude::*;
+use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMLinkage, LLVMValueKind};
+use std::ffi::CString;
+
+/// A function, global, constant, argument or instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Value(pub(in crate::llvm) LLVMValueRef);
+
+/// Where an instruction comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl Value {
+    pub(in crate::llvm) fn from_raw(value: LLVMValueRef) -> Option<Value> {
+        (!value.is_null()).then_some(Value(value))
+    }
+
+    /// The opcode of an instruction.
+    pub(crate) fn opcode(self) -> Option<Opcode> {
+        self.is_instruction().then(|| raw!(LLVMGetInstructionOpcode(self.0)))
+    }
+
+    pub(crate) fn is(self, opcode: Opcode) -> bool {
+        self.opcode() == Some(opcode)
+    }
+
+    pub(crate) fn is_instruction(self) -> bool {
+        !raw!(LLVMIsAInstruction(self.0)).is_null()
+    }
+
+    pub(crate) fn is_function(self) -> bool {
+        !raw!(LLVMIsAFunction(self.0)).is_null()
+    }
+
+    pub(crate) fn is_global_variable(self) -> bool {
+        !raw!(LLVMIsAGlobalVariable(self.0)).is_null()
+    }
+
+    pub(crate) fn is_inline_asm(self) -> bool {
+        !raw!(LLVMIsAInlineAsm(self.0)).is_null()
+    }
+
+    /// A constant, which a global's address is too.
+    pub(crate) fn is_constant(self) -> bool {
+        raw!(LLVMIsConstant(self.0)) != 0
+    }
+
+    pub(crate) fn is_undef(self) -> bool {
+        raw!(LLVMIsUndef(self.0)) != 0
+    }
+
+    /// The all-zero constant of its type.
+    pub(crate) fn is_null(self) -> bool {
+        self.is_constant() && raw!(LLVMIsNull(self.0)) != 0
+    }
+
+    /// An argument or instruction: what has a life inside a function.
+    pub(crate) fn is_local(self) -> bool {
+        self.is_instruction() || !raw!(LLVMIsAArgument(self.0)).is_null()
+    }
+
+    pub(crate) fn is_argument(self) -> bool {
+        !raw!(LLVMIsAArgument(self.0)).is_null()
+    }
+
+    pub(crate) fn type_of(self) -> Type {
+        Type(raw!(LLVMTypeOf(self.0)))
+    }
+
+    pub(crate) fn name(self) -> String {
+        let mut length = 0;
+        let text = raw!(LLVMGetValueName2(self.0, &mut length));
+        owned_text(text, length)
+    }
+
+    pub(crate) fn set_name(self, name: &str) {
+        raw!(LLVMSetValueName2(self.0, name.as_ptr().cast(), name.len()));
+    }
+
+    /// As LLVM prints it.
+    pub(crate) fn print(self) -> String {
+        let text = raw!(LLVMPrintValueToString(self.0));
+        let owned = owned_text(text, raw!(libc::strlen(text)));
+        raw!(LLVMDisposeMessage(text));
+        owned
+    }
+
+    pub(crate) fn operand(self, index: u32) -> Value {
+        Value(raw!(LLVMGetOperand(self.0, index)))
+    }
+
+    /// The operands that are values (a phi's incoming blocks and a branch's targets are none).
+    pub(crate) fn operands(self) -> impl Iterator<Item = Value> {
+        let count = raw!(LLVMGetNumOperands(self.0)).max(0) as u32;
+        (0..count)
+            .filter_map(move |index| Value::from_raw(raw!(LLVMGetOperand(self.0, index))))
+            .filter(|value| raw!(LLVMGetValueKind(value.0)) != LLVMValueKind::LLVMBasicBlockValueKind)
+    }
+
+    /// Who uses this value, once per use.
+    pub(crate) fn users(self) -> impl Iterator<Item = Value> {
+        let first = raw!(LLVMGetFirstUse(self.0));
+        std::iter::successors((!first.is_null()).then_some(first), |&current| {
+            let next = raw!(LLVMGetNextUse(current));
+            (!next.is_null()).then_some(next)
+        })
+        .map(|current| Value(raw!(LLVMGetUser(current))))
+    }
+
+    pub(crate) fn replace_all_uses(self, with: Value) {
+        raw!(LLVMReplaceAllUsesWith(self.0, with.0));
+    }
+
+    /// Removes an instruction without uses; its handle is dead afterwards.
+    pub(crate) fn erase(self) {
+        raw!(LLVMInstructionEraseFromParent(self.0));
+    }
+
+    pub(crate) fn next_instruction(self) -> Option<Value> {
+        Value::from_raw(raw!(LLVMGetNextInstruction(self.0)))
+    }
+
+    pub(crate) fn block(self) -> Block {
+        Block(raw!(LLVMGetInstructionParent(self.0)))
+    }
+
+    /// The function around an instruction.
+    pub(crate) fn function(self) -> Value {
+        self.block().function()
+    }
+
+    /// The module of a function or global.
+    pub(crate) fn module(self) -> Module {
+        Module(raw!(LLVMGetGlobalParent(self.0)))
+    }
+
+    pub(crate) fn debug_place(self) -> Option<Place> {
+        if !self.is_instruction() {
+            return None;
+        }
+        let mut length = 0;
+        let text = raw!(LLVMGetDebugLocFilename(self.0, &mut length));
+        let line = raw!(LLVMGetDebugLocLine(self.0));
+        (!text.is_null() && length > 0 && line > 0).then(|| Place {
+            file: owned_text(text, length as usize),
+            line,
+            column: raw!(LLVMGetDebugLocColumn(self.0)),
+        })
+    }
+
+    pub(crate) fn is_volatile(self) -> bool {
+        raw!(LLVMGetVolatile(self.0)) != 0
+    }
+
+    /// Whether a load or store is atomic.
+    pub(crate) fn is_atomic(self) -> bool {
+        raw!(LLVMGetOrdering(self.0)) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
+    }
+
+    pub(crate) fn allocated_type(self) -> Type {
+        Type(raw!(LLVMGetAllocatedType(self.0)))
+    }
+
+    /// The value of an integer constant of at most 64 bits.
+    pub(crate) fn constant_integer(self) -> Option<u64> {
+        let is_integer = !raw!(LLVMIsAConstantInt(self.0)).is_null();
+        (is_integer && self.type_of().integer_bits()? <= 64).then(|| raw!(LLVMConstIntGetZExtValue(self.0)))
+    }
+
+    /// Member of a constant struct or array.
+    pub(crate) fn constant_member(self, index: u32) -> Option<Value> {
+        Value::from_raw(raw!(LLVMGetAggregateElement(self.0, index)))
+    }
+
+    /// The opcode of a constant expression.
+    pub(crate) fn constant_opcode(self) -> Option<Opcode> {
+        (!raw!(LLVMIsAConstantExpr(self.0)).is_null()).then(|| raw!(LLVMGetConstOpcode(self.0)))
+    }
+
+    /// The value of a global variable if it is defined here and nobody can put another in its place.
+    pub(crate) fn definitive_initializer(self) -> Option<Value> {
+        if !self.is_global_variable() || raw!(LLVMIsGlobalConstant(self.0)) == 0 {
+            return None;
+        }
+        let replaceable = matches!(
+            raw!(LLVMGetLinkage(self.0)),
+            LLVMLinkage::LLVMWeakAnyLinkage
+                | LLVMLinkage::LLVMLinkOnceAnyLinkage
+                | LLVMLinkage::LLVMCommonLinkage
+                | LLVMLinkage::LLVMExternalWeakLinkage
+        );
+        (!replaceable).then(|| Value::from_raw(raw!(LLVMGetInitializer(self.0)))).flatten()
+    }
+
+    pub(crate) fn initializer(self) -> Option<Value> {
+        Value::from_raw(raw!(LLVMGetInitializer(self.0)))
+    }
+
+    pub(crate) fn set_initializer(self, value: Value) {
+        raw!(LLVMSetInitializer(self.0, value.0));
+    }
+
+    pub(crate) fn set_global_constant(self) {
+        raw!(LLVMSetGlobalConstant(self.0, 1));
+    }
+
+    pub(crate) fn set_alignment(self, bytes: u32) {
+        raw!(LLVMSetAlignment(self.0, bytes));
+    }
+
+    pub(crate) fn set_section(self, name: &str) {
+        let name = c_text(name);
+        raw!(LLVMSetSection(self.0, name.as_ptr()));
+    }
+
+    pub(crate) fn is_thread_local(self) -> bool {
+        raw!(LLVMIsThreadLocal(self.0)) != 0
+    }
+
+    /// The type behind a global's address.
+    pub(crate) fn value_type(self) -> Type {
+        Type(raw!(LLVMGlobalGetValueType(self.0)))
+    }
+
+    pub(crate) fn incoming(self) -> Vec<(Value, Block)> {
+        let count = raw!(LLVMCountIncoming(self.0));
+        (0..count)
+            .map(|index| {
+                (Value(raw!(LLVMGetIncomingValue(self.0, index))), Block(raw!(LLVMGetIncomingBlock(self.0, index))))
+            })
+            .collect()
+    }
+}
+
+/// Functions.
+impl Value {
+    /// The name of the collector strategy.
+    pub(crate) fn gc(self) -> Option<String> {
+        let text = raw!(LLVMGetGC(self.0));
+        (!text.is_null()).then(|| owned_text(text, raw!(libc::strlen(text))))
+    }
+
+    pub(crate) fn clear_gc(self) {
+        raw!(LLVMSetGC(self.0, std::ptr::null()));
+    }
+
+    pub(crate) fn has_body(self) -> bool {
+        self.is_function() && raw!(LLVMCountBasicBlocks(self.0)) > 0
+    }
+
+    pub(crate) fn intrinsic_id(self) -> u32 {
+        if self.is_function() { raw!(LLVMGetIntrinsicID(self.0)) } else { 0 }
+    }
+
+    pub(crate) fn blocks(self) -> impl Iterator<Item = Block> {
+        let first = raw!(LLVMGetFirstBasicBlock(self.0));
+        let first = (!first.is_null()).then_some(Block(first));
+        std::iter::successors(first, |block| {
+            let next = raw!(LLVMGetNextBasicBlock(block.0));
+            (!next.is_null()).then_some(Block(next))
+        })
+    }
+
+    /// A copy of the list of instructions: safe to change the function over.
+    pub(crate) fn instructions(self) -> Vec<Value> {
+        self.blocks().flat_map(Block::instructions).collect()
+    }
+
+    pub(crate) fn entry(self) -> Block {
+        Block(raw!(LLVMGetEntryBasicBlock(self.0)))
+    }
+
+    pub(crate) fn parameter(self, index: u32) -> Value {
+        Value(raw!(LLVMGetParam(self.0, index)))
+    }
+
+    pub(crate) fn parameter_count(self) -> u32 {
+        raw!(LLVMCountParams(self.0))
+    }
+
+    pub(crate) fn append_block(self, name: &str) -> Block {
+        let name = c_text(name);
+        Block(raw!(LLVMAppendBasicBlockInContext(self.module().context(), self.0, name.as_ptr())))
+    }
+}
+
+/// A Rust string from LLVM's pointer and length.
+pub(in crate::llvm) fn owned_text(text: *const std::ffi::c_char, length: usize) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: LLVM says `length` bytes stand there; they are copied at once.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A C string; names with a zero byte inside end there.
+pub(in crate::llvm) fn c_text(text: &str) -> CString {
+    CString::new(text.split('\0').next().unwrap_or_default()).expect("cut at the first zero")
+}

@@ -1,0 +1,323 @@
+//! From a frontend's IR to IR that any LLVM 22 compiles: the story of the lowering, in order.
+//!
+//! A frontend says `gc "refcount"`, `llvm.gcroot`, `llvm.gcwrite`, `llvm.gcread` and calls `tally_new`. Afterwards roots
+//! are named by `"deopt"` bundles on calls, writes are a bit test and a store, allocation is a bump, and a constructor
+//! registers the module with the runtime. It happens *before* anything is inlined: the inliner concatenates bundles, which
+//! is the meaning wanted, while a bare call inlined into a rooted function would lose roots. [ROOT]
+//!
+//! Everything that can be wrong with the input is found by `verify::source` before the first change, so a module is
+//! either refused unchanged or lowered as a whole. A module without a Tally function is not touched at all.
+//!
+//! Per function the analyses come first and look at the calls as the frontend wrote them; only then are those calls
+//! expanded, since each expansion splits blocks.
+
+mod allocation;
+mod barrier;
+mod bit_set;
+mod bundle;
+pub(crate) mod descriptor;
+pub(crate) mod entry_point;
+mod fresh;
+mod influence;
+mod liveness;
+pub(crate) mod module_record;
+mod poll;
+pub(crate) mod result_thunk;
+pub(crate) mod roots;
+mod runtime;
+mod zeal;
+
+pub use module_record::NamedRoot;
+
+use crate::callee::{Callee, Callees};
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
+use crate::llvm::{Builder, Module, Value};
+use crate::verify::source;
+use module_record::{ModuleTables, base_global};
+use result_thunk::Thunks;
+use roots::Root;
+use std::collections::HashSet;
+
+/// The strategy that Tally implements.
+pub const STRATEGY: &str = "refcount";
+
+/// The module flag of a lowered module.
+pub const LOWERED_FLAG: &str = "tally.lowered";
+
+/// How compiled code finds its thread's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextAccess {
+    /// By the thread-local symbol `tally_context`: for code that a linker places.
+    Symbol,
+    /// At this distance from the thread pointer (`rc_runtime::context::fs_offset`): for a JIT, whose code cannot refer to
+    /// the host's thread-locals.
+    FsOffset(i64),
+}
+
+/// What a gc strategy asks of the heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plan {
+    /// Counting deferred to epochs: `gc "refcount"`.
+    Deferred,
+}
+
+impl std::str::FromStr for Plan {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Plan, String> {
+        match text {
+            STRATEGY => Ok(Plan::Deferred),
+            "refcount-prompt" => {
+                Err("the prompt plan (refcount-prompt) is not offered by this build; use refcount".into())
+            }
+            _ => Err(format!("unknown plan {text:?}; the plan on offer is {STRATEGY}")),
+        }
+    }
+}
+
+/// What a lowering can be told.
+#[derive(Debug, Clone)]
+pub struct LowerOptions {
+    /// How code finds the context.
+    pub context: ContextAccess,
+    /// Stop and check everywhere.
+    pub zeal: bool,
+    /// Other strategy names, and what they mean here.
+    pub gc_names: Vec<(String, Plan)>,
+    /// Name a root only where it matters; off, every root at every call.
+    pub root_liveness: bool,
+    /// Turn tail recursion into loops first, which bundles would prevent.
+    pub eliminate_tail_calls: bool,
+    /// The module's name in records and messages.
+    pub module_name: String,
+}
+
+impl Default for LowerOptions {
+    fn default() -> LowerOptions {
+        LowerOptions {
+            context: ContextAccess::Symbol,
+            zeal: false,
+            gc_names: Vec::new(),
+            root_liveness: true,
+            eliminate_tail_calls: false,
+            module_name: String::new(),
+        }
+    }
+}
+
+/// What a lowering did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LowerReport {
+    /// False: there was nothing for Tally in the module, and it is as it was.
+    pub touched: bool,
+    /// Functions with a Tally strategy.
+    pub functions: usize,
+    /// All roots, by id, name and function.
+    pub roots: Vec<NamedRoot>,
+    /// Calls that carry a bundle.
+    pub safepoints: usize,
+    /// Writes with a barrier.
+    pub barriers: usize,
+    /// Writes without, because the object is fresh.
+    pub fresh_writes: usize,
+    /// Writes to global roots.
+    pub global_writes: usize,
+    /// Allocations that became inline code.
+    pub inline_allocations: usize,
+    /// Loops that poll.
+    pub polls: usize,
+    /// Types with a handle.
+    pub types: usize,
+    /// Registered global slots.
+    pub globals: usize,
+    /// Whether `main` was put behind the runtime.
+    pub wraps_main: bool,
+}
+
+/// Lowers `module` in place.
+///
+/// # Errors
+/// Everything that breaks the IR contract; the module is then unchanged.
+pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result<LowerReport, Vec<Diagnostic>> {
+    let module = Module::of(module);
+    let findings = source::errors(module, &options.module_name, &options.gc_names);
+    if !findings.is_empty() {
+        return Err(findings);
+    }
+    let managed: Vec<Value> = source::managed_functions(module, &options.gc_names);
+    if managed.is_empty() {
+        return Ok(LowerReport::default());
+    }
+    let mut lowering = Lowering::new(module, options, managed);
+    lowering.run();
+    Ok(lowering.finish())
+}
+
+struct Lowering<'a> {
+    module: Module,
+    options: &'a LowerOptions,
+    builder: Builder,
+    callees: Callees,
+    /// Functions with a Tally strategy and a body.
+    managed: Vec<Value>,
+    tables: ModuleTables,
+    thunks: Thunks,
+    report: LowerReport,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(module: Module, options: &'a LowerOptions, managed: Vec<Value>) -> Lowering<'a> {
+        let report = LowerReport { touched: true, functions: managed.len(), ..LowerReport::default() };
+        runtime::strip_promises(module);
+        // What the functions will need is declared first, so that calls of it are known for what they are.
+        runtime::declare(module, "tally_safepoint");
+        runtime::declare(module, "tally_safepoint_slow");
+        if options.zeal {
+            runtime::declare(module, "tally_zeal_safepoint");
+            runtime::declare(module, "tally_zeal_access");
+        }
+        Lowering {
+            module,
+            options,
+            builder: Builder::new(module),
+            callees: Callees::of(module),
+            managed,
+            tables: ModuleTables::new(),
+            thunks: Thunks::default(),
+            report,
+        }
+    }
+
+    /// The whole of it.
+    fn run(&mut self) {
+        let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
+        let rooted: Vec<(Value, Vec<Root>)> =
+            self.managed.clone().into_iter().map(|function| (function, self.clean_roots(function))).collect();
+        if self.options.eliminate_tail_calls {
+            self.module.run_function_passes("tailcallelim");
+        }
+        if self.options.zeal {
+            for &function in &bodies {
+                zeal::check_accesses(&self.builder, &self.callees, function, &self.options.module_name);
+            }
+        }
+        let roots_parameters: HashSet<Value> = self.managed.iter().copied().collect();
+        let writers: HashSet<Value> =
+            self.managed.iter().copied().filter(|&function| poll::writes(&self.callees, function)).collect();
+        for (function, roots) in &rooted {
+            self.lower_managed(*function, roots, &roots_parameters, &writers);
+        }
+        for &function in bodies.iter().filter(|function| !roots_parameters.contains(function)) {
+            self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
+        }
+        for &function in &bodies {
+            bundle::make_walkable(function);
+        }
+        self.wrap_main();
+        self.tables.emit(&self.builder, &self.options.module_name);
+        runtime::remove_unused_declarations(self.module);
+        self.module.set_flag(LOWERED_FLAG, 1);
+    }
+
+    fn clean_roots(&mut self, function: Value) -> Vec<Root> {
+        let roots = roots::clean(&self.builder, &self.callees, function, &self.options.module_name);
+        self.tables.stack_roots(function, &roots);
+        roots
+    }
+
+    fn lower_managed(
+        &mut self,
+        function: Value,
+        roots: &[Root],
+        roots_parameters: &HashSet<Value>,
+        writers: &HashSet<Value>,
+    ) {
+        self.forget_unwinding_of_runtime(function);
+        if self.options.zeal {
+            zeal::stop_everywhere(&self.builder, &self.callees, function);
+        }
+        let poll = runtime::declare(self.module, "tally_safepoint");
+        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, writers, poll);
+        self.report.polls += polls;
+        let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
+        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+            if self.callees.is_safepoint(call) {
+                if !call.is_musttail() {
+                    let operands = bundle::operands(&self.builder, roots, &named[&call]);
+                    self.lower_safepoint(call, &operands);
+                }
+            } else {
+                self.lower_access(call, &fresh);
+            }
+        }
+        function.clear_gc();
+    }
+
+    /// The runtime never unwinds: an invoke of it is a call.
+    fn forget_unwinding_of_runtime(&self, function: Value) {
+        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+            if !matches!(self.callees.of_call(call), Callee::Ordinary | Callee::InlineAsm) {
+                call.make_call(&self.builder);
+            }
+        }
+    }
+
+    fn lower_safepoint(&mut self, call: Call, operands: &[Value]) {
+        self.report.safepoints += 1;
+        match self.callees.of_call(call) {
+            Callee::New => {
+                let setting = allocation::Setting { context: self.options.context, inline: !self.options.zeal };
+                let done = allocation::new_object(&self.builder, &mut self.tables, setting, call, operands);
+                if done == allocation::Allocation::Inline {
+                    self.report.inline_allocations += 1;
+                }
+            }
+            Callee::NewArray => allocation::new_array(&self.builder, &mut self.tables, call, operands),
+            Callee::Poll => poll::expand(&self.builder, self.options.context, call, operands),
+            _ => bundle::attach(&self.builder, &mut self.thunks, call, operands),
+        }
+    }
+
+    fn lower_access(&mut self, call: Call, fresh: &HashSet<Call>) {
+        match self.callees.of_call(call) {
+            Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh),
+            Callee::GcRead => {
+                barrier::read(&self.builder, call);
+            }
+            _ => {}
+        }
+    }
+
+    fn lower_write(&mut self, call: Call, fresh: &HashSet<Call>) {
+        if base_global(call.argument(1)).is_some() {
+            self.tables.global_root(call.argument(2));
+            self.report.global_writes += 1;
+            barrier::write_plainly(&self.builder, call);
+        } else if fresh.contains(&call) && !self.options.zeal {
+            self.report.fresh_writes += 1;
+            barrier::write_plainly(&self.builder, call);
+        } else {
+            self.report.barriers += 1;
+            barrier::write(&self.builder, call);
+        }
+    }
+
+    fn wrap_main(&mut self) {
+        let Some(main) = self.module.function("main").filter(|main| main.has_body()) else { return };
+        if let Some(adapter) = entry_point::wrap(&self.builder, main) {
+            bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, adapter);
+            bundle::make_walkable(adapter);
+        }
+        self.report.wraps_main = true;
+    }
+
+    fn finish(self) -> LowerReport {
+        LowerReport {
+            types: self.tables.type_count(),
+            globals: self.tables.global_count(),
+            roots: self.tables.into_named_roots(),
+            ..self.report
+        }
+    }
+}

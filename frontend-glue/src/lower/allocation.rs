@@ -1,0 +1,153 @@
+//! Allocation: `tally_new` of a type known here becomes a bump of the context's cursor.
+//!
+//! ```text
+//!   end = cursor + CELL
+//!   if end <= limit: cursor = end; header = stamp | meta << 32; reference words = null; payload = cell + 8
+//!   else:            payload = tally_new_slow(handle)
+//! ```
+//!
+//! A limit of zero sends every allocation to the slow path: that is how the runtime asks for a slice of an epoch. The
+//! epoch runs *before* the cell is carved, so nothing half-made is ever seen (rule 5); the header and the nulls are
+//! stored inline, and -O2 deletes the nulls that the program overwrites at once. The type id comes from the module's
+//! type handle (`!invariant.load`: written once, at registration).
+//!
+//! Arrays clear their elements in the runtime. A descriptor that is not defined here is unknown here: a plain call.
+
+use super::ContextAccess;
+use super::descriptor::Descriptor;
+use super::module_record::ModuleTables;
+use super::runtime::{context_field, declare};
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_before;
+use crate::llvm::{Builder, Value};
+use rc_runtime::context::{CURSOR, LIMIT, STAMP};
+
+/// Bytes of the header in front of a payload.
+const HEADER_BYTES: u64 = 8;
+/// Smallest cell.
+const CELL_BYTES_MIN: u64 = 16;
+/// Largest cell that is allocated inline.
+const CELL_BYTES_MAX: u64 = 8192;
+/// Up to so many reference words are nulled one by one.
+const SINGLE_NULLS_MAX: usize = 8;
+
+/// What became of an allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allocation {
+    Inline,
+    Called,
+}
+
+/// Where allocations get what they need beside the call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting {
+    pub(super) context: ContextAccess,
+    /// Whether the fast path may be used; zeal wants every allocation to be a call.
+    pub(super) inline: bool,
+}
+
+/// Lowers a call of `tally_new`; `roots` are the operands of its bundle.
+pub(super) fn new_object(
+    builder: &Builder,
+    tables: &mut ModuleTables,
+    setting: Setting,
+    call: Call,
+    roots: &[Value],
+) -> Allocation {
+    let Some(descriptor) = Descriptor::read(builder.module(), call.argument(0)) else {
+        call.rebuild(builder, roots);
+        return Allocation::Called;
+    };
+    if descriptor.has_tail() {
+        call.rebuild(builder, roots);
+        return Allocation::Called;
+    }
+    let handle = tables.type_handle(builder.module(), call.argument(0));
+    let cell = (HEADER_BYTES + descriptor.size.next_multiple_of(8)).max(CELL_BYTES_MIN);
+    if setting.inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
+        bump(builder, setting.context, call, handle, &descriptor, cell, roots);
+        return Allocation::Inline;
+    }
+    let slow = declare(builder.module(), "tally_new_slow");
+    let new = call.emit_instead(builder, slow.value_type(), slow, &[handle], roots);
+    call.replace_by(new);
+    Allocation::Called
+}
+
+/// Lowers a call of `tally_new_array`: with a descriptor of this module, through its handle.
+pub(super) fn new_array(builder: &Builder, tables: &mut ModuleTables, call: Call, roots: &[Value]) {
+    if Descriptor::read(builder.module(), call.argument(0)).is_none() {
+        call.rebuild(builder, roots);
+        return;
+    }
+    let handle = tables.type_handle(builder.module(), call.argument(0));
+    let slow = declare(builder.module(), "tally_new_array_slow");
+    let new = call.emit_instead(builder, slow.value_type(), slow, &[handle, call.argument(1)], roots);
+    call.replace_by(new);
+}
+
+fn bump(
+    builder: &Builder,
+    context: ContextAccess,
+    call: Call,
+    handle: Value,
+    descriptor: &Descriptor,
+    cell: u64,
+    roots: &[Value],
+) {
+    let module = builder.module();
+    let (pointer, i32_type) = (module.pointer(), module.integer(32));
+    let place = call.value();
+    let head = split_before(builder, place);
+    let rest = place.block();
+    let fast = rest.insert_before(module);
+    let slow = rest.insert_before(module);
+
+    builder.at_end(head, Some(place));
+    let cursor_field = context_field(builder, context, CURSOR);
+    let limit_field = context_field(builder, context, LIMIT);
+    let cursor = builder.load(pointer, cursor_field);
+    let limit = builder.load(pointer, limit_field);
+    let end = builder.offset_anywhere(cursor, cell);
+    let fits = builder.less_or_equal(end, limit);
+    builder.branch_usually(fits, fast, slow);
+
+    builder.at_end(fast, Some(place));
+    builder.store(end, cursor_field);
+    let stamp_field = context_field(builder, context, STAMP);
+    let stamp = builder.load(i32_type, stamp_field);
+    builder.store(stamp, cursor);
+    let meta_field = builder.offset(handle, std::mem::offset_of!(rc_runtime::module_record::TypeHandle, meta) as u64);
+    let meta = builder.load(i32_type, meta_field);
+    builder.mark_invariant(meta);
+    builder.store(meta, builder.offset(cursor, 4));
+    let payload = builder.offset(cursor, HEADER_BYTES);
+    null_references(builder, descriptor, payload);
+    builder.branch(rest);
+
+    builder.at_end(slow, Some(place));
+    let function = declare(module, "tally_new_slow");
+    let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
+    builder.branch(rest);
+
+    builder.before(place);
+    let object = builder.phi(pointer, &[(payload, fast), (slow_payload, slow)]);
+    let name = place.name();
+    place.replace_all_uses(object);
+    call.remove();
+    object.set_name(&name);
+}
+
+fn null_references(builder: &Builder, descriptor: &Descriptor, payload: Value) {
+    match &descriptor.references {
+        Some(offsets) if offsets.len() <= SINGLE_NULLS_MAX => {
+            for &offset in offsets {
+                builder.store(builder.i64(0), builder.offset(payload, u64::from(offset)));
+            }
+        }
+        _ if descriptor.size > 0 => {
+            builder.clear(payload, descriptor.size, 8);
+        }
+        _ => {}
+    }
+}

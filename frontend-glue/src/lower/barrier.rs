@@ -1,0 +1,72 @@
+//! Writes and reads of references: `llvm.gcwrite`, `llvm.gcread`, `tally_gcwrite_i64` become inline code.
+//!
+//! The first write of an epoch to a mature object logs the object before it changes [LOG]; all that compiled code needs
+//! to know is the object's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
+//!
+//! ```text
+//!   word = *(u32 *)(((object >> 9) << 2) + UNLOGGED_BIAS)
+//!   if word >> ((object >> 4) & 31) & 1: tally_log_slow(object, slot)      rarely
+//!   *slot = value
+//! ```
+//!
+//! Cost when nothing is to be logged: 1 load, 1 bit test, 1 branch. The slow path is called with `preserve_mostcc`, so
+//! it costs the fast path no registers; it is a leaf. A fresh object needs no test, and a slot in a global variable is a
+//! root that every epoch scans: it needs none either, but the module record must name it.
+
+use super::runtime::{PRESERVE_MOST, declare};
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_before;
+use crate::llvm::{Builder, Opcode, Value};
+use rc_runtime::range::UNLOGGED_BIAS;
+
+/// Turns a write (value, object, slot) into a store with the barrier in front.
+pub(super) fn write(builder: &Builder, call: Call) {
+    let (object, slot) = (call.argument(1), call.argument(2));
+    let call_value = call.value();
+    let pointer_bits = builder.module().integer(64);
+
+    let head = split_before(builder, call_value);
+    let store_block = call_value.block();
+    let slow = store_block.insert_before(builder.module());
+
+    builder.at_end(head, Some(call_value));
+    let address = builder.cast(Opcode::LLVMPtrToInt, object, pointer_bits);
+    let row = builder.binary(Opcode::LLVMLShr, address, builder.i64(9));
+    let row = builder.binary(Opcode::LLVMShl, row, builder.i64(2));
+    let row = builder.binary(Opcode::LLVMAdd, row, builder.i64(UNLOGGED_BIAS));
+    let row = builder.cast(Opcode::LLVMIntToPtr, row, builder.module().pointer());
+    let word = builder.load(builder.module().integer(32), row);
+    let granule = builder.binary(Opcode::LLVMLShr, address, builder.i64(4));
+    let granule = builder.cast(Opcode::LLVMTrunc, granule, builder.module().integer(32));
+    let granule = builder.binary(Opcode::LLVMAnd, granule, builder.i32(31));
+    let word = builder.binary(Opcode::LLVMLShr, word, granule);
+    let bit = builder.binary(Opcode::LLVMAnd, word, builder.i32(1));
+    let logged = builder.is_zero(bit);
+    builder.branch_usually(logged, store_block, slow);
+
+    builder.at_end(slow, Some(call_value));
+    let log = declare(builder.module(), "tally_log_slow");
+    let log_call = builder.call(log.value_type(), log, &[object, slot]);
+    log_call.as_call().expect("a call").set_convention(PRESERVE_MOST);
+    builder.branch(store_block);
+
+    write_plainly(builder, call);
+}
+
+/// Turns a write into a store: the object is fresh, or the slot is a global root.
+pub(super) fn write_plainly(builder: &Builder, call: Call) {
+    builder.before(call.value());
+    builder.store(call.argument(0), call.argument(2));
+    call.remove();
+}
+
+/// Turns a read (object, slot) into a load.
+pub(super) fn read(builder: &Builder, call: Call) -> Value {
+    builder.before(call.value());
+    let load = builder.load(call.value().type_of(), call.argument(1));
+    let name = call.value().name();
+    call.value().replace_all_uses(load);
+    call.remove();
+    load.set_name(&name);
+    load
+}

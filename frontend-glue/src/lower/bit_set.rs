@@ -1,0 +1,66 @@
+//! A set of small numbers: which of a function's roots.
+
+/// A fixed universe of bits; all sets of one analysis have the same number of words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BitSet(Vec<u64>);
+
+impl BitSet {
+    pub(super) fn empty(universe: usize) -> BitSet {
+        BitSet(vec![0; universe.div_ceil(64)])
+    }
+
+    pub(super) fn insert(&mut self, bit: usize) {
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    pub(super) fn remove(&mut self, bit: usize) {
+        self.0[bit / 64] &= !(1 << (bit % 64));
+    }
+
+    /// Adds the other set; says whether anything was new.
+    pub(super) fn union(&mut self, other: &BitSet) -> bool {
+        let mut grew = false;
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            grew |= *more & !*word != 0;
+            *word |= more;
+        }
+        grew
+    }
+
+    pub(super) fn intersect(&mut self, other: &BitSet) {
+        for (word, keep) in self.0.iter_mut().zip(&other.0) {
+            *word &= keep;
+        }
+    }
+
+    pub(super) fn bits(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+                (bit < 64).then_some(index * 64 + bit as usize)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BitSet;
+
+    #[test]
+    fn sets_remember_what_is_in_them() {
+        let mut set = BitSet::empty(130);
+        for bit in [0, 63, 64, 129] {
+            set.insert(bit);
+        }
+        set.remove(63);
+        assert_eq!(set.bits().collect::<Vec<_>>(), [0, 64, 129]);
+        let mut other = BitSet::empty(130);
+        other.insert(64);
+        assert!(!set.union(&other));
+        set.intersect(&other);
+        assert_eq!(set.bits().collect::<Vec<_>>(), [64]);
+    }
+}

@@ -1,0 +1,56 @@
+//! Safepoints get their bundles: `"deopt"(i64 id, ptr slot, …)` on every call that may run an epoch.
+//!
+//! SelectionDAG lowers a call with a deopt bundle as a statepoint and writes a stack map record at its exact return
+//! address; the operands are kept as they are, and an alloca becomes "frame register plus offset". The inliner
+//! concatenates the bundles of caller and callee, which is the meaning wanted: pairs (id, slot) need no header that
+//! concatenation could break. That is also why *every* function of the module gets at least empty bundles: a bare call
+//! inlined into a rooted function would lose the caller's roots.
+//!
+//! Bare stay: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the callee runs (a function
+//! with one is never inlined, or its bare call would end up in a frame that is there).
+
+use super::result_thunk::{self, Thunks};
+use super::roots::Root;
+use crate::callee::Callees;
+use crate::llvm::call::Call;
+use crate::llvm::{Builder, Value};
+
+/// The operands that name the roots numbered by `named`.
+pub(super) fn operands(builder: &Builder, roots: &[Root], named: &[usize]) -> Vec<Value> {
+    named.iter().flat_map(|&root| [builder.i64(roots[root].id), roots[root].slot]).collect()
+}
+
+/// Gives one safepoint call its bundle; calls whose result LLVM cannot return from a safepoint go through a thunk.
+pub(super) fn attach(builder: &Builder, thunks: &mut Thunks, call: Call, operands: &[Value]) {
+    if result_thunk::is_needed(call.function_type().return_type()) {
+        thunks.route(builder, call, operands);
+    } else {
+        call.rebuild(builder, operands);
+    }
+}
+
+/// Gives every safepoint of a function without roots an empty bundle.
+pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Thunks, function: Value) -> usize {
+    let mut count = 0;
+    for call in function.instructions().into_iter().filter_map(Value::as_call) {
+        if callees.is_safepoint(call) && !call.is_musttail() {
+            attach(builder, thunks, call, &[]);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// What the stack walk needs of every function: a frame pointer, an unwind table, and no inlining of bare tail calls.
+pub(super) fn make_walkable(function: Value) {
+    function.set_string_attribute("frame-pointer", "all");
+    if !function.has_attribute("uwtable") {
+        // 2: valid at every instruction, not only at calls.
+        function.set_attribute("uwtable", 2);
+    }
+    let has_musttail = function.instructions().into_iter().filter_map(Value::as_call).any(Call::is_musttail);
+    if has_musttail {
+        function.remove_attribute(crate::llvm::call::Position::Function, "alwaysinline");
+        function.set_attribute("noinline", 0);
+    }
+}

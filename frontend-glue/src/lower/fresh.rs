@@ -1,0 +1,97 @@
+//! Which writes need no barrier because the object they write to is fresh.
+//!
+//! A fresh object was allocated in this function and no safepoint has come since: no epoch has seen it, its unlogged
+//! bit is clear, so the barrier's slow path could never be taken [LOG]. A forward dataflow keeps the set of places (SSA
+//! values, and slots whose address does not escape) that hold a fresh object; a safepoint empties the set, an
+//! allocation puts its result in, loads and stores carry membership between slots and values, and where paths meet
+//! only what is fresh on all of them stays.
+
+use crate::callee::{Callee, Callees};
+use crate::flow::{Direction, Flow};
+use crate::llvm::call::Call;
+use crate::llvm::{Block, Opcode, Value};
+use std::collections::HashSet;
+
+/// The writes of `function` (gcwrite, word writes) whose object is fresh. `polled` are blocks that will end in a poll.
+pub(super) fn fresh_writes(callees: &Callees, function: Value, flow: &Flow, polled: &HashSet<Block>) -> HashSet<Call> {
+    let slots = private_slots(function);
+    let mut elided = HashSet::new();
+    flow.solve(
+        Direction::Forward,
+        &HashSet::new(),
+        |into: &mut HashSet<Value>, from| into.retain(|value| from.contains(value)),
+        |block, mut fresh| {
+            for instruction in flow.blocks[block].instructions() {
+                if let Some(call) = instruction.as_call().filter(|&call| callees.is_write(call)) {
+                    // Decided anew at each visit: the last one has seen all paths.
+                    if fresh.contains(&call.argument(1)) {
+                        elided.insert(call)
+                    } else {
+                        elided.remove(&call)
+                    };
+                }
+                pass(callees, &slots, &mut fresh, instruction);
+            }
+            if polled.contains(&flow.blocks[block]) {
+                fresh.clear();
+            }
+            fresh
+        },
+    );
+    elided
+}
+
+fn pass(callees: &Callees, slots: &HashSet<Value>, fresh: &mut HashSet<Value>, instruction: Value) {
+    match instruction.opcode() {
+        Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
+            let call = instruction.as_call().expect("a call or invoke");
+            if callees.is_safepoint(call) {
+                fresh.clear();
+            }
+            if matches!(callees.of_call(call), Callee::New | Callee::NewArray) {
+                fresh.insert(instruction);
+            }
+        }
+        Some(Opcode::LLVMLoad) => {
+            let address = instruction.operand(0);
+            set(fresh, instruction, slots.contains(&address) && fresh.contains(&address));
+        }
+        Some(Opcode::LLVMStore) if slots.contains(&instruction.operand(1)) => {
+            let stays = fresh.contains(&instruction.operand(0));
+            set(fresh, instruction.operand(1), stays);
+        }
+        Some(Opcode::LLVMPHI) => {
+            let all = instruction.incoming().iter().all(|(value, _)| fresh.contains(value));
+            set(fresh, instruction, all);
+        }
+        Some(Opcode::LLVMBitCast | Opcode::LLVMFreeze) => {
+            let stays = fresh.contains(&instruction.operand(0));
+            set(fresh, instruction, stays);
+        }
+        _ => {}
+    }
+}
+
+fn set(fresh: &mut HashSet<Value>, value: Value, member: bool) {
+    if member {
+        fresh.insert(value);
+    } else {
+        fresh.remove(&value);
+    }
+}
+
+/// Allocas of one pointer that are only loaded from and stored to: nothing but these can change what they hold.
+fn private_slots(function: Value) -> HashSet<Value> {
+    let is_private = |alloca: &Value| {
+        alloca.allocated_type().is_pointer()
+            && alloca.users().all(|user| match user.opcode() {
+                Some(Opcode::LLVMLoad) => user.type_of().is_pointer(),
+                Some(Opcode::LLVMStore) => user.operand(0) != *alloca && user.operand(0).type_of().is_pointer(),
+                Some(Opcode::LLVMCall) => {
+                    user.as_call().is_some_and(|call| call.callee().name().starts_with("llvm.lifetime."))
+                }
+                _ => false,
+            })
+    };
+    function.instructions().into_iter().filter(|value| value.is(Opcode::LLVMAlloca)).filter(is_private).collect()
+}

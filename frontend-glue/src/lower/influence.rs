@@ -1,0 +1,246 @@
+//! Which values hang on which roots: the facts that root liveness is computed from.
+//!
+//! A value hangs on a root if it was read from the slot, stored into it, or derived from such a value by arithmetic,
+//! casts, selection, aggregates, or a call that was given one and returns something wide enough to be a pointer. An
+//! alloca that such a value was stored into hangs on the root itself: whatever is read from it does too. All of this
+//! ignores control flow; it can only make a root live longer, never shorter.
+
+use super::bit_set::BitSet;
+use super::roots::Root;
+use crate::callee::{Callee, Callees};
+use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
+use std::collections::{HashMap, HashSet};
+
+/// What one instruction does to a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SlotAccess {
+    /// Reads (part of) it.
+    Read { root: usize },
+    /// Replaces the whole content by null.
+    Empty { root: usize },
+    /// Replaces the whole content.
+    Overwrite { root: usize },
+    /// Writes part of it, or in a way that was not followed.
+    Touch { root: usize },
+}
+
+/// See the file's first lines.
+#[derive(Debug)]
+pub(super) struct Influence {
+    /// Roots to be named at every safepoint.
+    pub(super) always: BitSet,
+    accesses: HashMap<Value, Vec<SlotAccess>>,
+    values: HashMap<Value, BitSet>,
+    exact: HashSet<Value>,
+}
+
+struct Survey<'a> {
+    module: Module,
+    callees: &'a Callees,
+    roots: &'a [Root],
+    /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
+    addresses: HashMap<Value, (usize, bool)>,
+    facts: Influence,
+    pending: Vec<Value>,
+}
+
+impl Influence {
+    pub(super) fn of(callees: &Callees, function: Value, roots: &[Root]) -> Influence {
+        let facts = Influence {
+            always: BitSet::empty(roots.len()),
+            accesses: HashMap::new(),
+            values: HashMap::new(),
+            exact: HashSet::new(),
+        };
+        let module = function.module();
+        let mut survey = Survey { module, callees, roots, addresses: HashMap::new(), facts, pending: Vec::new() };
+        for (root, Root { slot, .. }) in roots.iter().enumerate() {
+            survey.follow_address(root, *slot, true);
+        }
+        while let Some(value) = survey.pending.pop() {
+            survey.follow_value(value);
+        }
+        survey.facts
+    }
+
+    pub(super) fn accesses(&self, instruction: Value) -> &[SlotAccess] {
+        self.accesses.get(&instruction).map_or(&[], Vec::as_slice)
+    }
+
+    /// The roots that a value hangs on.
+    pub(super) fn of_value(&self, value: Value) -> Option<&BitSet> {
+        self.values.get(&value)
+    }
+
+    /// Whether the value is a root's whole content, not derived from it.
+    pub(super) fn is_exact(&self, value: Value) -> bool {
+        self.exact.contains(&value)
+    }
+}
+
+impl Survey<'_> {
+    /// Follows the uses of an address inside a slot.
+    fn follow_address(&mut self, root: usize, address: Value, beginning: bool) {
+        if self.addresses.insert(address, (root, beginning)).is_some() {
+            return;
+        }
+        for user in address.users().collect::<Vec<_>>() {
+            match user.opcode() {
+                Some(Opcode::LLVMLoad) => self.read(root, user, beginning),
+                Some(Opcode::LLVMStore) if user.operand(1) == address && user.operand(0) != address => {
+                    self.write(root, user, beginning);
+                }
+                Some(Opcode::LLVMGetElementPtr) if user.operand(0) == address => {
+                    let stays = beginning && user.operands().skip(1).all(Value::is_null);
+                    self.follow_address(root, user, stays);
+                }
+                Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => self.follow_address(root, user, beginning),
+                Some(Opcode::LLVMICmp) => {}
+                Some(Opcode::LLVMCall) => self.memory_intrinsic(root, user, address, beginning),
+                _ => self.facts.always.insert(root),
+            }
+        }
+    }
+
+    fn access(&mut self, instruction: Value, access: SlotAccess) {
+        self.facts.accesses.entry(instruction).or_default().push(access);
+    }
+
+    fn read(&mut self, root: usize, load: Value, beginning: bool) {
+        self.access(load, SlotAccess::Read { root });
+        if beginning {
+            self.facts.exact.insert(load);
+        }
+        self.hang(load, &self.only(root));
+    }
+
+    fn write(&mut self, root: usize, store: Value, beginning: bool) {
+        let value = store.operand(0);
+        let whole = beginning && self.module.store_size_of(value.type_of()) >= self.roots[root].bytes;
+        self.access(
+            store,
+            match whole {
+                true if value.is_null() => SlotAccess::Empty { root },
+                true => SlotAccess::Overwrite { root },
+                false => SlotAccess::Touch { root },
+            },
+        );
+        if value.is_local() {
+            if whole {
+                self.facts.exact.insert(value);
+            }
+            self.hang(value, &self.only(root));
+        }
+    }
+
+    fn memory_intrinsic(&mut self, root: usize, user: Value, address: Value, beginning: bool) {
+        let call = user.as_call().expect("a call");
+        let length = || call.argument(2).constant_integer();
+        let whole = beginning && call.arguments().len() > 2 && length() >= Some(self.roots[root].bytes);
+        match self.callees.of_call(call) {
+            Callee::Fill if call.argument(0) == address => {
+                let empties = whole && call.argument(1).is_null();
+                self.access(user, if empties { SlotAccess::Empty { root } } else { SlotAccess::Touch { root } });
+            }
+            Callee::Copy => {
+                // What is copied out is followed as a value that went to the destination; copied in, it just fills.
+                if call.argument(1) == address {
+                    self.access(user, SlotAccess::Read { root });
+                    self.stored_to(&self.only(root), call.argument(0));
+                }
+                if call.argument(0) == address {
+                    self.access(user, if whole { SlotAccess::Overwrite { root } } else { SlotAccess::Touch { root } });
+                }
+            }
+            Callee::LifetimeStart | Callee::LifetimeEnd | Callee::GcRoot => {}
+            _ => self.facts.always.insert(root),
+        }
+    }
+
+    /// Notes that `value` hangs on `roots`.
+    fn hang(&mut self, value: Value, roots: &BitSet) {
+        let count = self.roots.len();
+        if self.facts.values.entry(value).or_insert_with(|| BitSet::empty(count)).union(roots) {
+            self.pending.push(value);
+        }
+    }
+
+    fn only(&self, root: usize) -> BitSet {
+        let mut set = BitSet::empty(self.roots.len());
+        set.insert(root);
+        set
+    }
+
+    /// Follows a value that hangs on roots to what is made of it.
+    fn follow_value(&mut self, value: Value) {
+        let roots = self.facts.values[&value].clone();
+        // The address of an alloca that holds such values: what is read through it hangs, too.
+        let is_address = container(value).is_some_and(|alloca| self.facts.values.contains_key(&alloca));
+        for user in value.users().collect::<Vec<_>>() {
+            match user.opcode() {
+                Some(Opcode::LLVMStore) if user.operand(0) == value && is_address => self.always(&roots),
+                Some(Opcode::LLVMStore) if user.operand(0) == value => self.stored_to(&roots, user.operand(1)),
+                Some(Opcode::LLVMStore | Opcode::LLVMICmp | Opcode::LLVMRet) => {}
+                // What an object's word holds is another reference; what such an alloca holds is this one.
+                Some(Opcode::LLVMLoad) if !is_address => {}
+                Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => self.follow_call(user, value, is_address, &roots),
+                Some(Opcode::LLVMPHI | Opcode::LLVMSelect) if is_address => self.always(&roots),
+                Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => self.always(&roots),
+                Some(_) if can_carry_pointer(user.type_of()) => self.hang(user, &roots),
+                _ => {}
+            }
+        }
+    }
+
+    fn follow_call(&mut self, user: Value, value: Value, is_address: bool, roots: &BitSet) {
+        let call = user.as_call().expect("a call or invoke");
+        match self.callees.of_call(call) {
+            Callee::Copy if is_address && call.argument(1) == value => self.stored_to(roots, call.argument(0)),
+            Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
+            Callee::New | Callee::NewArray => {}
+            _ => {
+                // The callee may put what it was given into a variable whose address it was given as well.
+                for alloca in call.arguments().into_iter().filter_map(container) {
+                    self.stored_to(roots, alloca);
+                }
+                if can_carry_pointer(user.type_of()) {
+                    self.hang(user, roots);
+                }
+            }
+        }
+    }
+
+    fn always(&mut self, roots: &BitSet) {
+        self.facts.always.union(roots);
+    }
+
+    /// A value that hangs on `roots` was put to `address`.
+    fn stored_to(&mut self, roots: &BitSet, address: Value) {
+        match container(address) {
+            // A slot of its own protects it.
+            Some(alloca) if self.roots.iter().any(|root| root.slot == alloca) => {}
+            Some(alloca) => self.hang(alloca, roots),
+            None => self.always(roots),
+        }
+    }
+}
+
+/// The alloca that an address lies in.
+fn container(mut address: Value) -> Option<Value> {
+    loop {
+        match address.opcode()? {
+            Opcode::LLVMAlloca => return Some(address),
+            Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast => address = address.operand(0),
+            _ => return None,
+        }
+    }
+}
+
+/// Whether a value of this type can hold a reference or something derived from one.
+fn can_carry_pointer(of: Type) -> bool {
+    match of.kind() {
+        TypeKind::LLVMPointerTypeKind => true,
+        TypeKind::LLVMIntegerTypeKind => of.integer_bits() >= Some(64),
+        _ => of.members().into_iter().any(|(member, _)| can_carry_pointer(member)),
+    }
+}

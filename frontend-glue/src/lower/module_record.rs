@@ -1,0 +1,303 @@
+//! What a lowered module tells the runtime about itself, and the constructor that says it.
+//!
+//! ```text
+//!   @tally.module   the record (rc_runtime::module_record), with pointers to
+//!   @tally.types      one handle per type that the module allocates; the runtime fills in the type id
+//!   @tally.globals    slots in global variables that hold references
+//!   @tally.roots      id, descriptor, name and function of every stack root
+//!   @__LLVM_StackMaps the module's own stack maps: external and hidden, it binds to the label in this very object
+//!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
+//! ```
+//!
+//! The constructor's priority is 100: before the program's own (65535, or from 101 on), which may allocate. A function
+//! with one `llvm.experimental.stackmap` keeps the label defined in modules whose every safepoint was optimised away.
+//! The layouts are asserted below against the runtime's `repr(C)` declarations.
+
+use super::roots::Root;
+use super::runtime::declare;
+use crate::llvm::{Builder, Module, Type, Value, Visibility};
+use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle};
+use std::collections::{HashMap, HashSet};
+use std::mem::{offset_of, size_of};
+
+/// Priority of the registering constructor.
+const PRIORITY: u64 = 100;
+
+/// Names one root for people: it stands in the record and in the lowering's report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRoot {
+    /// As in the stack maps.
+    pub id: u64,
+    /// The variable.
+    pub name: String,
+    /// The function it belongs to.
+    pub function: String,
+    /// Name of the descriptor's global; none for a plain reference.
+    pub descriptor: Option<String>,
+}
+
+/// The tables of the record while they grow.
+#[derive(Debug)]
+pub(super) struct ModuleTables {
+    types: Vec<Value>,
+    type_index: HashMap<Value, usize>,
+    /// Stands in for `@tally.types` until its length is known.
+    types_stand_in: Option<Value>,
+    globals: Vec<Value>,
+    global_set: HashSet<Value>,
+    roots: Vec<(NamedRoot, Option<Value>)>,
+}
+
+/// The id of a root: a hash (FNV-1a) of where it comes from, so that it is the same in every build of the program.
+pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -> u64 {
+    let text = format!("{module}\0{function}\0{name}\0{number}");
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    hash.max(1)
+}
+
+impl ModuleTables {
+    pub(super) fn new() -> ModuleTables {
+        ModuleTables {
+            types: Vec::new(),
+            type_index: HashMap::new(),
+            types_stand_in: None,
+            globals: Vec::new(),
+            global_set: HashSet::new(),
+            roots: Vec::new(),
+        }
+    }
+
+    /// The address of the handle of a type.
+    pub(super) fn type_handle(&mut self, module: Module, descriptor: Value) -> Value {
+        let stand_in = *self
+            .types_stand_in
+            .get_or_insert_with(|| module.add_global("tally.types.stand_in", handle_type(module).array(0)));
+        let index = *self.type_index.entry(descriptor).or_insert_with(|| {
+            self.types.push(descriptor);
+            self.types.len() - 1
+        });
+        module.constant_offset(stand_in, (index * size_of::<TypeHandle>()) as u64)
+    }
+
+    /// Notes a slot outside heap and stack.
+    pub(super) fn global_root(&mut self, slot: Value) {
+        if self.global_set.insert(slot) {
+            self.globals.push(slot);
+        }
+    }
+
+    pub(super) fn stack_roots(&mut self, function: Value, roots: &[Root]) {
+        self.roots.extend(roots.iter().map(|root| {
+            let named = NamedRoot {
+                id: root.id,
+                name: root.name.clone(),
+                function: function.name(),
+                descriptor: root.how.map(Value::name),
+            };
+            (named, root.how)
+        }));
+    }
+
+    pub(super) fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    pub(super) fn global_count(&self) -> usize {
+        self.globals.len()
+    }
+
+    pub(super) fn into_named_roots(self) -> Vec<NamedRoot> {
+        self.roots.into_iter().map(|(named, _)| named).collect()
+    }
+
+    /// Writes the record and everything around it.
+    pub(super) fn emit(&mut self, builder: &Builder, module_name: &str) {
+        let module = builder.module();
+        let types = self.emit_types(module);
+        let globals = self.emit_globals(module);
+        let roots = self.emit_roots(module);
+        let stack_maps = module.add_global("__LLVM_StackMaps", module.integer(8));
+        stack_maps.set_visibility(Visibility::Hidden);
+        let count = |length: usize| builder.i64(length as u64);
+        let record = module.structure_constant(&[
+            builder.i32(u64::from(MODULE_VERSION)),
+            builder.i32(0),
+            module.text_global(module_name),
+            stack_maps,
+            builder.i64(0),
+            count(self.types.len()),
+            types,
+            count(self.globals.len()),
+            globals,
+            count(self.roots.len()),
+            roots,
+        ]);
+        assert_layout(module, record.type_of(), size_of::<ModuleRecord>(), 7, offset_of!(ModuleRecord, global_count));
+        let record = table(module, "tally.module", record, false);
+        let register = call_with_record(builder, "tally.register", "tally_register_module", record);
+        let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
+        append_structor(builder, "llvm.global_ctors", register);
+        append_structor(builder, "llvm.global_dtors", unregister);
+        keep_stack_map_label(builder);
+    }
+
+    fn emit_types(&mut self, module: Module) -> Value {
+        let zero = module.integer(32).constant(0);
+        let handles: Vec<Value> =
+            self.types.iter().map(|&descriptor| module.structure_constant(&[descriptor, zero, zero])).collect();
+        let of = handle_type(module);
+        assert_layout(module, of, size_of::<TypeHandle>(), 1, offset_of!(TypeHandle, meta));
+        let types = array(module, "tally.types", of, &handles, false);
+        if let Some(stand_in) = self.types_stand_in.take() {
+            stand_in.replace_all_uses(types);
+            module.delete_global(stand_in);
+        }
+        types
+    }
+
+    fn emit_globals(&self, module: Module) -> Value {
+        let pointer = module.pointer();
+        let of = module.structure(&[pointer; 3]);
+        assert_layout(module, of, size_of::<GlobalRoot>(), 1, offset_of!(GlobalRoot, how));
+        let entry = |&slot: &Value| {
+            let name = module.text_global(&base_global(slot).map(Value::name).unwrap_or_default());
+            module.structure_constant(&[slot, pointer.null(), name])
+        };
+        array(module, "tally.globals", of, &self.globals.iter().map(entry).collect::<Vec<_>>(), true)
+    }
+
+    fn emit_roots(&self, module: Module) -> Value {
+        let pointer = module.pointer();
+        let of = module.structure(&[module.integer(64), pointer, pointer, pointer]);
+        assert_layout(module, of, size_of::<RootInfo>(), 2, offset_of!(RootInfo, name));
+        let mut texts: HashMap<String, Value> = HashMap::new();
+        let mut text = |name: &str| match texts.get(name) {
+            Some(&text) => text,
+            None => {
+                let text = module.text_global(name);
+                texts.insert(name.to_owned(), text);
+                text
+            }
+        };
+        let entries: Vec<Value> = self
+            .roots
+            .iter()
+            .map(|(named, how)| {
+                let id = module.integer(64).constant(named.id);
+                let how = how.unwrap_or_else(|| pointer.null());
+                module.structure_constant(&[id, how, text(&named.name), text(&named.function)])
+            })
+            .collect();
+        array(module, "tally.roots", of, &entries, true)
+    }
+}
+
+fn handle_type(module: Module) -> Type {
+    module.structure(&[module.pointer(), module.integer(32), module.integer(32)])
+}
+
+/// The struct we emit has the size of the runtime's, and one member in the middle lies where the runtime has it.
+fn assert_layout(module: Module, of: Type, bytes: usize, member: u32, offset: usize) {
+    assert_eq!(module.size_of(of), bytes as u64, "[HEADER] layout differs from the runtime's");
+    assert_eq!(module.member_offset(of, member), offset as u64, "[HEADER] layout differs from the runtime's");
+}
+
+/// The global that a constant address lies in.
+pub(crate) fn base_global(mut address: Value) -> Option<Value> {
+    while address.constant_opcode().is_some() {
+        address = address.operand(0);
+    }
+    address.is_global_variable().then_some(address)
+}
+
+fn table(module: Module, name: &str, value: Value, constant: bool) -> Value {
+    let global = module.add_global(name, value.type_of());
+    global.set_initializer(value);
+    global.set_visibility(Visibility::Internal);
+    global.set_alignment(8);
+    if constant {
+        global.set_global_constant();
+    }
+    global
+}
+
+/// A table of `entries`; the null address when there are none.
+fn array(module: Module, name: &str, of: Type, entries: &[Value], constant: bool) -> Value {
+    if entries.is_empty() {
+        return module.pointer().null();
+    }
+    table(module, name, module.array_constant(of, entries), constant)
+}
+
+fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value) -> Value {
+    let module = builder.module();
+    let callee = declare(module, runtime);
+    let function = module.add_function(name, Type::function(module.void(), &[], false));
+    function.set_visibility(Visibility::Internal);
+    super::bundle::make_walkable(function);
+    builder.at_end_unlocated(function.append_block(""));
+    builder.call(callee.value_type(), callee, &[record]);
+    builder.return_value(None);
+    function
+}
+
+/// Appends to `llvm.global_ctors` or `llvm.global_dtors`.
+fn append_structor(builder: &Builder, array: &str, function: Value) {
+    let module = builder.module();
+    let entry = module.structure_constant(&[builder.i32(PRIORITY), function, module.pointer().null()]);
+    append(module, array, entry, None);
+}
+
+/// Appends to one of LLVM's magic arrays.
+fn append(module: Module, name: &str, entry: Value, section: Option<&str>) {
+    let mut entries = Vec::new();
+    if let Some(old) = module.global(name) {
+        if let Some(list) = old.initializer() {
+            entries.extend((0..).map_while(|index| list.constant_member(index)));
+        }
+        module.delete_global(old);
+    }
+    entries.push(entry);
+    let list = module.array_constant(entry.type_of(), &entries);
+    let global = module.add_global(name, list.type_of());
+    global.set_initializer(list);
+    global.make_appending();
+    if let Some(section) = section {
+        global.set_section(section);
+    }
+}
+
+fn keep_stack_map_label(builder: &Builder) {
+    let module = builder.module();
+    let function = module.add_function("tally.stack_map_label", Type::function(module.void(), &[], false));
+    function.set_visibility(Visibility::Internal);
+    builder.at_end_unlocated(function.append_block(""));
+    let stack_map = module.intrinsic("llvm.experimental.stackmap", &[]);
+    builder.call(stack_map.value_type(), stack_map, &[builder.i64(0), builder.i32(0)]);
+    builder.return_value(None);
+    append(module, "llvm.used", function, Some("llvm.metadata"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::root_id;
+
+    #[test]
+    fn ids_tell_roots_apart_and_are_never_zero() {
+        let ids = [
+            root_id("m", "f", "a", 0),
+            root_id("m", "f", "a", 1),
+            root_id("m", "f", "b", 0),
+            root_id("m", "g", "a", 0),
+            root_id("n", "f", "a", 0),
+            root_id("m", "fa", "", 0),
+        ];
+        for (index, id) in ids.iter().enumerate() {
+            assert_ne!(*id, 0);
+            assert!(!ids[..index].contains(id));
+        }
+        assert_eq!(ids[0], root_id("m", "f", "a", 0));
+    }
+}

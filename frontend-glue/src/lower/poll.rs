@@ -1,0 +1,185 @@
+//! Safepoint polls: every cycle of a function that writes references meets a safepoint of the runtime.
+//!
+//! A loop that allocates stops by itself when a slice of an epoch is due. One that only writes would grow the log
+//! without ever letting an epoch begin, so it polls at its latch: one load and one branch. A call of another function
+//! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own.
+//!
+//! Cycles are found without dominators: blocks that reach the runtime anyway are taken out of the graph; while what is
+//! left has a strongly connected part with a write in it, the edges back to that part's first block (in reverse
+//! post-order) are polled and taken out, too. That polls outer latches before inner ones, handles irreducible graphs,
+//! and leaves inner loops without a write alone.
+
+use super::ContextAccess;
+use super::fresh::fresh_writes;
+use super::runtime::{context_field, declare};
+use crate::callee::{Callee, Callees};
+use crate::flow::Flow;
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_before;
+use crate::llvm::{Block, Builder, Value};
+use rc_runtime::context::POLL;
+use rc_runtime::symbols::CallKind;
+use std::collections::HashSet;
+
+/// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
+///
+/// Polls and fresh objects depend on each other: an elided write needs no poll, a poll ends freshness. Starting
+/// from no polls, each round can only add some, so this ends.
+pub(super) fn place_polls(
+    builder: &Builder,
+    callees: &Callees,
+    function: Value,
+    writers: &HashSet<Value>,
+    poll: Value,
+) -> (usize, HashSet<Call>) {
+    let flow = Flow::of(function);
+    let mut polled: HashSet<Block> = HashSet::new();
+    loop {
+        let fresh = fresh_writes(callees, function, &flow, &polled);
+        let before = polled.len();
+        polled.extend(blocks_to_poll(callees, &flow, writers, &fresh));
+        if polled.len() == before {
+            for block in &polled {
+                let latch = block.terminator().expect("a block ends in a terminator");
+                builder.before(latch);
+                builder.call(poll.value_type(), poll, &[]);
+            }
+            return (polled.len(), fresh);
+        }
+    }
+}
+
+/// Turns a call of `tally_safepoint` into its inline form: one load and one branch.
+pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, roots: &[Value]) {
+    let module = builder.module();
+    let place = call.value();
+    let head = split_before(builder, place);
+    let rest = place.block();
+    let stop = rest.insert_before(module);
+
+    builder.at_end(head, Some(place));
+    let field = context_field(builder, context, POLL);
+    let poll = builder.load(module.integer(32), field);
+    let nothing_to_do = builder.is_zero(poll);
+    builder.branch_usually(nothing_to_do, rest, stop);
+
+    builder.at_end(stop, Some(place));
+    let slow = declare(module, "tally_safepoint_slow");
+    builder.call_with_roots(slow.value_type(), slow, &[], roots);
+    builder.branch(rest);
+    call.remove();
+}
+
+/// Whether `function` itself has a write that another function's loop may repeat.
+pub(super) fn writes(callees: &Callees, function: Value) -> bool {
+    function.instructions().into_iter().filter_map(Value::as_call).any(|call| callees.is_write(call))
+}
+
+/// The sources of the back edges to poll.
+fn blocks_to_poll(callees: &Callees, flow: &Flow, writers: &HashSet<Value>, fresh: &HashSet<Call>) -> HashSet<Block> {
+    let calls = |block: usize| flow.blocks[block].instructions().filter_map(Value::as_call);
+    let writes: Vec<bool> = (0..flow.reachable)
+        .map(|block| {
+            calls(block)
+                .any(|call| callees.is_write(call) && !fresh.contains(&call) || writers.contains(&call.callee()))
+        })
+        .collect();
+    let mut edges: Vec<Vec<usize>> = flow.successors[..flow.reachable].to_vec();
+    for (block, targets) in edges.iter_mut().enumerate() {
+        if calls(block).any(|call| reaches_runtime(callees, call)) {
+            targets.clear();
+        }
+    }
+    let mut polled = HashSet::new();
+    loop {
+        let mut found = false;
+        for part in strongly_connected(&edges) {
+            let is_cycle = part.len() > 1 || edges[part[0]].contains(&part[0]);
+            if !is_cycle || !part.iter().any(|&block| writes[block]) {
+                continue;
+            }
+            found = true;
+            let first = *part.iter().min().expect("not empty");
+            for &block in &part {
+                if edges[block].contains(&first) {
+                    // A poll in the source block serves all of its edges.
+                    edges[block].clear();
+                    polled.insert(flow.blocks[block]);
+                }
+            }
+        }
+        if !found {
+            return polled;
+        }
+    }
+}
+
+/// Whether the call certainly gives the runtime a chance to run an epoch.
+fn reaches_runtime(callees: &Callees, call: Call) -> bool {
+    matches!(
+        callees.of_call(call),
+        Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint)
+    )
+}
+
+/// Tarjan's algorithm, with its recursion on a list.
+fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let mut number = vec![UNSEEN; edges.len()];
+    let mut low = vec![0; edges.len()];
+    let mut on_stack = vec![false; edges.len()];
+    let (mut stack, mut parts, mut next) = (Vec::new(), Vec::new(), 0);
+    for start in 0..edges.len() {
+        if number[start] != UNSEEN {
+            continue;
+        }
+        let mut path = vec![(start, 0)];
+        while let Some(&mut (here, ref mut edge)) = path.last_mut() {
+            if *edge == 0 {
+                (number[here], low[here], on_stack[here]) = (next, next, true);
+                next += 1;
+                stack.push(here);
+            }
+            if let Some(&target) = edges[here].get(*edge) {
+                *edge += 1;
+                if number[target] == UNSEEN {
+                    path.push((target, 0));
+                } else if on_stack[target] {
+                    low[here] = low[here].min(number[target]);
+                }
+                // A revisit must not be taken for a first visit.
+                continue;
+            }
+            path.pop();
+            if let Some(&(parent, _)) = path.last() {
+                low[parent] = low[parent].min(low[here]);
+            }
+            if low[here] == number[here] {
+                let from = stack.iter().rposition(|&block| block == here).expect("on the stack");
+                let part = stack.split_off(from);
+                for &block in &part {
+                    on_stack[block] = false;
+                }
+                parts.push(part);
+            }
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strongly_connected;
+
+    #[test]
+    fn parts_of_a_nested_loop() {
+        // 0 -> 1 <-> 2, 2 -> 3, 3 -> 1 and 4; 4 alone.
+        let edges = vec![vec![1], vec![2], vec![1, 3], vec![1, 4], vec![]];
+        let mut parts = strongly_connected(&edges);
+        for part in &mut parts {
+            part.sort_unstable();
+        }
+        parts.sort();
+        assert_eq!(parts, [vec![0], vec![1, 2, 3], vec![4]]);
+    }
+}

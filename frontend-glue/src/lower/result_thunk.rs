@@ -1,0 +1,167 @@
+//! Calls whose result does not come back in registers: LLVM's statepoints cannot carry it, so a thunk does.
+//!
+//! A bundled call that returns four i64 or three doubles crashes the code generator of LLVM 22; one that returns
+//! x86_fp80, <32 x i1> or i256 comes out as `call 0`. Such a call becomes a bundled call of
+//!
+//! ```text
+//!   define internal void @tally.ret.N(ptr %out, args…) noinline { %r = call T @callee(args…)  store %r, %out  ret void }
+//! ```
+//!
+//! whose inner call is bare. The walker finds no record for the thunk's frame and crosses it as it crosses native ones;
+//! the caller's frame has its record, which is where the roots are.
+
+use super::bundle::make_walkable;
+use crate::llvm::call::{Attribute, Call, Position};
+use crate::llvm::surgery::split_normal_edge;
+use crate::llvm::{Builder, Module, Type, TypeKind, Value, Visibility};
+use std::collections::HashMap;
+
+/// Names of thunks begin so.
+pub(crate) const PREFIX: &str = "tally.ret.";
+
+/// Two calls can share a thunk when all of this is equal.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Shape {
+    function_type: Type,
+    /// The callee; none when it is handed over as an argument.
+    callee: Option<Value>,
+    convention: u32,
+    argument_types: Vec<Type>,
+    attributes: Vec<Vec<Attribute>>,
+}
+
+/// The thunks of a module so far.
+#[derive(Debug, Default)]
+pub(super) struct Thunks {
+    made: HashMap<Shape, Value>,
+}
+
+/// Whether a call with a bundle may not return this type. Known to work is what is let through: nothing, or up to two
+/// integer registers and two vector registers, scalar by scalar.
+pub(super) fn is_needed(of: Type) -> bool {
+    let mut registers = (0, 0);
+    !fits(of, 1, &mut registers) || registers.0 > 2 || registers.1 > 2
+}
+
+fn fits(of: Type, times: u64, registers: &mut (u64, u64)) -> bool {
+    match of.kind() {
+        TypeKind::LLVMVoidTypeKind => {}
+        TypeKind::LLVMPointerTypeKind => registers.0 += times,
+        TypeKind::LLVMIntegerTypeKind => registers.0 += times * u64::from(of.integer_bits().unwrap_or(0).div_ceil(64)),
+        TypeKind::LLVMHalfTypeKind
+        | TypeKind::LLVMBFloatTypeKind
+        | TypeKind::LLVMFloatTypeKind
+        | TypeKind::LLVMDoubleTypeKind => registers.1 += times,
+        TypeKind::LLVMVectorTypeKind => {
+            let (element, count) = of.members()[0];
+            let bits = match element.kind() {
+                TypeKind::LLVMFloatTypeKind => 32,
+                TypeKind::LLVMDoubleTypeKind => 64,
+                _ => u64::from(element.integer_bits().unwrap_or(u32::MAX)),
+            };
+            registers.1 += times;
+            return bits >= 8 && bits.saturating_mul(count) <= 128;
+        }
+        TypeKind::LLVMStructTypeKind | TypeKind::LLVMArrayTypeKind => {
+            return of.members().into_iter().all(|(member, count)| fits(member, times * count, registers));
+        }
+        _ => return false,
+    }
+    true
+}
+
+impl Thunks {
+    /// Replaces `call` by a bundled call of a thunk and a load of the result.
+    pub(super) fn route(&mut self, builder: &Builder, call: Call, operands: &[Value]) {
+        let function = call.value().function();
+        let result = call.function_type().return_type();
+        let callee = Some(call.callee()).filter(|callee| callee.is_function());
+        let arguments = call.arguments();
+        let thunk = self.thunk(builder.module(), call, callee, &arguments);
+
+        let entry = function.entry().instructions().next().expect("a block ends in a terminator");
+        builder.before_unlocated(entry);
+        let out = builder.alloca(result, "tally.result");
+        let mut handed = vec![out];
+        if callee.is_none() {
+            handed.push(call.callee());
+        }
+        handed.extend(arguments);
+        let shift = handed.len() as u32 - call.arguments().len() as u32;
+        let new = call.emit_instead(builder, thunk.value_type(), thunk, &handed, operands);
+        copy_argument_attributes(call, shift, |position, attribute| new.add_attribute(position, attribute));
+        if call.is_invoke() {
+            let between = split_normal_edge(builder, new.value());
+            builder.before(between.terminator().expect("the new block ends in a branch"));
+        } else {
+            builder.before(call.value());
+        }
+        let loaded = builder.load(result, out);
+        call.value().replace_all_uses(loaded);
+        let name = call.value().name();
+        call.value().erase();
+        loaded.set_name(&name);
+    }
+
+    fn thunk(&mut self, module: Module, call: Call, callee: Option<Value>, arguments: &[Value]) -> Value {
+        let positions = [Position::Function, Position::Result];
+        let positions = positions.into_iter().chain((0..arguments.len() as u32).map(Position::Parameter));
+        let shape = Shape {
+            function_type: call.function_type(),
+            callee,
+            convention: call.convention(),
+            argument_types: arguments.iter().map(|argument| argument.type_of()).collect(),
+            attributes: positions.map(|position| call.attributes(position)).collect(),
+        };
+        let number = self.made.len();
+        if let Some(&thunk) = self.made.get(&shape) {
+            return thunk;
+        }
+        let thunk = build(module, call, &shape, &format!("{PREFIX}{number}"));
+        self.made.insert(shape, thunk);
+        thunk
+    }
+}
+
+fn build(module: Module, call: Call, shape: &Shape, name: &str) -> Value {
+    let mut parameters = vec![module.pointer()];
+    if shape.callee.is_none() {
+        parameters.push(call.callee().type_of());
+    }
+    let shift = parameters.len() as u32;
+    parameters.extend(&shape.argument_types);
+    let thunk = module.add_function(name, Type::function(module.void(), &parameters, false));
+    thunk.set_visibility(Visibility::Internal);
+    thunk.set_attribute("noinline", 0);
+    copy_argument_attributes(call, shift, |position, attribute| thunk.add_attribute(position, attribute));
+
+    let builder = Builder::new(module);
+    builder.at_end(thunk.append_block(""), None);
+    let callee = shape.callee.unwrap_or_else(|| thunk.parameter(1));
+    let arguments: Vec<Value> =
+        (0..shape.argument_types.len() as u32).map(|index| thunk.parameter(index + shift)).collect();
+    let inner = builder.call(shape.function_type, callee, &arguments);
+    let inner_call = inner.as_call().expect("a call");
+    inner_call.set_convention(shape.convention);
+    for attribute in call.attributes(Position::Function).into_iter() {
+        inner_call.add_attribute(Position::Function, attribute);
+    }
+    copy_argument_attributes(call, 0, |position, attribute| inner_call.add_attribute(position, attribute));
+    builder.store(inner, thunk.parameter(0));
+    builder.return_value(None);
+    make_walkable(thunk);
+    thunk
+}
+
+/// Attributes that say how an argument is passed; what else is known about it can be left behind.
+fn copy_argument_attributes(call: Call, shift: u32, add: impl Fn(Position, Attribute)) {
+    const PASSING: [&str; 9] =
+        ["byval", "inreg", "zeroext", "signext", "nest", "swiftself", "swifterror", "swiftasync", "align"];
+    for index in 0..call.arguments().len() as u32 {
+        for attribute in call.attributes(Position::Parameter(index)) {
+            if PASSING.iter().any(|name| attribute.is(name)) {
+                add(Position::Parameter(index + shift), attribute);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Roots made clean: what `llvm.gcroot` said becomes a list, and the slots become ordinary, initialised allocas.
+//!
+//! LLVM reads `gcroot` as "this alloca is special"; the lowering names the alloca in bundles instead, and then LLVM may
+//! treat it as any memory. For that to be sound each slot must exist once, for the whole of its function, and hold
+//! null or a live reference at every safepoint [ROOT]:
+//!
+//! - slots move to the top of the entry block (clang declares roots in nested blocks), so they dominate every call;
+//! - `lifetime.start` of a root is dropped and `lifetime.end` stores null: with the markers kept, LLVM gave two roots
+//!   one stack slot, and a root array overlapped a plain buffer;
+//! - every slot is null from the entry on; -O2 deletes the store where the program overwrites it first.
+//!
+//! What cannot be made clean (a gcroot of something that is no fixed-size alloca) was refused by `verify::source`.
+
+use crate::callee::{Callee, Callees};
+use crate::llvm::surgery::move_before;
+use crate::llvm::{Builder, Module, Opcode, Value};
+use crate::lower::module_record::root_id;
+use std::collections::HashMap;
+
+/// One root of a function.
+#[derive(Debug, Clone)]
+pub(crate) struct Root {
+    /// The alloca.
+    pub(crate) slot: Value,
+    /// The descriptor that says how the slot is read; none for a plain reference.
+    pub(crate) how: Option<Value>,
+    /// The slot's bytes.
+    pub(crate) bytes: u64,
+    /// Under which stack maps name it.
+    pub(crate) id: u64,
+    pub(crate) name: String,
+}
+
+/// Collects the roots of `function` and makes them clean; no gcroot is left.
+pub(super) fn clean(builder: &Builder, callees: &Callees, function: Value, module_name: &str) -> Vec<Root> {
+    let mut roots: Vec<Root> = Vec::new();
+    let mut known = HashMap::new();
+    for instruction in function.instructions() {
+        let Some(call) = instruction.as_call() else { continue };
+        if callees.of_call(call) != Callee::GcRoot {
+            continue;
+        }
+        let slot = rooted_alloca(call.argument(0)).expect("verified: a gcroot names an alloca");
+        let how = Some(call.argument(1)).filter(|how| !how.is_null());
+        instruction.erase();
+        known.entry(slot).or_insert_with(|| {
+            let number = roots.len();
+            let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
+            let id = root_id(module_name, &function.name(), &name, number);
+            let bytes = slot_bytes(builder.module(), slot).expect("verified: a root has a constant size");
+            roots.push(Root { slot, how, bytes, id, name });
+        });
+    }
+    hoist(builder, function, &roots);
+    end_lifetimes(builder, callees, &roots);
+    roots
+}
+
+/// The alloca behind the first argument of a gcroot.
+pub(crate) fn rooted_alloca(mut address: Value) -> Option<Value> {
+    while matches!(address.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) || is_zero_offset(address) {
+        address = address.operand(0);
+    }
+    address.is(Opcode::LLVMAlloca).then_some(address)
+}
+
+fn is_zero_offset(address: Value) -> bool {
+    address.is(Opcode::LLVMGetElementPtr) && address.operands().skip(1).all(Value::is_null)
+}
+
+/// The bytes of an alloca of constant size.
+pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
+    Some(slot.operand(0).constant_integer()? * module.size_of(slot.allocated_type()))
+}
+
+/// Moves the slots to the top of the entry block and makes them null there.
+fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
+    let entry = function.entry();
+    let leading: Vec<Value> = entry.instructions().take_while(|value| value.is(Opcode::LLVMAlloca)).collect();
+    let body = entry.instructions().nth(leading.len()).expect("a block ends in a terminator");
+    // A root alloca may itself be the first instruction after others moved: it is found by asking again below.
+    for root in roots.iter().filter(|root| !leading.contains(&root.slot)) {
+        if root.slot.block() != entry {
+            // Where the alloca stood the program got a new, empty slot: so it still does.
+            let after = root.slot.next_instruction().expect("an alloca is no terminator");
+            builder.before_unlocated(after);
+            make_null(builder, root);
+        }
+        debug_assert_ne!(root.slot, body);
+        move_before(builder, root.slot, body);
+    }
+    for root in roots {
+        builder.before_unlocated(body);
+        make_null(builder, root);
+    }
+}
+
+/// Stores null into the slot.
+fn make_null(builder: &Builder, root: &Root) {
+    let of = root.slot.allocated_type();
+    let scalar = of.is_pointer() || of.integer_bits().is_some_and(|bits| bits <= 64);
+    if scalar && builder.module().store_size_of(of) == root.bytes {
+        builder.store(of.null(), root.slot);
+    } else {
+        builder.clear(root.slot, root.bytes, builder.module().align_of(of));
+    }
+}
+
+fn end_lifetimes(builder: &Builder, callees: &Callees, roots: &[Root]) {
+    for root in roots {
+        for call in root.slot.users().collect::<Vec<_>>().into_iter().filter_map(Value::as_call) {
+            match callees.of_call(call) {
+                Callee::LifetimeStart => call.value().erase(),
+                Callee::LifetimeEnd => {
+                    builder.before(call.value());
+                    make_null(builder, root);
+                    call.value().erase();
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The runtime as compiled code sees it: declarations of its entry points, and the thread's context.
+//!
+//! Signatures come from the one list that the runtime exports its symbols by (`rc_runtime::symbols`), offsets and table
+//! addresses from its constants: nothing about the runtime is written down a second time here.
+
+use super::ContextAccess;
+use crate::callee::{LEAF, runtime_symbol};
+use crate::llvm::call::Position;
+use crate::llvm::{Builder, Module, Opcode, Type, Value};
+use rc_runtime::context::CONTEXT_BYTES;
+use rc_runtime::symbols::CallKind;
+
+/// LLVM's number of `preserve_mostcc`.
+pub(super) const PRESERVE_MOST: u32 = 14;
+
+/// LLVM's address space of `%fs`-relative pointers on x86.
+const FS: u32 = 257;
+
+/// The declaration of the runtime's `name`, made if the module has none.
+pub(super) fn declare(module: Module, name: &str) -> Value {
+    if let Some(function) = module.function(name) {
+        return function;
+    }
+    let symbol = runtime_symbol(name).expect("a symbol of the runtime's list");
+    let function = module.add_function(name, signature(module, symbol.signature));
+    function.set_attribute("nounwind", 0);
+    if symbol.kind == CallKind::Leaf {
+        function.set_string_attribute(LEAF, "");
+    }
+    if name == "tally_log_slow" {
+        function.set_attribute("cold", 0);
+        function.set_function_convention(PRESERVE_MOST);
+    }
+    function
+}
+
+/// Reads a signature of the runtime's list: `p(pl)`.
+fn signature(module: Module, text: &str) -> Type {
+    let mut types = text.chars().filter(|letter| letter.is_alphabetic()).map(|letter| match letter {
+        'p' => module.pointer(),
+        'l' => module.integer(64),
+        'i' => module.integer(32),
+        'v' => module.void(),
+        _ => unreachable!("the runtime's list uses p, l, i and v, not {letter}"),
+    });
+    let result = types.next().expect("a result");
+    Type::function(result, &types.collect::<Vec<_>>(), false)
+}
+
+/// Attributes that would let LLVM remove, merge or reorder calls that may run an epoch (rule 6), with where they hang.
+const FORBIDDEN: [(Option<Position>, &str); 10] = [
+    (Some(Position::Function), "memory"),
+    (Some(Position::Function), "allockind"),
+    (Some(Position::Function), "allocsize"),
+    (Some(Position::Function), "nofree"),
+    (Some(Position::Function), "nosync"),
+    (Some(Position::Function), "nocallback"),
+    (Some(Position::Function), "norecurse"),
+    (Some(Position::Function), "speculatable"),
+    (Some(Position::Result), "noalias"),
+    (None, "noalias"),
+];
+
+/// Strips the declarations and calls of the runtime's entry points of promises that they do not keep.
+pub(super) fn strip_promises(module: Module) {
+    let names = rc_runtime::symbols::RUNTIME_SYMBOLS.iter().map(|symbol| symbol.name);
+    for function in names.chain([crate::callee::WRITE_WORD]).filter_map(|name| module.function(name)) {
+        for position in forbidden_positions(function.parameter_count()) {
+            function.remove_attribute(position.0, position.1);
+        }
+        function.remove_string_attribute("alloc-family");
+        for user in function.users().collect::<Vec<_>>() {
+            if let Some(call) = user.as_call().filter(|call| call.callee() == function) {
+                for position in forbidden_positions(call.arguments().len() as u32) {
+                    call.remove_attribute(position.0, position.1);
+                }
+            }
+        }
+    }
+}
+
+/// Removes declarations that the lowering has left without a use, the gc intrinsics among them.
+pub(super) fn remove_unused_declarations(module: Module) {
+    let ours = |function: &Value| {
+        let name = function.name();
+        name.starts_with("llvm.gc") || name == crate::callee::WRITE_WORD || runtime_symbol(&name).is_some()
+    };
+    let unused: Vec<Value> = module
+        .functions()
+        .filter(|function| !function.has_body() && function.users().next().is_none())
+        .filter(ours)
+        .collect();
+    for function in unused {
+        module.delete_function(function);
+    }
+}
+
+fn forbidden_positions(parameters: u32) -> impl Iterator<Item = (Position, &'static str)> {
+    FORBIDDEN.into_iter().flat_map(move |(position, name)| match position {
+        Some(position) => vec![(position, name)],
+        None => (0..parameters).map(|index| (Position::Parameter(index), name)).collect(),
+    })
+}
+
+/// The address of a field of the thread's context, for the place where the builder stands.
+pub(super) fn context_field(builder: &Builder, access: ContextAccess, field: u32) -> Value {
+    let module = builder.module();
+    match access {
+        ContextAccess::FsOffset(offset) => {
+            let address = builder.i64(offset.wrapping_add(i64::from(field)) as u64);
+            builder.cast(Opcode::LLVMIntToPtr, address, module.pointer_in(FS))
+        }
+        ContextAccess::Symbol => {
+            let symbol = module.global("tally_context").unwrap_or_else(|| {
+                let symbol = module.add_global("tally_context", module.integer(8).array(CONTEXT_BYTES as u64));
+                symbol.make_initial_exec();
+                symbol
+            });
+            let find = module.intrinsic("llvm.threadlocal.address", &[module.pointer()]);
+            let base = builder.call(find.value_type(), find, &[symbol]);
+            builder.offset(base, u64::from(field))
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The verifier: what LLVM's own cannot know about a module that Tally manages.
+//!
+//! - [`verify_source`] reads a module as the frontend wrote it: what breaks the IR contract (docs/ir-contract.md) is an
+//!   error, a reference that outlives a safepoint in no root is a warning.
+//! - [`verify_lowered`] reads a lowered module, right after the lowering and again just before emission: the optimiser,
+//!   a plugin or a linker of bitcode can have brought unlowered code in, or lost a bundle.
+
+pub(crate) mod lowered;
+pub(crate) mod source;
+pub(crate) mod unrooted;
+
+use crate::diagnostic::Diagnostic;
+use crate::llvm::Module;
+use crate::lower::Plan;
+
+/// What `verify_source` found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What the lowering refuses.
+    pub errors: Vec<Diagnostic>,
+    /// What is most likely a bug of the program.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Checks a module before lowering. `name` stands for the module where no debug location says a file; `gc_names` are
+/// the strategy names that mean one of Tally's plans here.
+pub fn verify_source(module: &inkwell::module::Module, name: &str, gc_names: &[(String, Plan)]) -> Findings {
+    let module = Module::of(module);
+    let errors = source::errors(module, name, gc_names);
+    let warnings = if errors.is_empty() { unrooted::warnings(module, name, gc_names) } else { Vec::new() };
+    Findings { errors, warnings }
+}
+
+/// Checks a module after lowering; one that was never lowered because nothing in it is Tally's passes, too.
+///
+/// # Errors
+/// Every place where a root could be lost.
+pub fn verify_lowered(module: &inkwell::module::Module, name: &str) -> Result<(), Vec<Diagnostic>> {
+    let findings = lowered::errors(Module::of(module), name);
+    if findings.is_empty() { Ok(()) } else { Err(findings) }
+}

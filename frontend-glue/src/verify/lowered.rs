@@ -1,0 +1,111 @@
+//! What is wrong with a lowered module: every place where the collector would not find a root.
+//!
+//! - no `llvm.gc*` and no gc strategy of Tally's is left;
+//! - every safepoint call carries its bundle, but guaranteed tail calls, and the two kinds of call that are bare by
+//!   design: the inner call of a result thunk, and the call of `tally_run_main` below which nothing is managed;
+//! - a bundle is pairs of a constant id and a slot, and the slot is a local variable still: null means a slot that was
+//!   optimised away, but an undefined or loaded address means a root that is lost;
+//! - the address of a slot is not returned.
+
+use crate::callee::Callees;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::{Call, DEOPT};
+use crate::llvm::{Module, Opcode, Value};
+use crate::lower::{LOWERED_FLAG, STRATEGY, result_thunk};
+use std::collections::HashSet;
+
+/// Everything that could lose a root.
+pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
+    let callees = Callees::of(module);
+    let mut findings = Vec::new();
+    let is_lowered = module.has_flag(LOWERED_FLAG);
+    for function in module.functions() {
+        let is_intrinsic = function.name().starts_with("llvm.gc") && function.intrinsic_id() != 0;
+        if is_intrinsic && (is_lowered || used_in_tally_function(function)) {
+            let users: Vec<Value> = function.users().filter(|user| user.is_instruction()).collect();
+            findings.extend(users.into_iter().map(|user| {
+                Diagnostic::at(name, user, format!("{} was not lowered", function.name()))
+                    .help("lower every module before it is linked or optimised")
+            }));
+        }
+        if function.has_body() && function.gc().as_deref() == Some(STRATEGY) {
+            let finding = Diagnostic::about_function(name, function, format!("gc \"{STRATEGY}\" was not lowered"));
+            findings.push(finding.help("lower every module before it is linked or optimised"));
+        }
+        if is_lowered && function.has_body() && !function.name().starts_with(result_thunk::PREFIX) {
+            check_function(&callees, name, function, &mut findings);
+        }
+    }
+    findings
+}
+
+fn used_in_tally_function(intrinsic: Value) -> bool {
+    intrinsic
+        .users()
+        .filter(|user| user.is_instruction())
+        .any(|user| user.function().gc().is_none_or(|gc| gc == STRATEGY))
+}
+
+fn check_function(callees: &Callees, name: &str, function: Value, findings: &mut Vec<Diagnostic>) {
+    let mut slots = HashSet::new();
+    for call in function.instructions().into_iter().filter_map(Value::as_call) {
+        if !callees.is_safepoint(call) || call.is_musttail() || call.callee().name() == "tally_run_main" {
+            continue;
+        }
+        match call.bundle(DEOPT) {
+            Some(operands) => {
+                if let Some(fault) = bundle_fault(&operands) {
+                    findings.push(Diagnostic::at(name, call.value(), fault));
+                }
+                slots.extend(operands.iter().skip(1).step_by(2).copied());
+            }
+            None => findings.push(missing_bundle(name, call)),
+        }
+    }
+    for slot in slots.into_iter().filter(|slot| slot.is(Opcode::LLVMAlloca)) {
+        if let Some(user) = slot.users().find(|user| user.is(Opcode::LLVMRet)) {
+            findings.push(
+                Diagnostic::at(name, user, format!("the address of the root slot %{} is returned", slot.name()))
+                    .help("a root slot ends with its function; return the reference"),
+            );
+        }
+    }
+}
+
+fn missing_bundle(name: &str, call: Call) -> Diagnostic {
+    let callee = call.callee();
+    let what = if callee.is_function() { format!("the call of @{}", callee.name()) } else { "a call".to_owned() };
+    Diagnostic::at(name, call.value(), format!("{what} may run an epoch but carries no bundle of roots"))
+        .help("code was added after the lowering; lower it first, or mark the callee \"gc-leaf-function\"")
+}
+
+fn bundle_fault(operands: &[Value]) -> Option<String> {
+    if !operands.len().is_multiple_of(2) {
+        return Some(format!("the bundle of roots has {} operands; they come in pairs", operands.len()));
+    }
+    for pair in operands.chunks_exact(2) {
+        if pair[0].constant_integer().is_none() {
+            return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
+        }
+        if !names_a_slot(pair[1], &mut HashSet::new()) {
+            return Some(format!("the bundle of roots names something that is no slot: {}", pair[1].print()));
+        }
+    }
+    None
+}
+
+/// An alloca, a place in one, a choice among such, or null.
+fn names_a_slot(address: Value, seen: &mut HashSet<Value>) -> bool {
+    if !seen.insert(address) {
+        return true;
+    }
+    match address.opcode() {
+        Some(Opcode::LLVMAlloca) => true,
+        Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
+            names_a_slot(address.operand(0), seen)
+        }
+        Some(Opcode::LLVMPHI) => address.incoming().iter().all(|(value, _)| names_a_slot(*value, seen)),
+        Some(Opcode::LLVMSelect) => names_a_slot(address.operand(1), seen) && names_a_slot(address.operand(2), seen),
+        _ => address.is_null(),
+    }
+}

@@ -1,0 +1,212 @@
+//! What is wrong with a module before it is lowered: each rule that LLVM's verifier does not know, with what to do.
+//!
+//! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
+//! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
+//! ours, mapped, or LLVM's own; roots are allocas that can be named; writes have an object and a slot; no call has a
+//! deopt bundle of its own; `main` can be called by the runtime.
+
+use crate::callee::{Callee, Callees};
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::{Call, DEOPT};
+use crate::llvm::{Module, Opcode, Value};
+use crate::lower::module_record::base_global;
+use crate::lower::roots::{rooted_alloca, slot_bytes};
+use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use std::collections::HashMap;
+
+/// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
+const LLVMS_OWN: [&str; 5] = ["shadow-stack", "ocaml", "erlang", "statepoint-example", "coreclr"];
+
+/// The name of the plan that this build lacks.
+const PROMPT: &str = "refcount-prompt";
+
+/// Functions with a body and a strategy of Tally's.
+pub(crate) fn managed_functions(module: Module, gc_names: &[(String, Plan)]) -> Vec<Value> {
+    module.functions().filter(|&function| function.has_body() && is_managed(function, gc_names)).collect()
+}
+
+fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
+    function.gc().is_some_and(|gc| gc == STRATEGY || gc_names.iter().any(|(name, _)| *name == gc))
+}
+
+/// Everything that the lowering refuses.
+pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
+    if module.has_flag(LOWERED_FLAG) {
+        let finding = Diagnostic::about_module(name, "the module is lowered already");
+        return vec![finding.help("hand over the IR as the frontend wrote it")];
+    }
+    let mut check = Check { name, gc_names, callees: Callees::of(module), module, findings: Vec::new() };
+    check.strategies();
+    if !check.findings.is_empty() {
+        return check.findings;
+    }
+    let any_managed = module.functions().any(|function| is_managed(function, gc_names));
+    for function in module.functions().filter(|function| function.has_body()) {
+        check.function(function, any_managed);
+    }
+    if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
+        check.main(main);
+    }
+    check.findings
+}
+
+struct Check<'a> {
+    name: &'a str,
+    gc_names: &'a [(String, Plan)],
+    callees: Callees,
+    module: Module,
+    findings: Vec<Diagnostic>,
+}
+
+impl Check<'_> {
+    fn at(&mut self, instruction: Value, message: impl Into<String>, help: &str) {
+        self.findings.push(Diagnostic::at(self.name, instruction, message).help(help));
+    }
+
+    fn about(&mut self, function: Value, message: impl Into<String>, help: &str) {
+        self.findings.push(Diagnostic::about_function(self.name, function, message).help(help));
+    }
+
+    fn strategies(&mut self) {
+        let functions: Vec<Value> = self.module.functions().collect();
+        let any_managed = functions.iter().any(|&function| is_managed(function, self.gc_names));
+        for function in functions {
+            let Some(gc) = function.gc().filter(|_| !is_managed(function, self.gc_names)) else { continue };
+            if gc == PROMPT {
+                let message = format!("gc \"{PROMPT}\" asks for the prompt plan, which this build does not offer");
+                self.about(function, message, "use gc \"refcount\"; objects then die at the next epoch");
+            } else if !LLVMS_OWN.contains(&gc.as_str()) {
+                let message = format!("unknown gc strategy \"{gc}\"; known here are {}", self.known_strategies());
+                self.about(function, message, &format!("map it with --gc-name {gc}={STRATEGY}"));
+            } else if any_managed {
+                let message = format!("gc \"{gc}\" stands beside gc \"{STRATEGY}\" in one module");
+                self.about(function, message, "one module has one strategy: LLVM inlines across functions");
+            }
+        }
+    }
+
+    fn known_strategies(&self) -> String {
+        let mapped = self.gc_names.iter().map(|(name, _)| format!(", \"{name}\"")).collect::<String>();
+        format!("\"{STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
+    }
+
+    fn function(&mut self, function: Value, any_managed: bool) {
+        let strategy = function.gc();
+        let managed = is_managed(function, self.gc_names);
+        if !managed && strategy.is_some() {
+            return;
+        }
+        let mut descriptors: HashMap<Value, Value> = HashMap::new();
+        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+            let callee = self.callees.of_call(call);
+            let what = match callee {
+                Callee::GcRoot => "gcroot",
+                Callee::GcWrite => "gcwrite",
+                Callee::GcRead => "gcread",
+                Callee::WriteWord => "tally_gcwrite_i64",
+                _ => "",
+            };
+            if !what.is_empty() && !managed {
+                let message = format!("{what} in a function without a gc strategy");
+                self.at(call.value(), message, "add gc \"refcount\" to the function");
+                continue;
+            }
+            match callee {
+                Callee::GcRoot => self.root(call, &mut descriptors),
+                Callee::GcWrite | Callee::WriteWord => self.write(call, what),
+                _ => {}
+            }
+            if any_managed && call.bundle(DEOPT).is_some() && self.callees.is_safepoint(call) {
+                let help = "bundles with the tag \"deopt\" are how Tally names roots; leave them to the lowering";
+                self.at(call.value(), "the call has a \"deopt\" bundle already", help);
+            }
+        }
+        for &slot in descriptors.keys() {
+            self.accesses_of_root(slot);
+        }
+    }
+
+    fn root(&mut self, call: Call, descriptors: &mut HashMap<Value, Value>) {
+        let (place, how) = (call.value(), call.argument(1));
+        let Some(slot) = rooted_alloca(call.argument(0)) else {
+            return self.at(
+                place,
+                "gcroot of something that is no alloca",
+                "keep the reference in an alloca and root that",
+            );
+        };
+        if slot_bytes(self.module, slot).is_none() {
+            let help = "give the alloca a constant size, or keep the references in an object on the heap";
+            return self.at(place, "gcroot of an alloca whose size is not constant", help);
+        }
+        if !how.is_constant() || how.is_undef() {
+            let help = "pass null or the address of a constant type descriptor";
+            return self.at(place, "the second argument of gcroot is no constant", help);
+        }
+        let of = slot.allocated_type();
+        let one_pointer = of.is_pointer() && slot_bytes(self.module, slot) == Some(self.module.size_of(of));
+        if how.is_null() && !one_pointer {
+            let what = if of.integer_bits().is_some() { "an integer" } else { "an aggregate" };
+            let help = "pass a type descriptor as second argument: it says which words of the slot are references";
+            return self.at(place, format!("gcroot of {what} without a descriptor"), help);
+        }
+        if descriptors.insert(slot, how).is_some_and(|other| other != how) {
+            let help = "root each alloca with one descriptor";
+            self.at(place, "gcroot of one alloca with two different descriptors", help);
+        }
+    }
+
+    fn accesses_of_root(&mut self, slot: Value) {
+        for user in slot.users().collect::<Vec<_>>() {
+            let help = "load and store root slots plainly; only their own thread reads them";
+            match user.opcode() {
+                Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_atomic() => {
+                    self.at(user, "atomic store to a root slot", help);
+                }
+                Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_volatile() => {
+                    self.at(user, "volatile store to a root slot", help);
+                }
+                Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => {
+                    self.at(user, "atomic access to a root slot", help);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn write(&mut self, call: Call, what: &str) {
+        let (place, object, slot) = (call.value(), call.argument(1), call.argument(2));
+        if object.is_null() || object.is_undef() {
+            let help = "name the object that the slot lies in; for a slot in a global variable, the global";
+            return self.at(place, format!("{what} with a null object"), help);
+        }
+        if slot.is_null() || slot.is_undef() {
+            return self.at(place, format!("{what} to a null slot"), "pass the address of the field to be written");
+        }
+        if rooted_alloca(object).is_some() {
+            let help = "store to a root slot with a plain store";
+            return self.at(place, format!("{what} whose object is a local variable"), help);
+        }
+        let Some(global) = base_global(object) else { return };
+        if global.is_thread_local() {
+            let help = "keep the reference in a root, or in an object that one global names";
+            return self.at(place, format!("{what} to the thread-local variable @{}", global.name()), help);
+        }
+        if !slot.is_constant() || base_global(slot).is_none() {
+            let help = "global roots are registered when the module loads: write to a constant address, or put the table \
+                        into an object on the heap";
+            return self.at(place, format!("{what} to a global at a slot that is not constant"), help);
+        }
+        if what == "tally_gcwrite_i64" {
+            let help = "keep the tagged word in an object that a plain global root names";
+            self.at(place, "a tagged word cannot be a global root: nothing says how to read it", help);
+        }
+    }
+
+    fn main(&mut self, main: Value) {
+        if !entry_point::is_known_form(main.value_type()) {
+            let help = "declare it as i32 (), i32 (i32, ptr) or i32 (i32, ptr, ptr)";
+            self.about(main, "the runtime cannot call a main of this type", help);
+        }
+    }
+}

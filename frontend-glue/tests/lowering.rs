@@ -1,0 +1,213 @@
+//! The lowering, told as data: each `lowering/*.ll` is a situation with the expected outcome in its comments.
+//!
+//! ```text
+//! ; OPTIONS: zeal fs=-64 all-roots tail-calls gc-name=mine   how it is lowered
+//! ; CHECK: text                      stands in the lowered module, after the previous CHECK's place
+//! ; CHECK-NOT: text                  stands nowhere between the CHECKs around it
+//! ; COUNT 3: text                    stands on exactly three lines
+//! ; OPTIMISED: text, OPTIMISED-NOT   the same after default<O2>, anywhere
+//! ; ERROR: text                      the module is refused, and a message holds this
+//! ; WARNING: text                    the verifier warns, and a message holds this (no WARNING: it is silent)
+//! ; UNTOUCHED                        the module comes out as it went in
+//! ```
+//!
+//! `{{id}}` in a pattern stands for any run of digits and minus signs. Whatever the file says, every lowered module must
+//! pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to an object at -O0 and -O2.
+
+use frontend_glue::lower::{ContextAccess, LowerOptions, Plan, lower};
+use frontend_glue::verify::{verify_lowered, verify_source};
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
+use std::path::Path;
+
+#[test]
+fn every_situation_comes_out_as_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lowering");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll"));
+    files.sort();
+    assert!(files.len() > 0, "the situations are missing");
+    // One file is enough while working on it: TALLY_SITUATION=name cargo test --test lowering
+    let wanted = std::env::var("TALLY_SITUATION").ok();
+    let failures: Vec<String> = files
+        .iter()
+        .filter(|file| wanted.as_ref().is_none_or(|wanted| file.file_stem().unwrap().to_str() == Some(wanted)))
+        .filter_map(|file| situation(file).err().map(|reason| format!("{}: {reason}", file.display())))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[derive(Default)]
+struct Expectation {
+    checks: Vec<(bool, String)>,
+    counts: Vec<(usize, String)>,
+    optimised: Vec<(bool, String)>,
+    errors: Vec<String>,
+    warnings: Vec<String>,
+    untouched: bool,
+    options: LowerOptions,
+}
+
+fn expectation(text: &str) -> Expectation {
+    let mut all = Expectation::default();
+    all.options.module_name = "situation.ll".into();
+    for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("; ")) {
+        let (keyword, rest) = line.split_once(": ").unwrap_or((line, ""));
+        let rest = rest.trim().to_owned();
+        match keyword {
+            "CHECK" => all.checks.push((true, rest)),
+            "CHECK-NOT" => all.checks.push((false, rest)),
+            "OPTIMISED" => all.optimised.push((true, rest)),
+            "OPTIMISED-NOT" => all.optimised.push((false, rest)),
+            "ERROR" => all.errors.push(rest),
+            "WARNING" => all.warnings.push(rest),
+            "UNTOUCHED" => all.untouched = true,
+            "OPTIONS" => rest.split_whitespace().for_each(|word| option(&mut all.options, word)),
+            _ => {
+                if let Some(count) = keyword.strip_prefix("COUNT ") {
+                    all.counts.push((count.parse().expect("COUNT takes a number"), rest));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn option(options: &mut LowerOptions, word: &str) {
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("zeal", _) => options.zeal = true,
+        ("all-roots", _) => options.root_liveness = false,
+        ("tail-calls", _) => options.eliminate_tail_calls = true,
+        ("fs", offset) => options.context = ContextAccess::FsOffset(offset.parse().expect("an offset")),
+        ("gc-name", name) => options.gc_names.push((name.to_owned(), Plan::Deferred)),
+        _ => panic!("unknown option {word}"),
+    }
+}
+
+fn situation(file: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let expected = expectation(&text);
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "situation.ll");
+    let module = context.create_module_from_ir(buffer).map_err(|error| error.to_string())?;
+    let machine = machine(OptimizationLevel::Default);
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+
+    let before = module.print_to_string().to_string();
+    let found = verify_source(&module, "situation.ll", &expected.options.gc_names);
+    messages("warning", &expected.warnings, &found.warnings.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let lowered = lower(&module, &expected.options);
+    let errors = lowered.as_ref().err().into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>();
+    messages("error", &expected.errors, &errors)?;
+    let after = module.print_to_string().to_string();
+    if (expected.untouched || !expected.errors.is_empty()) && before != after {
+        return Err(format!("the module was changed:\n{after}"));
+    }
+    if !expected.errors.is_empty() {
+        return Ok(());
+    }
+    if lowered.unwrap().touched == expected.untouched {
+        return Err("touched and yet the same, or untouched and yet expected to change".into());
+    }
+    checks(&after, &expected.checks).map_err(|reason| format!("{reason}\n{after}"))?;
+    for (count, pattern) in &expected.counts {
+        let found = after.lines().filter(|line| find(line, pattern).is_some()).count();
+        if found != *count {
+            return Err(format!("`{pattern}` stands on {found} lines, not {count}\n{after}"));
+        }
+    }
+    sound(&module, "after lowering")?;
+    compiles(&module)?;
+    module.run_passes("default<O2>", &machine, PassBuilderOptions::create()).map_err(|error| error.to_string())?;
+    let optimised = module.print_to_string().to_string();
+    sound(&module, "after default<O2>").map_err(|reason| format!("{reason}\n{optimised}"))?;
+    compiles(&module)?;
+    for (wanted, pattern) in &expected.optimised {
+        if find(&optimised, pattern).is_some() != *wanted {
+            return Err(format!("optimised: `{pattern}` expected: {wanted}\n{optimised}"));
+        }
+    }
+    Ok(())
+}
+
+/// Each expected message is part of a found one, and nothing was found that was not expected.
+fn messages(kind: &str, expected: &[String], found: &[String]) -> Result<(), String> {
+    let all = || found.join("\n  ");
+    for pattern in expected {
+        if !found.iter().any(|message| message.contains(pattern.as_str())) {
+            return Err(format!("no {kind} with `{pattern}`; found:\n  {}", all()));
+        }
+    }
+    if found.len() != expected.len() {
+        return Err(format!("{} {kind}s, {} expected:\n  {}", found.len(), expected.len(), all()));
+    }
+    Ok(())
+}
+
+fn checks(text: &str, checks: &[(bool, String)]) -> Result<(), String> {
+    let (mut rest, mut forbidden) = (text, Vec::new());
+    for (wanted, pattern) in checks {
+        if !wanted {
+            forbidden.push(pattern);
+            continue;
+        }
+        let Some((start, end)) = find(rest, pattern) else { return Err(format!("CHECK: {pattern}: not found")) };
+        absent(&rest[..start], &forbidden)?;
+        forbidden.clear();
+        rest = &rest[end..];
+    }
+    absent(rest, &forbidden)
+}
+
+fn absent(text: &str, forbidden: &[&String]) -> Result<(), String> {
+    match forbidden.iter().find(|pattern| find(text, pattern).is_some()) {
+        Some(pattern) => Err(format!("CHECK-NOT: {pattern}: found")),
+        None => Ok(()),
+    }
+}
+
+/// Where a pattern begins and ends; `{{id}}` matches digits.
+fn find(text: &str, pattern: &str) -> Option<(usize, usize)> {
+    let mut parts = pattern.split("{{id}}");
+    let first = parts.next().unwrap();
+    let parts: Vec<&str> = parts.collect();
+    let candidates = text.match_indices(first).map(|(start, _)| start);
+    candidates.into_iter().find_map(|start| {
+        let mut end = start + first.len();
+        for part in &parts {
+            let digits = text[end..].find(|letter: char| !letter.is_ascii_digit() && letter != '-')?;
+            end += digits;
+            (digits > 0 && text[end..].starts_with(part)).then_some(())?;
+            end += part.len();
+        }
+        Some((start, end))
+    })
+}
+
+fn sound(module: &Module, when: &str) -> Result<(), String> {
+    module.verify().map_err(|error| format!("{when}, LLVM: {error}\n{}", module.print_to_string()))?;
+    verify_lowered(module, "situation.ll").map_err(|findings| {
+        let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        format!("{when}: {}", all.join("\n"))
+    })
+}
+
+fn compiles(module: &Module) -> Result<(), String> {
+    for level in [OptimizationLevel::None, OptimizationLevel::Default] {
+        let copy = module.clone();
+        machine(level).write_to_memory_buffer(&copy, FileType::Object).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn machine(level: OptimizationLevel) -> TargetMachine {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetTriple::create("x86_64-unknown-linux-gnu");
+    let target = Target::from_triple(&triple).unwrap();
+    target.create_target_machine(&triple, "x86-64", "", level, RelocMode::PIC, CodeModel::Default).unwrap()
+}
