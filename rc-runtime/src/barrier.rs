@@ -49,6 +49,7 @@ impl Heap {
 
     #[inline(always)]
     fn log_object(&mut self, object: ObjectRef) {
+        debug_assert!(object.is_mature() || object.stamp() == self.epoch - 1, "a young object needs no log");
         if self.counting && object.stamp() == self.epoch - 1 {
             self.count_pending(object);
         }

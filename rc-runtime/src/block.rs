@@ -226,10 +226,11 @@ pub fn clear_tables(first: u32, count: u32) {
     }
 }
 
-/// Clears the unlogged bits of the objects that a hole can hold. The bit of the granule just before the first payload
-/// belongs to the neighbour below.
+/// Clears the unlogged bits of the objects that a hole can hold: payloads from `start + 8` to `end - 8`, the place of a
+/// smallest cell that ends with the hole. The neighbours' payloads, at most `start - 8` and at least `end + 8`, lie in other
+/// granules.
 fn clear_unlogged(hole: Hole) {
-    UNLOGGED.clear_range(hole.start + 8, hole.end - 8);
+    UNLOGGED.clear_range(hole.start + 8, hole.end);
 }
 
 fn next_bit(words: &[u64], from: u32, set: bool) -> u32 {
@@ -265,6 +266,22 @@ mod tests {
             "the hole after 1056 is 8 bytes too short"
         );
         assert_eq!(space.next_hole(), None);
+    }
+
+    #[test]
+    fn the_smallest_cell_at_the_end_of_a_hole_gets_a_clear_bit_and_its_neighbours_keep_theirs() {
+        for shift in [0, 8] {
+            let mut space = BlockSpace::default();
+            space.open_block(2).expect("room");
+            let base = block_start(space.current.expect("just opened"));
+            let (start, end) = (base + 1024 + shift, base + 2048 + shift);
+            LIVE.set_range(base, start);
+            LIVE.set_range(end, base + BLOCK_BYTES);
+            UNLOGGED.set_range(base, base + BLOCK_BYTES);
+            assert_eq!(space.next_hole(), Some(Hole { start, end }));
+            assert!(!UNLOGGED.get(start + 8) && !UNLOGGED.get(end - 8));
+            assert!(UNLOGGED.get(start - 8) && UNLOGGED.get(end + 8));
+        }
     }
 
     #[test]
