@@ -1,8 +1,8 @@
 //! What the documents name must exist.
 //!
 //! Read are the words in backquotes, outside of code blocks. A word that looks like a path (`rc-runtime/src/epoch.rs`,
-//! `stack-roots/`) must be a file or folder: from the project's folder, or, under a heading that names a crate,
-//! from that crate's folder or its `src`. In ARCHITECTURE.md and GLOSSARY.md a word in CamelCase must also be a type
+//! `stack-roots/`) must be a file or folder: under a heading that names a crate, from the project's folder, that crate's
+//! folder or its `src`; elsewhere it is enough that some file's path ends so. In ARCHITECTURE.md and GLOSSARY.md a word in CamelCase must also be a type
 //! or trait defined in some Rust file, and a word like `walk()` a function.
 
 use crate::sources::{Source, root, sources};
@@ -13,8 +13,8 @@ const DOCUMENTS_WITH_TYPES: [&str; 2] = ["ARCHITECTURE.md", "GLOSSARY.md"];
 /// Words of the outside world that look like ours.
 const NOT_OURS: [&str; 4] = ["SelectionDAG", "InstCombine", "GlobalISel", "RewriteStatepointsForGC"];
 
-/// Files that only exist after a build, or on another machine.
-const NOT_IN_THE_TREE: [&str; 3] = ["prog.c", "prog.ll", "stats.json"];
+/// Files that only exist after a build, or must not exist.
+const NOT_IN_THE_TREE: [&str; 2] = ["mod.rs", "target/release/tally"];
 
 /// A word in backquotes, and the crate whose section it stands in.
 struct Mention<'text> {
@@ -46,13 +46,19 @@ fn mentions(text: &str) -> Vec<Mention<'_>> {
 fn is_path(word: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/".contains(letter);
     let known_ending = [".rs", ".md", ".toml", ".c", ".h", ".ll"].iter().any(|ending| word.ends_with(ending));
-    let is_system = word.starts_with('/');
-    !is_system && word.chars().all(plain) && (known_ending || word.contains('/'))
+    let is_ours = !word.starts_with('/') && (!word.starts_with('.') || word.contains('/'));
+    is_ours && word.chars().all(plain) && (known_ending || word.contains('/'))
 }
 
-fn exists(mention: &Mention<'_>) -> bool {
+fn exists(mention: &Mention<'_>, all: &[Source]) -> bool {
     let section = root().join(mention.section);
-    [root().to_path_buf(), section.clone(), section.join("src")].iter().any(|folder| folder.join(mention.word).exists())
+    let is_crate = !mention.section.is_empty() && section.join("Cargo.toml").is_file();
+    if is_crate {
+        let folders = [root().to_path_buf(), section.clone(), section.join("src")];
+        return folders.iter().any(|folder| folder.join(mention.word).exists());
+    }
+    let end = format!("/{}", mention.word);
+    root().join(mention.word).exists() || all.iter().any(|file| file.path.ends_with(&end))
 }
 
 /// `Mutator`, `EpochReport`; not `HEADER`, not `Vec<u8>`.
@@ -84,7 +90,7 @@ fn every_path_type_and_function_that_a_document_names_exists() {
             let known = if NOT_OURS.contains(&word) || NOT_IN_THE_TREE.contains(&word) {
                 true
             } else if is_path(word) {
-                exists(&mention)
+                exists(&mention, &all)
             } else if !DOCUMENTS_WITH_TYPES.contains(&document.path.as_str()) {
                 true
             } else if is_type_name(word) {
@@ -120,7 +126,7 @@ fn every_crate_of_the_workspace_is_in_the_code_map() {
 #[test]
 fn words_are_told_apart() {
     assert!(is_path("rc-runtime/src/range.rs") && is_path("stack-roots/") && is_path("walk.rs"));
-    assert!(!is_path("/usr/lib/llvm-22/lib") && !is_path("a/b = c") && !is_path("epoch"));
+    assert!(!is_path("/usr/lib/llvm-22/lib") && !is_path("a/b = c") && !is_path("epoch") && !is_path(".ll"));
     assert!(is_type_name("Mutator") && !is_type_name("HEADER") && !is_type_name("gcwrite"));
     let mentioned = mentions("# `rc-runtime/` the heap\n`a` and `b`\n```\n`c`\n```\n");
     let words: Vec<_> = mentioned.iter().map(|mention| (mention.word, mention.section)).collect();
