@@ -115,12 +115,13 @@ impl Collector {
     /// Runs `work` with its duration counted as a stop of the mutator.
     pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
         let start = Instant::now();
+        self.trigger.note_stop_start();
         let answer = work(self, heap);
+        self.trigger.note_stop_end();
         let ns = start.elapsed().as_nanos() as u64;
         heap.statistics.pause_ns_total += ns;
         heap.statistics.pause_ns_max = heap.statistics.pause_ns_max.max(ns);
         self.report.work_ns += ns;
-        self.trigger.note_stop(ns);
         answer
     }
 }

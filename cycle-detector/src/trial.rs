@@ -25,6 +25,7 @@
 //! suspects, the evidence for the backup mark.
 
 use crate::collector::Collector;
+use rc_runtime::block::state;
 use rc_runtime::count::STUCK;
 use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info, trial_cell};
@@ -210,13 +211,11 @@ impl Trials {
             next += 1;
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 edges += 1;
+                if is_outside(target, home, age, slack) {
+                    return self.remember_outside(target, &mut complete);
+                }
                 match place_of(target) {
-                    0 if self.is_outside(target, home, age, slack) => {
-                        complete &= self.outside.len() < OUTSIDE_MAX;
-                        if complete {
-                            self.outside.push(target);
-                        }
-                    }
+                    0 if !target.type_info().may_be_cyclic => self.remember_outside(target, &mut complete),
                     0 if self.nodes.len() == NODES_MAX || !may_be_judged(target) => complete = false,
                     0 => {
                         self.nodes.push(Node { object: target, inner: 1, live: false });
@@ -230,14 +229,11 @@ impl Trials {
         complete
     }
 
-    fn is_outside(&self, target: ObjectRef, home: u32, age: u32, slack: u32) -> bool {
-        if target.has(flag::LARGE) {
-            return true;
+    fn remember_outside(&mut self, target: ObjectRef, complete: &mut bool) {
+        *complete &= self.outside.len() < OUTSIDE_MAX;
+        if *complete {
+            self.outside.push(target);
         }
-        let block = target.block();
-        // SAFETY: the block of an object of this heap.
-        let distance = unsafe { (*block_info(block)).age }.wrapping_sub(age).wrapping_add(slack);
-        (block != home && distance > 2 * slack) || !target.type_info().may_be_cyclic
     }
 
     /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others.
@@ -297,13 +293,26 @@ impl Trials {
     }
 }
 
+/// Large, or of another cohort: told from the block table alone, because most references that leave a ring lead to cold
+/// memory.
+#[inline(always)]
+fn is_outside(target: ObjectRef, home: u32, age: u32, slack: u32) -> bool {
+    let block = target.block();
+    if block == home {
+        return false;
+    }
+    // SAFETY: the block of an object of this heap.
+    let info = unsafe { *block_info(block) };
+    info.state == state::LARGE || info.age.wrapping_sub(age).wrapping_add(slack) > 2 * slack
+}
+
 /// A reference from a dead cycle to a survivor goes away. The survivor becomes no candidate: rings that hang on a large
 /// live heap would make all of that a candidate, ring after ring; it is evidence for the mark instead.
 fn release_survivor(heap: &mut Heap, target: ObjectRef) {
     if heap.mark_discovers {
         heap.show_to_mark(target);
     }
-    if heap.decrement_only(target) && target.type_info().may_be_cyclic {
+    if heap.decrement_only(target) {
         heap.suspects += 1;
     }
 }

@@ -25,16 +25,16 @@ const LOG_SHARE: u64 = 10;
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
-    last_stop_end: Instant,
-    last_stop_ns: u64,
+    /// In ticks of the processor's clock, which polls can afford to read.
+    last_stop_end: u64,
+    last_stop_start: u64,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
 }
 
 impl Default for Trigger {
     fn default() -> Self {
-        let now = Instant::now();
-        Trigger { last_flip: now, last_stop_end: now, last_stop_ns: 0, ns_per_item: 25.0 }
+        Trigger { last_flip: Instant::now(), last_stop_end: 0, last_stop_start: 0, ns_per_item: 25.0 }
     }
 }
 
@@ -43,8 +43,12 @@ impl Trigger {
         self.last_flip = Instant::now();
     }
 
-    pub(crate) fn note_stop(&mut self, ns: u64) {
-        (self.last_stop_end, self.last_stop_ns) = (Instant::now(), ns);
+    pub(crate) fn note_stop_start(&mut self) {
+        self.last_stop_start = ticks();
+    }
+
+    pub(crate) fn note_stop_end(&mut self) {
+        self.last_stop_end = ticks();
     }
 
     /// Takes a finished epoch's report into the prediction.
@@ -62,8 +66,15 @@ impl Trigger {
     }
 
     fn mutator_had_its_turn(&self) -> bool {
-        self.last_stop_end.elapsed().as_nanos() as u64 >= self.last_stop_ns
+        let stopped = self.last_stop_end.wrapping_sub(self.last_stop_start);
+        ticks().wrapping_sub(self.last_stop_end) >= stopped
     }
+}
+
+/// The processor's time stamp: only differences on one thread are used, and only to compare them with each other.
+fn ticks() -> u64 {
+    // SAFETY: every x86-64 processor has the instruction.
+    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 impl Collector {
