@@ -161,7 +161,8 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
         for index in 0..size as usize / 8 {
             // SAFETY: the lowering passes the bytes of a call's result.
             let word = unsafe { std::ptr::read_unaligned(value.add(index)) };
-            heap.host_roots.temporary.extend(zeal.live_object(word));
+            let objects = type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address));
+            heap.host_roots.temporary.extend(objects);
         }
     }
     heap.with_driver(|driver, heap| driver.epoch(heap));

@@ -13,8 +13,8 @@ use crate::object::{HEADER_BYTES, SMALLEST_CELL};
 use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
 use smallvec::SmallVec;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of an array are logged in chunks of about this many bytes.
 pub const CHUNK_BYTES: u64 = 512;
@@ -101,6 +101,8 @@ impl TypeInfo {
 
 static TYPES: OnceLock<DashMap<u64, TypeId>> = OnceLock::new();
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
+/// Pointer masks of all tagged types described so far.
+static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
 
 fn types() -> &'static DashMap<u64, TypeId> {
     TYPES.get_or_init(DashMap::new)
@@ -133,6 +135,13 @@ pub fn forget(descriptor: *const TypeDescriptor) {
     types().remove(&(descriptor as u64));
 }
 
+/// Every address that `word` may stand for: itself, and what the pointer masks of the program's tagged types make of it.
+/// For zeal, which must protect a word whose type it does not know.
+pub fn possible_addresses(word: u64) -> impl Iterator<Item = u64> {
+    let masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    [u64::MAX, !7].into_iter().chain(masks).map(move |mask| word & mask)
+}
+
 /// Builds the facts of a descriptor (with id 0) without registering it: how a stack root is read.
 ///
 /// # Errors
@@ -148,6 +157,12 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
             pointer: descriptor.pointer_mask,
         },
     };
+    if let Reading::Masked { pointer, .. } = reading {
+        let mut masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
+        if !masks.contains(&pointer) {
+            masks.push(pointer);
+        }
+    }
     let traced = matches!(reading, Reading::Traced(_));
     let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
@@ -244,5 +259,16 @@ mod tests {
         assert_eq!(bytes.cell_bytes(1 << 50), None);
         let empty = describe(&TypeDescriptor::plain(c"Empty", 0, &[])).expect("sound");
         assert_eq!(empty.cell_bytes(0), Some(16));
+    }
+
+    #[test]
+    fn a_word_in_flight_is_read_through_every_mask_of_the_program() {
+        let mask = 0x0000_7fff_ffff_fff0;
+        let boxed =
+            TypeDescriptor::plain(c"Boxed", 8, &[0]).tagged(SlotKind::NanBoxed, 0xffff << 48, 0xfff9 << 48, mask);
+        describe(&boxed).expect("sound");
+        let word = 0xfff9_2000_0000_0010;
+        assert!(possible_addresses(word).any(|address| address == 0x2000_0000_0010));
+        assert!(possible_addresses(0x2000_0000_0011).any(|address| address == 0x2000_0000_0010));
     }
 }
