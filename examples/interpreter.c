@@ -18,7 +18,7 @@
 
 static const char *program =
     "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))"
-    "(print (quote fib) (fib 15))"
+    "(print (quote fib) (fib 20))"
     ""
     "(define (list-to n) (define (go i rest) (if (= i 0) rest (go (- i 1) (cons i rest)))) (go n (quote ())))"
     "(define (map f list) (if (null? list) list (cons (f (car list)) (map f (cdr list)))))"
@@ -52,14 +52,14 @@ static const char *program =
     "    (go rounds)"
     "    (cons (a (quote balance) 0) (b (quote balance) 0))))"
     "(define (many n last) (if (= n 0) last (many (- n 1) (trade 5))))"
-    "(print (quote accounts) (many 40 0))"
+    "(print (quote accounts) (many 400 0))"
     ""
     /* A list that bites its tail, walked for a while. */
     "(define ring (list-to 5))"
     "(define (last list) (if (null? (cdr list)) list (last (cdr list))))"
     "(set-cdr! (last ring) ring)"
     "(define (walk list n sum) (if (= n 0) sum (walk (cdr list) (- n 1) (+ sum (car list)))))"
-    "(print (quote ring) (walk ring 1000 0))"
+    "(print (quote ring) (walk ring 10000 0))"
     ""
     /* A stream: a pair of a number and a promise of the rest. */
     "(define (from n) (cons n (lambda () (from (+ n 1)))))"
@@ -67,7 +67,7 @@ static const char *program =
     "(define (take n s) (if (= n 0) (quote ()) (cons (car s) (if (= n 1) (quote ()) (take (- n 1) ((cdr s)))))))"
     "(define (remainder a b) (if (< a b) a (remainder (- a b) b)))"
     "(define (sieve s) (cons (car s) (lambda () (sieve (filter (lambda (x) (not (= 0 (remainder x (car s))))) ((cdr s)))))))"
-    "(print (quote primes) (take 10 (sieve (from 2))))";
+    "(print (quote primes) (take 20 (sieve (from 2))))";
 
 /* ---- Values: a word is a reference (low three bits 0), a small integer (1), a primitive function (3), or special (2) ---- */
 

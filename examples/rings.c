@@ -5,12 +5,14 @@
  * a reference from the live structure into a ring must keep all of the ring alive.
  *
  *     tally run examples/rings.c
- *     tally run --stats examples/rings.c      see cyclic_garbage_objects
+ *     tally run --stats examples/rings.c            see cyclic_garbage_objects
+ *     tally run --zeal examples/rings.c -- 100      fewer rounds
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <tally_gc.h>
 
-enum { ROUNDS = 300, ANCHORS = 8 };
+enum { ROUNDS = 200000, ANCHORS = 8 };
 
 typedef struct Link {
     struct Link *next, *chord;
@@ -49,21 +51,22 @@ static long walk(Link *first) {
     return sum;
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    int rounds = count > 1 ? atoi(arguments[1]) : ROUNDS;
     Anchors *anchors = TALLY_NEW_ARRAY(Anchors, ANCHORS);
     Link *fresh = NULL;
     TALLY_ROOT(anchors, fresh);
     for (int i = 0; i < ANCHORS; i++) TALLY_WRITE(anchors, at[i], ring(1, NULL));
 
     long sum = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         int slot = round % ANCHORS;
         fresh = ring(2 + round % 13, anchors->at[slot]);
         sum += walk(fresh);
         /* Every fifth ring is kept for a while: the anchor now refers into it, and it to the anchor's old ring. */
         if (round % 5 == 0) TALLY_WRITE(anchors, at[slot], fresh);
         /* Now and then a slot is cleared: a whole chain of rings behind it becomes garbage at once. */
-        if (round % 50 == 49) TALLY_WRITE(anchors, at[slot], ring(1, NULL));
+        if (round % 50 == 49) TALLY_WRITE(anchors, at[round / 50 % ANCHORS], ring(1, NULL));
     }
 
     long chained = 0;
