@@ -6,6 +6,7 @@
 //!   a plugin or a linker of bitcode can have brought unlowered code in, or lost a bundle.
 
 pub(crate) mod lowered;
+mod references;
 pub(crate) mod source;
 pub(crate) mod unrooted;
 

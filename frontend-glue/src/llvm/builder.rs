@@ -162,7 +162,10 @@ impl Builder {
         branch
     }
 
-    pub(crate) fn phi(&self, of: Type, incoming: &[(Value, Block)]) -> Value {
+    /// A phi in front of `place` and of the debug records there, which may not precede a phi.
+    pub(crate) fn phi_before(&self, place: Value, of: Type, incoming: &[(Value, Block)]) -> Value {
+        raw!(LLVMPositionBuilderBeforeInstrAndDbgRecords(self.raw, place.0));
+        raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(place.0)));
         let phi = Value(raw!(LLVMBuildPhi(self.raw, of.0, NO_NAME)));
         let mut values: Vec<_> = incoming.iter().map(|(value, _)| value.0).collect();
         let mut blocks: Vec<_> = incoming.iter().map(|(_, block)| block.0).collect();

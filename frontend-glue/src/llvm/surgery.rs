@@ -58,8 +58,7 @@ fn rebuild_phis(builder: &Builder, block: Block, edge: impl Fn(Block) -> Option<
         let replacement = if incoming.is_empty() {
             Value(raw!(LLVMGetPoison(phi.type_of().0)))
         } else {
-            builder.before(phi);
-            let fresh = builder.phi(phi.type_of(), &incoming);
+            let fresh = builder.phi_before(phi, phi.type_of(), &incoming);
             if raw!(LLVMCanValueUseFastMathFlags(phi.0)) != 0 {
                 raw!(LLVMSetFastMathFlags(fresh.0, LLVMGetFastMathFlags(phi.0)));
             }

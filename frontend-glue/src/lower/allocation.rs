@@ -130,8 +130,7 @@ fn bump(
     let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
     builder.branch(rest);
 
-    builder.before(place);
-    let object = builder.phi(pointer, &[(payload, fast), (slow_payload, slow)]);
+    let object = builder.phi_before(place, pointer, &[(payload, fast), (slow_payload, slow)]);
     let name = place.name();
     place.replace_all_uses(object);
     call.remove();

@@ -11,6 +11,7 @@
 
 use super::ContextAccess;
 use super::fresh::fresh_writes;
+use super::module_record::base_global;
 use super::runtime::{context_field, declare};
 use crate::callee::{Callee, Callees};
 use crate::flow::Flow;
@@ -70,9 +71,18 @@ pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, root
     call.remove();
 }
 
-/// Whether `function` itself has a write that another function's loop may repeat.
+/// Whether `function` itself has a write with a barrier, which another function's loop may repeat.
 pub(super) fn writes(callees: &Callees, function: Value) -> bool {
-    function.instructions().into_iter().filter_map(Value::as_call).any(|call| callees.is_write(call))
+    let calls = || function.instructions().into_iter().filter_map(Value::as_call);
+    if !calls().any(|call| callees.is_write(call)) {
+        return false;
+    }
+    let fresh = fresh_writes(callees, function, &Flow::of(function), &HashSet::new());
+    calls().any(|call| needs_barrier(callees, &fresh, call))
+}
+
+fn needs_barrier(callees: &Callees, fresh: &HashSet<Call>, call: Call) -> bool {
+    callees.is_write(call) && !fresh.contains(&call) && base_global(call.argument(1)).is_none()
 }
 
 /// The sources of the back edges to poll.
@@ -80,8 +90,7 @@ fn blocks_to_poll(callees: &Callees, flow: &Flow, writers: &HashSet<Value>, fres
     let calls = |block: usize| flow.blocks[block].instructions().filter_map(Value::as_call);
     let writes: Vec<bool> = (0..flow.reachable)
         .map(|block| {
-            calls(block)
-                .any(|call| callees.is_write(call) && !fresh.contains(&call) || writers.contains(&call.callee()))
+            calls(block).any(|call| needs_barrier(callees, fresh, call) || writers.contains(&call.callee()))
         })
         .collect();
     let mut edges: Vec<Vec<usize>> = flow.successors[..flow.reachable].to_vec();

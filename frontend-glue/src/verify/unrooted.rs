@@ -1,7 +1,279 @@
-//! References that outlive a safepoint in no root.
+//! References that outlive a safepoint in no root: rule 8 of the contract, the porter's commonest bug.
+//!
+//! ```text
+//!   %a = call ptr @f()          ; a reference, valid until the next safepoint starts (rule 4)
+//!   %b = call ptr @g()          ; a safepoint: %a sits in no root, its object may die
+//!   call void @h(ptr %a, ptr %b)   ; too late
+//! ```
+//!
+//! A forward dataflow follows each reference through SSA and through local variables whose address does not escape, and
+//! knows which root slots may hold it. A safepoint makes a reference stale that no root may hold; a use of a stale one
+//! is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either side:
+//! this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`.
+//!
+//! The arguments of a call are used when it starts, and so are fine; comparing a stale reference is, too.
+
+use super::references::References;
+use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
-use crate::llvm::Module;
+use crate::flow::{Direction, Flow};
+use crate::llvm::{Block, Module, Opcode, Value};
 use crate::lower::Plan;
-pub(crate) fn warnings(_module: Module, _name: &str, _gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
-    Vec::new()
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// One warning per reference and safepoint that breaks the rule.
+pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
+    let callees = Callees::of(module);
+    let managed = super::source::managed_functions(module, gc_names);
+    let returning = super::references::returning_references(&callees, &managed);
+    let mut findings = Vec::new();
+    for function in managed {
+        let references = References::of(&callees, function, &returning);
+        Watch::new(&callees, &references, function).findings(name, &mut findings);
+    }
+    findings
+}
+
+/// What carries a reference. Numbers are places in the function: arguments first, then instructions in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Carrier {
+    Value(usize),
+    /// What a phi will be when its block is entered.
+    NextPhi(usize),
+    /// What the local variable (or root) with this number holds.
+    Slot(usize),
+}
+
+/// What is known about the reference that a carrier holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Facts {
+    /// Local variables and roots that may hold the same reference.
+    slots: BTreeSet<usize>,
+    /// Where it came from.
+    origin: usize,
+    /// The safepoint that it was in no root at.
+    stale: Option<usize>,
+}
+
+type State = BTreeMap<Carrier, Facts>;
+
+struct Watch<'a> {
+    callees: &'a Callees,
+    references: &'a References,
+    flow: Flow,
+    places: Vec<Value>,
+    numbers: HashMap<Value, usize>,
+    /// Values that only their own block uses: they need not be carried any further.
+    passing: HashSet<usize>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(callees: &'a Callees, references: &'a References, function: Value) -> Watch<'a> {
+        let mut places: Vec<Value> = (0..function.parameter_count()).map(|index| function.parameter(index)).collect();
+        places.extend(function.instructions());
+        let numbers = places.iter().copied().zip(0..).collect();
+        let stays_at_home = |value: &Value| {
+            value.is_instruction()
+                && value.users().all(|user| user.block() == value.block() && !user.is(Opcode::LLVMPHI))
+        };
+        let passing = (0..).zip(&places).filter(|(_, value)| stays_at_home(value)).map(|(number, _)| number).collect();
+        Watch { callees, references, flow: Flow::of(function), places, numbers, passing }
+    }
+
+    fn findings(&self, name: &str, findings: &mut Vec<Diagnostic>) {
+        let mut entry = State::new();
+        for (number, &place) in self.places.iter().enumerate() {
+            if place.is_argument() && self.references.is_reference(place) {
+                entry.insert(Carrier::Value(number), Facts { slots: BTreeSet::new(), origin: number, stale: None });
+            }
+        }
+        let through = |block: usize, state: State| self.through(block, state, &mut |_, _| {});
+        let starts = self.flow.solve(Direction::Forward, &entry, merge, through);
+        let mut reported: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (block, start) in starts.into_iter().enumerate() {
+            let Some(start) = start else { continue };
+            self.through(block, start, &mut |facts, user| {
+                let Some(safepoint) = facts.stale else { return };
+                let first = reported.entry((facts.origin, safepoint)).or_insert(user);
+                *first = user.min(*first);
+            });
+        }
+        findings.extend(reported.into_iter().map(|((origin, safepoint), user)| {
+            self.finding(name, self.places[origin], self.places[safepoint], self.places[user])
+        }));
+    }
+
+    /// Carries the state through a block and tells `used` about each use of a reference.
+    fn through(&self, block: usize, mut state: State, used: &mut dyn FnMut(&Facts, usize)) -> State {
+        let block = self.flow.blocks[block];
+        for instruction in block.instructions() {
+            self.pass(&mut state, instruction, used);
+        }
+        self.prepare_phis(&mut state, block);
+        state.retain(|carrier, _| !matches!(carrier, Carrier::Value(number) if self.passing.contains(number)));
+        state
+    }
+
+    fn pass(&self, state: &mut State, instruction: Value, used: &mut dyn FnMut(&Facts, usize)) {
+        let number = self.numbers[&instruction];
+        if is_use(instruction, self.references) {
+            for operand in instruction.operands() {
+                if let Some(facts) = self.carrier(base(operand)).and_then(|carrier| state.get(&carrier)) {
+                    used(facts, number);
+                }
+            }
+        }
+        if let Some(call) = instruction.as_call().filter(|&call| self.callees.is_safepoint(call)) {
+            debug_assert_eq!(call.value(), instruction);
+            for facts in state.values_mut().filter(|facts| facts.stale.is_none()) {
+                if !facts.slots.iter().any(|&slot| self.references.is_root(slot)) {
+                    facts.stale = Some(number);
+                }
+            }
+        }
+        match instruction.opcode() {
+            Some(Opcode::LLVMStore) => self.store(state, instruction),
+            Some(Opcode::LLVMPHI) => match state.remove(&Carrier::NextPhi(number)) {
+                Some(facts) => _ = state.insert(Carrier::Value(number), facts),
+                None => _ = state.remove(&Carrier::Value(number)),
+            },
+            _ => {
+                let facts = self.facts_of_result(state, instruction, number);
+                match facts {
+                    Some(facts) => _ = state.insert(Carrier::Value(number), facts),
+                    None => _ = state.remove(&Carrier::Value(number)),
+                }
+            }
+        }
+    }
+
+    fn facts_of_result(&self, state: &mut State, instruction: Value, number: usize) -> Option<Facts> {
+        let new = || Facts { slots: BTreeSet::new(), origin: number, stale: None };
+        if !instruction.is(Opcode::LLVMLoad) {
+            return self.references.is_reference(instruction).then(new);
+        }
+        let Some(slot) = self.references.slot_of(base(instruction.operand(0))) else {
+            return self.references.is_reference(instruction).then(new);
+        };
+        if self.references.is_root(slot) && self.references.is_reference(instruction) {
+            let mut facts = state.get(&Carrier::Slot(slot)).cloned().unwrap_or_else(new);
+            // What a root holds is live, whatever it was called before.
+            facts.stale = None;
+            facts.slots.insert(slot);
+            state.entry(Carrier::Slot(slot)).or_insert_with(|| facts.clone());
+            return Some(facts);
+        }
+        state.get(&Carrier::Slot(slot)).cloned()
+    }
+
+    fn store(&self, state: &mut State, store: Value) {
+        let (value, address) = (store.operand(0), store.operand(1));
+        let Some(slot) = self.references.slot_of(base(address)) else { return };
+        if address == self.references.slot(slot) {
+            for facts in state.values_mut() {
+                facts.slots.remove(&slot);
+            }
+            state.remove(&Carrier::Slot(slot));
+        }
+        let Some(carrier) = self.carrier(value).filter(|carrier| state.contains_key(carrier)) else { return };
+        let mut stored = state[&carrier].clone();
+        // Whoever carries the same reference shares a slot with it, or is the stored value.
+        for (other, facts) in state.iter_mut() {
+            if *other == carrier || !facts.slots.is_disjoint(&stored.slots) {
+                facts.slots.insert(slot);
+            }
+        }
+        stored.slots.insert(slot);
+        state.insert(Carrier::Slot(slot), stored);
+    }
+
+    fn prepare_phis(&self, state: &mut State, block: Block) {
+        for successor in block.successors() {
+            for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
+                let number = self.numbers[&phi];
+                for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
+                    match self.carrier(value).and_then(|carrier| state.get(&carrier).cloned()) {
+                        Some(facts) => _ = state.insert(Carrier::NextPhi(number), facts),
+                        None => _ = state.remove(&Carrier::NextPhi(number)),
+                    }
+                }
+            }
+        }
+    }
+
+    fn carrier(&self, value: Value) -> Option<Carrier> {
+        self.numbers.get(&value).map(|&number| Carrier::Value(number))
+    }
+
+    fn finding(&self, name: &str, origin: Value, safepoint: Value, user: Value) -> Diagnostic {
+        let line = |value: Value| value.debug_place().map(|place| format!(" (line {})", place.line));
+        let origin_line = line(origin).unwrap_or_default();
+        let safepoint_line = line(safepoint).unwrap_or_default();
+        let what = self.references.describe(origin);
+        let message = format!(
+            "{what}{origin_line} sits in no root at the safepoint `{}`{safepoint_line} and is used after it, by `{}`",
+            short(self.callees, safepoint),
+            short(self.callees, user),
+        );
+        let help = "its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, \
+                    and load it from there afterwards";
+        Diagnostic::at(name, user, message).help(help)
+    }
+}
+
+fn merge(into: &mut State, from: &State) {
+    for (carrier, facts) in from {
+        match into.get_mut(carrier) {
+            None => _ = into.insert(*carrier, facts.clone()),
+            Some(known) => {
+                known.slots.extend(&facts.slots);
+                known.origin = known.origin.min(facts.origin);
+                known.stale = match (known.stale, facts.stale) {
+                    (Some(one), Some(other)) => Some(one.min(other)),
+                    (one, other) => one.or(other),
+                };
+            }
+        }
+    }
+}
+
+/// Whether the instruction does something with the object behind its operands.
+fn is_use(instruction: Value, references: &References) -> bool {
+    match instruction.opcode() {
+        Some(Opcode::LLVMICmp | Opcode::LLVMPHI | Opcode::LLVMSelect) => false,
+        Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMFreeze) => false,
+        // Kept in a variable it is not used yet; what comes out of the variable is followed.
+        Some(Opcode::LLVMStore) => {
+            references.slot_of(base(instruction.operand(1))).is_none_or(|slot| references.is_root(slot))
+        }
+        _ => true,
+    }
+}
+
+/// The reference that a derived pointer points into.
+pub(super) fn base(mut value: Value) -> Value {
+    while matches!(
+        value.opcode(),
+        Some(
+            Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze
+                | Opcode::LLVMPtrToInt
+        )
+    ) {
+        value = value.operand(0);
+    }
+    value
+}
+
+/// An instruction in a few words.
+fn short(callees: &Callees, instruction: Value) -> String {
+    match instruction.as_call() {
+        Some(call) if callees.of_call(call) == Callee::GcWrite => "gcwrite".to_owned(),
+        Some(call) if callees.of_call(call) == Callee::GcRead => "gcread".to_owned(),
+        Some(call) if call.callee().is_function() => format!("call @{}", call.callee().name()),
+        Some(_) => "call".to_owned(),
+        None => {
+            let text = instruction.print();
+            text.trim().split(", !dbg").next().unwrap_or_default().split(", align").next().unwrap_or_default().to_owned()
+        }
+    }
 }

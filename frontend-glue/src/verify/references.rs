@@ -1,0 +1,203 @@
+//! Which values of a function are references: what the watch over unrooted references follows.
+//!
+//! LLVM's pointers do not say what they point to, so this is told by where a value comes from and where it goes. From:
+//! an allocation, gcread, a load from a root, a call of a managed function that returns one of these. To: the operands
+//! of gcwrite and gcread, and root slots; such a use makes a reference of an argument, a loaded field or any call's
+//! result. Values read from global variables are none here: a global that holds a reference is a root itself.
+
+use super::unrooted::base;
+use crate::callee::{Callee, Callees};
+use crate::llvm::{Opcode, Value};
+use crate::lower::roots::rooted_alloca;
+use std::collections::{HashMap, HashSet};
+
+/// See the file's first lines.
+#[derive(Debug)]
+pub(super) struct References {
+    values: HashSet<Value>,
+    slots: Vec<Value>,
+    numbers: HashMap<Value, usize>,
+    roots: HashSet<usize>,
+}
+
+impl References {
+    pub(super) fn of(callees: &Callees, function: Value, returning: &HashSet<Value>) -> References {
+        let mut all =
+            References { values: HashSet::new(), slots: Vec::new(), numbers: HashMap::new(), roots: HashSet::new() };
+        let instructions = function.instructions();
+        for &instruction in &instructions {
+            if let Some(slot) = rooted_slot(callees, instruction) {
+                let number = all.add_slot(slot);
+                all.roots.insert(number);
+            } else if instruction.is(Opcode::LLVMAlloca) && is_private(instruction) {
+                all.add_slot(instruction);
+            }
+        }
+        for &instruction in &instructions {
+            if is_source(callees, returning, instruction) || all.is_root_load(instruction) {
+                all.values.insert(instruction);
+            }
+        }
+        all.learn_from_uses(callees, &instructions);
+        all
+    }
+
+    pub(super) fn is_reference(&self, value: Value) -> bool {
+        self.values.contains(&value)
+    }
+
+    /// The number of the local variable or root at this address.
+    pub(super) fn slot_of(&self, address: Value) -> Option<usize> {
+        self.numbers.get(&address).copied()
+    }
+
+    pub(super) fn slot(&self, number: usize) -> Value {
+        self.slots[number]
+    }
+
+    pub(super) fn is_root(&self, number: usize) -> bool {
+        self.roots.contains(&number)
+    }
+
+    /// A reference in words: the name of the variable it was put in, or its own.
+    pub(super) fn describe(&self, origin: Value) -> String {
+        let stores = origin.users().filter(|user| user.is(Opcode::LLVMStore) && user.operand(0) == origin);
+        let names = stores.map(|store| store.operand(1).name()).chain([origin.name()]);
+        let name = names.into_iter().find(|name| !name.is_empty());
+        let kind = match origin.as_call() {
+            Some(call) if call.callee().is_function() => format!(" from @{}", call.callee().name()),
+            _ if origin.is_argument() => ", an argument,".to_owned(),
+            _ => String::new(),
+        };
+        name.map_or_else(|| format!("a reference{kind}"), |name| format!("the reference %{name}{kind}"))
+    }
+
+    fn add_slot(&mut self, slot: Value) -> usize {
+        *self.numbers.entry(slot).or_insert_with(|| {
+            self.slots.push(slot);
+            self.slots.len() - 1
+        })
+    }
+
+    fn is_root_load(&self, instruction: Value) -> bool {
+        instruction.is(Opcode::LLVMLoad)
+            && instruction.type_of().is_pointer()
+            && self.slot_of(base(instruction.operand(0))).is_some_and(|slot| self.is_root(slot))
+    }
+
+    /// What goes where only references go is one, and what went into its variable or phi is, too.
+    fn learn_from_uses(&mut self, callees: &Callees, instructions: &[Value]) {
+        let mut pending: Vec<Value> = Vec::new();
+        for &instruction in instructions {
+            pending.extend(reference_operands(callees, instruction));
+            if instruction.is(Opcode::LLVMStore)
+                && self.slot_of(instruction.operand(1)).is_some_and(|slot| self.is_root(slot))
+            {
+                pending.push(instruction.operand(0));
+            }
+        }
+        let mut seen = HashSet::new();
+        while let Some(value) = pending.pop() {
+            if !value.is_local() || !value.type_of().is_pointer() || !seen.insert(value) {
+                continue;
+            }
+            match value.opcode() {
+                Some(Opcode::LLVMPHI) => pending.extend(value.incoming().into_iter().map(|(incoming, _)| incoming)),
+                Some(Opcode::LLVMSelect) => pending.extend([value.operand(1), value.operand(2)]),
+                Some(Opcode::LLVMLoad) => match self.slot_of(value.operand(0)) {
+                    Some(slot) if self.is_root(slot) => {}
+                    Some(slot) => {
+                        let stores = self.slots[slot].users().filter(|user| user.is(Opcode::LLVMStore));
+                        pending.extend(stores.map(|store| store.operand(0)));
+                    }
+                    None if value.operand(0).is_constant() => {}
+                    None => _ = self.values.insert(value),
+                },
+                Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => _ = self.values.insert(value),
+                None => _ = self.values.insert(value),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn rooted_slot(callees: &Callees, instruction: Value) -> Option<Value> {
+    let call = instruction.as_call().filter(|&call| callees.of_call(call) == Callee::GcRoot)?;
+    rooted_alloca(call.argument(0))
+}
+
+/// Operands that can only be references.
+fn reference_operands(callees: &Callees, instruction: Value) -> Vec<Value> {
+    let Some(call) = instruction.as_call() else { return Vec::new() };
+    match callees.of_call(call) {
+        Callee::GcWrite => vec![call.argument(0), call.argument(1)],
+        Callee::WriteWord => vec![call.argument(1)],
+        Callee::GcRead => vec![call.argument(0)],
+        _ => Vec::new(),
+    }
+}
+
+fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) -> bool {
+    instruction.as_call().is_some_and(|call| match callees.of_call(call) {
+        Callee::New | Callee::NewArray => true,
+        Callee::GcRead => !call.argument(1).is_constant(),
+        _ => returning.contains(&call.callee()),
+    })
+}
+
+/// A local variable of one pointer that is only loaded and stored.
+fn is_private(alloca: Value) -> bool {
+    alloca.allocated_type().is_pointer()
+        && alloca.users().all(|user| match user.opcode() {
+            Some(Opcode::LLVMLoad) => true,
+            Some(Opcode::LLVMStore) => user.operand(0) != alloca,
+            Some(Opcode::LLVMCall) => {
+                user.as_call().is_some_and(|call| call.callee().name().starts_with("llvm.lifetime."))
+            }
+            _ => false,
+        })
+}
+
+/// The managed functions that return a reference, as far as their own code shows it.
+pub(super) fn returning_references(callees: &Callees, managed: &[Value]) -> HashSet<Value> {
+    let mut returning = HashSet::new();
+    loop {
+        let before = returning.len();
+        for &function in managed {
+            if !returning.contains(&function) && returns_one(callees, &returning, function) {
+                returning.insert(function);
+            }
+        }
+        if returning.len() == before {
+            return returning;
+        }
+    }
+}
+
+fn returns_one(callees: &Callees, returning: &HashSet<Value>, function: Value) -> bool {
+    if !function.value_type().return_type().is_pointer() {
+        return false;
+    }
+    let instructions = function.instructions();
+    let roots: HashSet<Value> = instructions.iter().filter_map(|&value| rooted_slot(callees, value)).collect();
+    let mut pending: Vec<Value> =
+        instructions.iter().filter(|value| value.is(Opcode::LLVMRet)).map(|value| value.operand(0)).collect();
+    let mut seen = HashSet::new();
+    while let Some(value) = pending.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        match value.opcode() {
+            Some(Opcode::LLVMPHI) => pending.extend(value.incoming().into_iter().map(|(incoming, _)| incoming)),
+            Some(Opcode::LLVMSelect) => pending.extend([value.operand(1), value.operand(2)]),
+            Some(Opcode::LLVMLoad) if roots.contains(&value.operand(0)) => return true,
+            Some(Opcode::LLVMLoad) if value.operand(0).is(Opcode::LLVMAlloca) => {
+                let stores = value.operand(0).users().filter(|user| user.is(Opcode::LLVMStore));
+                pending.extend(stores.map(|store| store.operand(0)));
+            }
+            _ if is_source(callees, returning, value) => return true,
+            _ => {}
+        }
+    }
+    false
+}
