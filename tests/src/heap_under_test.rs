@@ -52,11 +52,11 @@ pub trait HeapUnderTest {
     /// Reclaims everything unreachable.
     fn collect(&mut self);
     /// The objects that the heap holds to be live now, each once; young ones need not be listed.
-    fn live_objects(&self) -> Vec<u64>;
+    fn live_objects(&mut self) -> Vec<u64>;
     /// The heap's own check of its invariants.
     fn verify(&mut self) -> Result<(), String>;
     /// A check of the heap's counts that shares no code with it; called right after an epoch.
-    fn recount(&self) -> Result<(), String> {
+    fn recount(&mut self) -> Result<(), String> {
         Ok(())
     }
     /// The figures.

@@ -5,18 +5,26 @@
 //! * `heap_under_test.rs`: what the driver asks of a heap; `tally_heap.rs`: the real one behind it (with
 //!   `descriptors.rs`); `toy_heap.rs`: a simple one that can be made wrong, to test the oracle
 //! * `replay.rs`: the driver, which runs a program on both and compares; `recount.rs`: a second recount of the real heap
-//! * `shrink.rs`: makes a failing program short
+//! * `setup.rs`: the ways a heap is set up for a run, and `check`, which most tests call
+//! * `shrink.rs`: makes a failing program short; `failure_report.rs`: what is printed and drawn of it; `journal.rs`: which
+//!   program killed the process
+//! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
 //! likes.
 
 pub mod descriptors;
+pub mod failure_report;
 pub mod heap_under_test;
+pub mod journal;
 pub mod model_heap;
 pub mod op;
+pub mod recount;
 pub mod replay;
+pub mod setup;
 pub mod shape;
 pub mod shrink;
 pub mod strategies;
 pub mod tally_command;
+pub mod tally_heap;
 pub mod toy_heap;

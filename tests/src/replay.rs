@@ -10,7 +10,7 @@
 //! knows, and none of it garbage that plain counting should have found [`EPOCHS_TO_FREE`] epochs ago; the figures add up.
 //! After a `collect` nothing else is listed at all. At the end all roots go, and a collection must leave nothing [QUIET].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::heap_under_test::HeapUnderTest;
 use crate::model_heap::{Id, ModelHeap, Word};
@@ -19,6 +19,9 @@ use crate::shape::{Encoding, Kind, TRACE_TAG};
 
 /// Garbage that counting can find is gone when it has been seen unreachable at this many epochs' ends.
 pub const EPOCHS_TO_FREE: u32 = 3;
+
+/// What the heap under test gives back to the system at a time.
+const BLOCK_BYTES: u64 = 32 << 10;
 
 /// Targets of immortal references: static data, outside any heap.
 static IMMORTALS: [[u64; 2]; 4] = [[0x1111; 2], [0x2222; 2], [0x3333; 2], [0x4444; 2]];
@@ -43,6 +46,18 @@ pub struct Summary {
     pub objects_compared: u64,
     /// Allocations that failed because the heap was full.
     pub out_of_memory: u64,
+}
+
+impl Summary {
+    /// Two runs together.
+    pub fn plus(self, other: Summary) -> Summary {
+        Summary {
+            objects: self.objects + other.objects,
+            comparisons: self.comparisons + other.comparisons,
+            objects_compared: self.objects_compared + other.objects_compared,
+            out_of_memory: self.out_of_memory + other.out_of_memory,
+        }
+    }
 }
 
 /// Runs a program from an empty heap to an empty heap. `heap_limit` is what the heap was told, if anything.
@@ -523,16 +538,24 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         Ok(Some(address))
     }
 
-    /// A full heap is in order only if it was given a limit and live objects fill a good part of it.
+    /// A full heap is in order only if it was given a limit, and what is reachable pins nearly all of its blocks: a block
+    /// stays in use as long as anything in it lives, and objects do not move.
     fn out_of_memory(&mut self, kind: Kind, length: u64, why: &str) -> Result<(), String> {
-        let live = self.reachable_bytes(&self.model.reachable());
-        let wanted = kind.payload_bytes(length) + 8;
+        let reachable = self.model.reachable();
+        let mut blocks = BTreeSet::new();
+        for id in (0..reachable.len() as Id).filter(|id| reachable[*id as usize]) {
+            let (object, address) = (self.model.object(id), self.addresses[id as usize]);
+            let end = address + object.kind.payload_bytes(object.length);
+            blocks.extend((address - 8) / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES));
+        }
+        let pinned = blocks.len() as u64 * BLOCK_BYTES;
+        let wanted = (kind.payload_bytes(length) + 64).next_multiple_of(BLOCK_BYTES);
         match self.heap_limit {
-            Some(limit) if 3 * (live + wanted) >= limit => {
+            Some(limit) if pinned + wanted + BLOCK_BYTES > limit => {
                 self.summary.out_of_memory += 1;
                 Ok(())
             }
-            limit => Err(format!("{wanted} bytes not to be had with {live} bytes reachable, limit {limit:?}: {why}")),
+            limit => Err(format!("{wanted} bytes not to be had with {pinned} bytes pinned, limit {limit:?}: {why}")),
         }
     }
 

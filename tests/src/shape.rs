@@ -16,6 +16,8 @@ pub enum Kind {
     Empty,
     /// Two words of data, no reference.
     Leaf,
+    /// One reference and nothing else: the smallest cell there is.
+    Link,
     /// Two references, then a word of data.
     Pair,
     /// A word of data, then three references.
@@ -97,9 +99,10 @@ pub struct Shape {
 
 impl Kind {
     /// All kinds, in the order of their descriptors.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 17] = [
         Kind::Empty,
         Kind::Leaf,
+        Kind::Link,
         Kind::Pair,
         Kind::Triple,
         Kind::Text,
@@ -208,9 +211,10 @@ const PLAIN: Shape = Shape {
     element_refs: &[],
 };
 
-static SHAPES: [Shape; 16] = [
+static SHAPES: [Shape; 17] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
+    Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
     Shape { name: c"pair", size: 24, refs: &[0, 8], ..PLAIN },
     Shape { name: c"triple", size: 32, refs: &[8, 16, 24], ..PLAIN },
     Shape { name: c"text", size: 8, acyclic: true, stride: 1, ..PLAIN },

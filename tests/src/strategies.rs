@@ -7,6 +7,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::op::{Op, Place, Register, Value};
 use crate::shape::Kind;
@@ -46,6 +48,15 @@ pub fn program_of(taste: Taste, ops_max: usize) -> BoxedStrategy<Vec<Op>> {
     vec(op(taste), 1..=ops_max).boxed()
 }
 
+/// Program number `number` of the endless series that `seed` stands for: always the same one.
+pub fn nth_program(seed: u64, number: u64, ops_max: usize) -> Vec<Op> {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    bytes[8..16].copy_from_slice(&number.to_le_bytes());
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    program(ops_max).new_tree(&mut runner).expect("these strategies reject nothing").current()
+}
+
 /// One op as the taste likes it.
 pub fn op(taste: Taste) -> BoxedStrategy<Op> {
     let more = |when: &[Taste], weight: u32| if when.contains(&taste) { weight } else { 2 };
@@ -78,20 +89,20 @@ fn value() -> impl Strategy<Value = Value> {
         10 => register().prop_map(Value::Object),
         4 => Just(Value::Null),
         1 => any::<u32>().prop_map(Value::Integer),
-        1 => register().prop_map(Value::Address),
+        3 => register().prop_map(Value::Address),
         1 => (0u8..4).prop_map(Value::Immortal),
     ]
 }
 
 fn kind(taste: Taste) -> BoxedStrategy<Kind> {
     let any = proptest::sample::select(&Kind::ALL[..]);
-    let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf]);
+    let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf, Kind::Link]);
     let favourites = match taste {
         Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray],
         Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],
-        _ => vec![Kind::Pair, Kind::Triple],
+        _ => vec![Kind::Pair, Kind::Triple, Kind::Link],
     };
     prop_oneof![3 => small, 5 => proptest::sample::select(favourites), 2 => any].boxed()
 }
@@ -150,6 +161,7 @@ fn roots() -> impl Strategy<Value = Op> {
 
 fn linkable() -> impl Strategy<Value = Kind> {
     proptest::sample::select(vec![
+        Kind::Link,
         Kind::Pair,
         Kind::Triple,
         Kind::Tagged,
@@ -192,6 +204,13 @@ fn collection() -> impl Strategy<Value = Op> {
 mod tests {
     use super::*;
     use crate::op::{parse_program, program_text};
+
+    #[test]
+    fn the_nth_program_of_a_seed_is_always_the_same() {
+        assert_eq!(nth_program(7, 3, 100), nth_program(7, 3, 100));
+        assert_ne!(nth_program(7, 3, 100), nth_program(7, 4, 100));
+        assert_ne!(nth_program(7, 3, 100), nth_program(8, 3, 100));
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]

@@ -200,7 +200,7 @@ impl HeapUnderTest for ToyHeap {
         self.sweep();
     }
 
-    fn live_objects(&self) -> Vec<u64> {
+    fn live_objects(&mut self) -> Vec<u64> {
         self.objects.keys().copied().collect()
     }
 
@@ -225,14 +225,10 @@ mod tests {
     use crate::op::{Op, parse_program, program_text};
     use crate::replay;
     use crate::shrink::shrink;
-    use crate::strategies::program;
-    use proptest::strategy::{Strategy, ValueTree};
-    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+    use crate::strategies::nth_program;
 
-    fn programs(seed: u8) -> impl Iterator<Item = Vec<Op>> {
-        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
-        let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-        std::iter::repeat_with(move || program(300).new_tree(&mut runner).unwrap().current())
+    fn programs(seed: u64) -> impl Iterator<Item = Vec<Op>> {
+        (0..).map(move |number| nth_program(seed, number, 300))
     }
 
     #[test]

@@ -1,0 +1,182 @@
+//! `cargo run -p tally-tests --release --bin soak -- --ops 10000000 --seed 1`: random programs against the real heap for
+//! as long as one likes.
+//!
+//! Programs are drawn from the same strategies as the property tests; program number n of seed S is always the same one. A
+//! worker process runs them, so that a crash costs nothing: the program it was running is found in the journal, shrunk with
+//! one child process a try, and printed. `--shrink FILE` does that to any program, `--replay FILE` runs one here and now.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use tally_tests::failure_report::report;
+use tally_tests::journal::{entry_text, folder, left_by, parse_entry};
+use tally_tests::op::Op;
+use tally_tests::setup::{Setup, setups};
+use tally_tests::shrink::shrink;
+use tally_tests::strategies::nth_program;
+
+/// Ends a worker that found a difference.
+const FOUND: u8 = 1;
+/// Programs of one worker.
+const BATCH: u64 = 200;
+
+#[derive(Parser)]
+#[command(about = "Runs random op programs on the real heap and the model heap and compares them")]
+struct Arguments {
+    /// Stop after about this many ops.
+    #[arg(long, default_value_t = 1_000_000)]
+    ops: u64,
+    /// Which programs: the same seed gives the same ones.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Longest program.
+    #[arg(long, default_value_t = 3000)]
+    longest: usize,
+    /// Only this setup instead of all in turn.
+    #[arg(long)]
+    setup: Option<String>,
+    /// Run the program in this file.
+    #[arg(long, conflicts_with = "shrink")]
+    replay: Option<PathBuf>,
+    /// Make the failing program in this file short.
+    #[arg(long)]
+    shrink: Option<PathBuf>,
+    /// Run this many programs in this process, from program number `--first`.
+    #[arg(long, hide = true)]
+    worker: Option<u64>,
+    #[arg(long, hide = true, default_value_t = 0)]
+    first: u64,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = if let Some(place) = &arguments.replay {
+        replay(place)
+    } else if let Some(place) = &arguments.shrink {
+        shrink_file(place).map(|()| FOUND)
+    } else if let Some(count) = arguments.worker {
+        work(&arguments, count)
+    } else {
+        supervise(&arguments)
+    };
+    outcome.map(ExitCode::from).unwrap_or_else(|error| {
+        eprintln!("soak: {error}");
+        ExitCode::from(2)
+    })
+}
+
+/// Program number `number` of the seed, and the setup it runs in.
+fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> {
+    let setup = match &arguments.setup {
+        Some(name) => Setup::named(name).ok_or_else(|| format!("no setup is called `{name}`"))?,
+        None => setups().swap_remove(number as usize % setups().len()),
+    };
+    // Under zeal every safepoint is an epoch, and every epoch a recount of the heap.
+    let longest = if setup.options.zeal { arguments.longest.div_ceil(10) } else { arguments.longest };
+    let ops = nth_program(arguments.seed, number, longest);
+    Ok((setup, ops))
+}
+
+/// Runs `count` programs; prints how many ops they had.
+fn work(arguments: &Arguments, count: u64) -> Result<u8, String> {
+    let mut ops_done = 0;
+    for number in arguments.first..arguments.first + count {
+        let (setup, ops) = draw(arguments, number)?;
+        if let Err(failure) = setup.run(&ops) {
+            let place = folder().join(format!("found-{}.txt", std::process::id()));
+            std::fs::write(&place, entry_text(setup.name, &ops)).map_err(|error| error.to_string())?;
+            eprintln!("program {number} of seed {}: {}", arguments.seed, failure.what);
+            println!("found {}", place.display());
+            return Ok(FOUND);
+        }
+        ops_done += ops.len();
+        println!("ops {ops_done}");
+    }
+    Ok(0)
+}
+
+/// Starts workers one after the other and shows how far they are.
+fn supervise(arguments: &Arguments) -> Result<u8, String> {
+    let started = Instant::now();
+    let (mut ops_done, mut first) = (0, 0);
+    let mut shown = Instant::now();
+    while ops_done < arguments.ops {
+        let mut command = Command::new(own_path()?);
+        command.args(["--seed", &arguments.seed.to_string(), "--longest", &arguments.longest.to_string()]);
+        command.args(["--worker", &BATCH.to_string(), "--first", &first.to_string()]);
+        if let Some(setup) = &arguments.setup {
+            command.args(["--setup", setup]);
+        }
+        let child = command.stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+        let pid = child.id();
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let found = text.lines().find_map(|line| line.strip_prefix("found ")).map(PathBuf::from);
+        if !output.status.success() {
+            eprintln!("a worker ended with {} (seed {}, programs from {first})", output.status, arguments.seed);
+            let place = found.or_else(|| left_by(pid)).ok_or("the worker left no program behind")?;
+            shrink_file(&place)?;
+            return Ok(FOUND);
+        }
+        ops_done += text.lines().filter_map(|line| line.strip_prefix("ops ")?.parse::<u64>().ok()).max().unwrap_or(0);
+        first += BATCH;
+        if shown.elapsed() > Duration::from_secs(2) {
+            shown = Instant::now();
+            eprintln!("{ops_done} of {} ops, {first} programs, {:.0?}", arguments.ops, started.elapsed());
+        }
+    }
+    println!("{ops_done} ops in {first} programs of seed {}: no difference, {:.0?}", arguments.seed, started.elapsed());
+    Ok(0)
+}
+
+fn replay(place: &Path) -> Result<u8, String> {
+    let (setup, ops) = read(place)?;
+    match setup.run(&ops) {
+        Ok(summary) => {
+            println!("no difference: {summary:?}");
+            Ok(0)
+        }
+        Err(failure) => {
+            eprintln!("{}", report(&setup, None, &ops, &failure));
+            Ok(FOUND)
+        }
+    }
+}
+
+fn shrink_file(place: &Path) -> Result<(), String> {
+    let (setup, ops) = read(place)?;
+    let smaller = place.with_extension("smaller.txt");
+    let own = own_path()?;
+    let mut tries = 0;
+    let mut fails = |ops: &[Op]| {
+        tries += 1;
+        std::fs::write(&smaller, entry_text(setup.name, ops)).is_ok()
+            && !Command::new("timeout")
+                .args(["60".as_ref(), own.as_os_str(), "--replay".as_ref(), smaller.as_os_str()])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok_and(|status| status.success())
+    };
+    if !fails(&ops) {
+        return Err(format!("{} does not fail when it is run alone", place.display()));
+    }
+    let best = shrink(&ops, &mut fails);
+    std::fs::write(&smaller, entry_text(setup.name, &best)).map_err(|error| error.to_string())?;
+    eprintln!("{} ops shrunk to {} in {tries} runs; it says:", ops.len(), best.len());
+    let status = Command::new(own).arg("--replay").arg(&smaller).status().map_err(|error| error.to_string())?;
+    eprintln!("{status}\n--- {}\n{}---", smaller.display(), entry_text(setup.name, &best));
+    Ok(())
+}
+
+fn read(place: &Path) -> Result<(Setup, Vec<Op>), String> {
+    let text = std::fs::read_to_string(place).map_err(|error| format!("{}: {error}", place.display()))?;
+    let (setup, ops) = parse_entry(&text).map_err(|error| format!("{}: {error}", place.display()))?;
+    Ok((Setup::named(&setup).ok_or_else(|| format!("no setup is called `{setup}`"))?, ops))
+}
+
+fn own_path() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|error| error.to_string())
+}

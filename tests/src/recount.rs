@@ -1,0 +1,93 @@
+//! A second recount of the real heap: dumb, and sharing no code with the runtime's own verification.
+//!
+//! It takes the list of live objects and what the roots hold, reads every payload word by word, decides with `shape.rs`
+//! which words are references (the runtime decides with descriptors), and counts how often each object is referred to. Right
+//! after an epoch, with nothing written since, that must be the object's count [COUNT], and every reference must lead to
+//! an object of the list [HEADER]. A stuck count (255) is only compared when the true one is larger than what fits.
+
+use std::collections::HashMap;
+
+use cycle_detector::Mutator;
+use rc_runtime::ObjectRef;
+
+use crate::shape::{Encoding, Kind};
+
+/// A count that the runtime has given up.
+const STUCK: u64 = 255;
+
+/// Compares the counts of the `listed` objects with what the heap's words and the roots `held` say.
+pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<(), String> {
+    let mut referred: HashMap<u64, u64> = listed.iter().map(|address| (*address, 0)).collect();
+    for address in held {
+        match referred.get_mut(address) {
+            Some(count) => *count += 1,
+            None => return Err(format!("a root holds {address:#x}, which is not listed as live")),
+        }
+    }
+    for address in listed {
+        for (offset, target) in references(*address)? {
+            match referred.get_mut(&target) {
+                Some(count) => *count += 1,
+                None => {
+                    return Err(format!("{address:#x} refers at offset {offset} to {target:#x}, which is not live"));
+                }
+            }
+        }
+    }
+    for address in listed {
+        let (expected, found) = (referred[address], u64::from(mutator.count_of(object(*address))));
+        if found != expected && found != STUCK {
+            return Err(format!("{address:#x} has count {found}, but {expected} words and roots refer to it"));
+        }
+    }
+    Ok(())
+}
+
+/// The references in an object's payload, with their offsets; those to the outside of the heap are left out.
+fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
+    let name = &object(address).type_info().name;
+    let kind = Kind::from_word(name).ok_or_else(|| format!("{address:#x} has the unknown type `{name}`"))?;
+    let shape = kind.shape();
+    let word = |offset: u64| object(address).slot(offset).read();
+    let length = if kind.has_tail() { word(shape.length_offset) } else { 0 };
+    let mut found = Vec::new();
+    for slot in 0..kind.slot_count(length) {
+        let offset = kind.slot_offset(slot);
+        let tag = if shape.encoding == Encoding::Pairs { word(offset - 8) } else { 0 };
+        if let Some(target) = shape.decode(tag, word(offset))
+            && rc_runtime::range::in_heap(target)
+        {
+            found.push((offset, target));
+        }
+    }
+    Ok(found)
+}
+
+fn object(address: u64) -> ObjectRef {
+    // SAFETY: [HEADER] only objects that the heap lists as live are read.
+    unsafe { ObjectRef::from_address(address) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap_under_test::HeapUnderTest;
+    use crate::tally_heap::TallyHeap;
+    use rc_runtime::HeapOptions;
+
+    #[test]
+    fn a_wrong_count_and_a_stray_reference_are_noticed() {
+        let mut heap = TallyHeap::new(HeapOptions::default());
+        let pair = heap.allocate(Kind::Pair, 0).unwrap();
+        let leaf = heap.allocate(Kind::Leaf, 0).unwrap();
+        heap.store(pair, 0, leaf);
+        heap.push_root(Some(pair));
+        heap.epoch();
+        let listed = heap.live_objects();
+        assert_eq!(recount(&mut heap.mutator, &listed, &[pair]), Ok(()));
+        let wrong = recount(&mut heap.mutator, &listed, &[pair, pair]).unwrap_err();
+        assert!(wrong.contains("has count 1, but 2"), "{wrong}");
+        let stray = recount(&mut heap.mutator, &[pair], &[pair]).unwrap_err();
+        assert!(stray.contains("which is not live"), "{stray}");
+    }
+}

@@ -1,0 +1,58 @@
+//! Random op programs against the real heap: the share of the oracle that runs with every `cargo test`.
+//!
+//! A failure prints its seed and a shrunk program; `TALLY_SEED=n cargo test` runs the same programs again. Without it each
+//! run takes programs nobody has run before. A failure that ends the process leaves its program in the journal
+//! (`tests/src/journal.rs`). Longer runs: `cargo run -p tally-tests --release --bin soak`.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tally_tests::setup::{Setup, check_series};
+
+fn seed() -> u64 {
+    match std::env::var("TALLY_SEED") {
+        Ok(seed) => seed.parse().expect("TALLY_SEED is a number"),
+        Err(_) => SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_millis() as u64),
+    }
+}
+
+fn property(setup: &str, programs: u64, ops_max: usize) {
+    let setup = Setup::named(setup).expect("a setup of that name");
+    let total = check_series(&setup, seed(), programs, ops_max);
+    assert!(total.objects > 100 * programs, "the programs did too little: {total:?}");
+    assert!(total.comparisons > 3 * programs && total.objects_compared > 1000, "too little was compared: {total:?}");
+}
+
+#[test]
+fn default_heap_agrees_with_the_model() {
+    property("default", 60, 1500);
+}
+
+#[test]
+fn tiny_slices_agree_with_the_model() {
+    property("sliced", 120, 1500);
+}
+
+#[test]
+fn stop_the_world_agrees_with_the_model() {
+    property("stop-the-world", 60, 1500);
+}
+
+#[test]
+fn heap_without_trials_agrees_with_the_model() {
+    property("without-trials", 60, 1500);
+}
+
+#[test]
+fn blocks_logged_as_a_whole_agree_with_the_model() {
+    property("whole-blocks-logged", 60, 1500);
+}
+
+#[test]
+fn nearly_full_heap_agrees_with_the_model() {
+    property("small-heap", 60, 1500);
+}
+
+#[test]
+fn zeal_agrees_with_the_model() {
+    property("zeal", 30, 150);
+}
