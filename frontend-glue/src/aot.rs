@@ -1,0 +1,146 @@
+//! Linking an executable: `tally build` after its modules were compiled.
+//!
+//! The objects and the one runtime library, `libtally.a`, go through clang as the link driver, to
+//! lld where there is one. Executables are position independent unless asked otherwise, and text
+//! relocations are an error (`-z text`) instead of a warning nobody reads: the stack maps are
+//! writable data by then ([`crate::object_file`]). Sections that nothing refers to are dropped,
+//! which takes most of the Rust standard library out again.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thiserror::Error;
+
+use crate::clang;
+use crate::output_file::{OutputError, OutputFile};
+use crate::pipeline::Object;
+
+/// The environment variable that names the runtime library, or the directory it is in.
+pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
+
+const RUNTIME: &str = "libtally.a";
+
+/// What the Rust standard library and C programs need.
+const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
+
+/// Why there is no executable.
+#[derive(Debug, Error)]
+pub enum AotError {
+    /// The runtime library is nowhere.
+    #[error(
+        "the runtime library {RUNTIME} was not found (looked at {}); build it with `cargo build -p aot-runtime` (add --release if this tally is a release build), or name it in {RUNTIME_OVERRIDE}", places.join(", ")
+    )]
+    NoRuntime {
+        /// Where it was looked for.
+        places: Vec<String>,
+    },
+    /// Neither clang nor cc can be run.
+    #[error("cannot run a linker ({driver}): {error}; install clang-22 and lld-22")]
+    NoLinker {
+        /// What was tried.
+        driver: String,
+        /// The system's reason.
+        error: std::io::Error,
+    },
+    /// The linker refused; it has said why.
+    #[error("linking {} failed", .0.display())]
+    Refused(PathBuf),
+    /// Nothing to start.
+    #[error("no function `main` in {}; a program needs one", .0.join(", "))]
+    NoMain(Vec<String>),
+    /// The executable cannot be put where it belongs.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+/// How the executable is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Loaded at any address.
+    PositionIndependent,
+    /// Loaded where it was linked for.
+    FixedAddress,
+}
+
+/// Links `objects` and the runtime into the executable `place`.
+pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotError> {
+    if !objects.iter().any(|object| object.defines_main) {
+        let files = objects.iter().map(|object| object.file.display().to_string()).collect();
+        return Err(AotError::NoMain(files));
+    }
+    let runtime = find_runtime()?;
+    let output = OutputFile::new(place)?;
+    let mut inputs = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        // The linker names inputs in its messages: keep the module's name in the file's.
+        let stem = object.file.file_stem().unwrap_or(OsStr::new("module"));
+        let mut name = OsString::from(format!("{index}-"));
+        name.push(stem);
+        name.push(".o");
+        let input = output.folder().join(name);
+        std::fs::write(&input, &object.bytes).map_err(|error| OutputError::System { path: input.clone(), error })?;
+        inputs.push(input);
+    }
+    let (driver, mut command) = linker();
+    command
+        .args(match shape {
+            Shape::PositionIndependent => ["-pie", "-Wl,-z,text"],
+            Shape::FixedAddress => ["-no-pie", "-Wl,-z,text"],
+        })
+        .arg("-Wl,--gc-sections")
+        .args(&inputs)
+        .arg(&runtime)
+        .args(LIBRARIES)
+        .arg("-o")
+        .arg(output.temporary());
+    let status = command.status().map_err(|error| AotError::NoLinker { driver, error })?;
+    if !status.success() {
+        return Err(AotError::Refused(place.to_owned()));
+    }
+    Ok(output.finish()?)
+}
+
+/// Clang with lld if there are such, else whatever compiler the system has.
+fn linker() -> (String, Command) {
+    match clang::find() {
+        Ok(clang) => {
+            let mut command = Command::new(&clang);
+            if clang::has_lld(&clang) {
+                command.arg("-fuse-ld=lld");
+            }
+            (clang.to_string_lossy().into_owned(), command)
+        }
+        Err(_) => ("cc".to_owned(), Command::new("cc")),
+    }
+}
+
+fn find_runtime() -> Result<PathBuf, AotError> {
+    let places = match std::env::var_os(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
+        Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
+        None => places_beside(&std::env::current_exe().unwrap_or_default()),
+    };
+    places
+        .iter()
+        .find(|place| place.is_file())
+        .cloned()
+        .ok_or_else(|| AotError::NoRuntime { places: places.iter().map(|place| place.display().to_string()).collect() })
+}
+
+/// Beside the executable, as cargo leaves it, or in the `lib` next to its `bin`.
+fn places_beside(executable: &Path) -> Vec<PathBuf> {
+    let folder = executable.parent().unwrap_or(Path::new("."));
+    vec![folder.join(RUNTIME), folder.join("../lib").join(RUNTIME)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_is_looked_for_beside_the_executable() {
+        let places = places_beside(Path::new("/opt/tally/bin/tally"));
+        assert_eq!(places[0], Path::new("/opt/tally/bin/libtally.a"));
+        assert_eq!(places[1], Path::new("/opt/tally/bin/../lib/libtally.a"));
+    }
+}

@@ -1,0 +1,40 @@
+//! Which functions of a module call a given function.
+//!
+//! Looked up from the callee's uses, so it costs what there is to find, and it needs nothing of the
+//! module but that it parsed: LLVM's verifier need not have seen it.
+
+use inkwell::llvm_sys::core::{
+    LLVMGetBasicBlockParent, LLVMGetFirstUse, LLVMGetGC, LLVMGetInstructionParent, LLVMGetNextUse, LLVMGetUser,
+    LLVMIsAInstruction,
+};
+use inkwell::module::Module;
+use inkwell::values::{AsValueRef, FunctionValue};
+
+/// The functions with an instruction that uses the function `name`; one may appear several times.
+pub fn of<'ctx>(module: &Module<'ctx>, name: &str) -> Vec<FunctionValue<'ctx>> {
+    let mut callers = Vec::new();
+    let Some(callee) = module.get_function(name) else {
+        return callers;
+    };
+    // SAFETY: the module is alive and is not changed while its uses are followed. A user that is no
+    // instruction (a constant) is in no function; an instruction of a module is in a block of one.
+    unsafe {
+        let mut reference = LLVMGetFirstUse(callee.as_value_ref());
+        while !reference.is_null() {
+            let instruction = LLVMIsAInstruction(LLVMGetUser(reference));
+            if !instruction.is_null() {
+                let function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(instruction));
+                callers.extend(FunctionValue::new(function));
+            }
+            reference = LLVMGetNextUse(reference);
+        }
+    }
+    callers
+}
+
+/// Whether a function has a gc strategy.
+pub fn has_gc(function: FunctionValue) -> bool {
+    // `FunctionValue::get_gc` reads a null where there is none.
+    // SAFETY: the function is alive; null is LLVM's answer for a function without gc.
+    !unsafe { LLVMGetGC(function.as_value_ref()) }.is_null()
+}

@@ -1,0 +1,80 @@
+//! Where clang 22 is: the compiler for `.c` files and the driver for links.
+//!
+//! The bitcode that clang writes must be read by the LLVM in this process, so its major version
+//! has to be ours. `TALLY_CLANG` names one explicitly and is believed; otherwise `clang-22` is
+//! tried on the path, then where Debian's packages put it, then a plain `clang` of that version.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use thiserror::Error;
+
+/// The major version whose bitcode this process reads.
+pub const VERSION: u32 = 22;
+
+/// The environment variable that names a clang to use instead of looking for one.
+pub const OVERRIDE: &str = "TALLY_CLANG";
+
+/// Why there is no clang.
+#[derive(Debug, Error)]
+pub enum ClangMissing {
+    /// Nothing suitable is installed.
+    #[error(
+        "clang {VERSION} was not found; install it (Debian: apt install clang-{VERSION}) or name one in {OVERRIDE}"
+    )]
+    NotFound,
+    /// The variable names something that does not run.
+    #[error("{OVERRIDE} names \"{name}\", which cannot be run: {error}", name = .0.to_string_lossy(), error = .1)]
+    Override(OsString, std::io::Error),
+}
+
+/// A clang that runs, of the right version.
+pub fn find() -> Result<OsString, ClangMissing> {
+    if let Some(name) = std::env::var_os(OVERRIDE).filter(|name| !name.is_empty()) {
+        return match Command::new(&name).arg("--version").output() {
+            Ok(_) => Ok(name),
+            Err(error) => Err(ClangMissing::Override(name, error)),
+        };
+    }
+    [format!("clang-{VERSION}"), format!("/usr/lib/llvm-{VERSION}/bin/clang"), "clang".to_owned()]
+        .into_iter()
+        .find(|name| is_right_version(name))
+        .map(OsString::from)
+        .ok_or(ClangMissing::NotFound)
+}
+
+/// Whether `clang` has an lld to link with (`-fuse-ld=lld` fails outright where it has none).
+pub fn has_lld(clang: &OsString) -> bool {
+    Command::new(clang).arg("-print-prog-name=ld.lld").output().is_ok_and(|answer| {
+        let path = String::from_utf8_lossy(&answer.stdout);
+        let path = Path::new(path.trim_end());
+        path.is_absolute() && path.exists()
+    })
+}
+
+fn is_right_version(name: &str) -> bool {
+    Command::new(name)
+        .arg("--version")
+        .output()
+        .is_ok_and(|answer| major_version(&String::from_utf8_lossy(&answer.stdout)) == Some(VERSION))
+}
+
+/// The major version in the first line of `clang --version`.
+fn major_version(text: &str) -> Option<u32> {
+    let (_, rest) = text.split_once("clang version ")?;
+    let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::major_version;
+
+    #[test]
+    fn versions_are_read_as_distributions_write_them() {
+        assert_eq!(major_version("Debian clang version 22.1.8 (++2026)\nTarget: x"), Some(22));
+        assert_eq!(major_version("clang version 19.1.7"), Some(19));
+        assert_eq!(major_version("gcc (Debian 12) 12.2.0"), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! `tally build`: link an executable.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Failure;
+use super::options::Compiling;
+use frontend_glue::aot::{self, Shape};
+use frontend_glue::pipeline::{self, Destination};
+
+/// Link an executable
+///
+/// Each FILE becomes an object; they are linked with Tally's runtime (libtally.a) by clang and
+/// lld. The executable is position independent and has no text relocations.
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment, after_help = EPILOGUE)]
+pub(super) struct Build {
+    #[command(flatten)]
+    compiling: Compiling,
+    /// Link for a fixed address
+    #[arg(long)]
+    no_pie: bool,
+    /// Make paranoid code: an epoch at every safepoint, a check at every access
+    #[arg(long)]
+    zeal: bool,
+    /// The program's modules: .ll, .bc or .c
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Where the executable goes
+    #[arg(short, long, value_name = "EXE")]
+    output: PathBuf,
+}
+
+const EPILOGUE: &str = "\
+When it runs, the executable reads TALLY_HEAP_LIMIT=64MiB, TALLY_EPOCH_BYTES=8MiB, TALLY_PAUSE_GOAL=500us,
+TALLY_STATS=1 (or a file for JSON), TALLY_LEAK_CHECK=1 and TALLY_ZEAL=1.
+TALLY_RUNTIME names another libtally.a, TALLY_CLANG another clang.
+
+Examples:
+  tally build program.c -o program
+  tally build --opt 3 --no-pie main.ll list.ll -o program";
+
+impl Build {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
+        let objects = pipeline::compile(&self.files, &options)?;
+        let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
+        aot::link(&objects, shape, &self.output)?;
+        Ok(())
+    }
+}

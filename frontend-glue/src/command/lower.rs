@@ -1,0 +1,90 @@
+//! `tally lower`: write the lowered module.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use inkwell::context::Context;
+use inkwell::module::Module;
+
+use super::Failure;
+use super::options::GcNames;
+use frontend_glue::level::Level;
+use frontend_glue::{output_file, pipeline, target};
+
+/// Write the lowered module
+///
+/// What comes out is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
+/// allocations inline, the module registered with the runtime. Compile it with any LLVM 22 tool
+/// and link it with libtally.a.
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment, after_help = EPILOGUE)]
+pub(super) struct Lower {
+    #[command(flatten)]
+    gc_names: GcNames,
+    /// Make paranoid code: an epoch at every safepoint, a check at every access
+    #[arg(long)]
+    zeal: bool,
+    /// A module: .ll, .bc or .c
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Where it goes: .ll is text, .bc is bitcode, - is text on standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+const EPILOGUE: &str = "\
+Examples:
+  tally lower program.ll -o lowered.ll
+  tally lower program.c -o - | less";
+
+impl Lower {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let form = Form::of(&self.output)?;
+        let mut options = self.gc_names.compile_options();
+        options.zeal = self.zeal;
+        let context = Context::create();
+        let machine = target::machine(Level::O0)?;
+        let module = pipeline::load(&context, &self.file, &machine)?;
+        pipeline::lower(&module, &self.file, &options)?;
+        form.write(&module, &self.output)
+    }
+}
+
+/// How a module is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    StandardOutput,
+    Text,
+    Bitcode,
+}
+
+impl Form {
+    /// Asked before any work is done, so that a typing error costs nothing.
+    fn of(output: &Path) -> Result<Form, Failure> {
+        if output == Path::new("-") {
+            return Ok(Form::StandardOutput);
+        }
+        match output.extension().and_then(|extension| extension.to_str()) {
+            Some("ll") => Ok(Form::Text),
+            Some("bc") => Ok(Form::Bitcode),
+            _ => Err(Failure(format!(
+                "{}: unknown kind of output; name a .ll or .bc file, or - for text on standard output",
+                output.display()
+            ))),
+        }
+    }
+
+    fn write(self, module: &Module, output: &Path) -> Result<(), Failure> {
+        match self {
+            Form::StandardOutput => std::io::stdout().write_all(&text(module))?,
+            Form::Text => output_file::write(output, &text(module))?,
+            Form::Bitcode => output_file::write(output, module.write_bitcode_to_memory().as_slice())?,
+        }
+        Ok(())
+    }
+}
+
+fn text(module: &Module) -> Vec<u8> {
+    module.print_to_string().to_bytes().to_vec()
+}

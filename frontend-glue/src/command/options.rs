@@ -1,0 +1,129 @@
+//! Options that several subcommands share: how to compile, and how to run.
+//!
+//! Sizes and times are read by the runtime's own parser, so that `--heap-limit 64MiB` and
+//! `TALLY_HEAP_LIMIT=64MiB` mean the same and a wrong value gets the same message.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_size, parse_time};
+
+use frontend_glue::level::Level;
+use frontend_glue::lower::{Plan, STRATEGY};
+use frontend_glue::pipeline::{CompileOptions, Destination};
+
+/// How strategies of other names are understood.
+#[derive(Args, Debug)]
+pub(super) struct GcNames {
+    /// Treat functions with gc NAME as gc "refcount" (existing IR: --gc-name jblab-gc=refcount)
+    #[arg(long = "gc-name", value_name = "NAME=refcount", value_parser = gc_name)]
+    names: Vec<(String, Plan)>,
+}
+
+/// How code is made.
+#[derive(Args, Debug)]
+pub(super) struct Compiling {
+    /// How much to optimise
+    #[arg(long = "opt", value_name = "LEVEL", value_enum, default_value_t = Level::O2)]
+    level: Level,
+    #[command(flatten)]
+    gc_names: GcNames,
+}
+
+/// How the heap behaves.
+#[derive(Args, Debug)]
+pub(super) struct Running {
+    /// Report statistics at exit: a table on standard error, or JSON in FILE
+    #[arg(long, value_name = "FILE.json", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    stats: Option<PathBuf>,
+    /// Stop with exit status 4 when the heap would grow beyond SIZE (64MiB, 2GiB)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    heap_limit: Option<u64>,
+    /// Start an epoch after SIZE bytes of allocation (512KiB, 8MiB)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    epoch_bytes: Option<u64>,
+    /// Aim at stops no longer than TIME (500us, 2ms)
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pause_goal: Option<u64>,
+    /// Collect fully at exit, print what is left by type, and exit with status 3 if something is
+    #[arg(long)]
+    leak_check: bool,
+}
+
+impl GcNames {
+    /// For subcommands that make no code.
+    pub(super) fn compile_options(&self) -> CompileOptions {
+        CompileOptions { gc_names: self.names.clone(), ..CompileOptions::default() }
+    }
+}
+
+impl Compiling {
+    /// Options for compiling to `destination`.
+    pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
+        CompileOptions { level: self.level, gc_names: self.gc_names.names.clone(), zeal, destination }
+    }
+}
+
+impl Running {
+    /// What the environment says, overridden by what the command line says.
+    pub(super) fn run_options(&self, zeal: bool) -> Result<RunOptions, OptionError> {
+        Ok(self.over(RunOptions::from_env()?, zeal))
+    }
+
+    fn over(&self, base: RunOptions, zeal: bool) -> RunOptions {
+        let stats = self.stats.as_ref().map(|place| match place.to_str() {
+            Some("-") => StatsTarget::Stderr,
+            _ => StatsTarget::File(place.clone()),
+        });
+        RunOptions {
+            heap_limit: self.heap_limit.or(base.heap_limit),
+            epoch_bytes: self.epoch_bytes.or(base.epoch_bytes),
+            pause_goal_ns: self.pause_goal.or(base.pause_goal_ns),
+            stats: stats.or(base.stats.clone()),
+            zeal: zeal || base.zeal,
+            leak_check: self.leak_check || base.leak_check,
+        }
+    }
+}
+
+/// Reads `NAME=PLAN`.
+fn gc_name(text: &str) -> Result<(String, Plan), String> {
+    match text.split_once('=') {
+        Some((name, plan)) if !name.is_empty() => Ok((name.to_owned(), plan.parse()?)),
+        _ => Err(format!("write it as NAME={STRATEGY}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gc_names_are_mapped_on_the_plan_there_is() {
+        assert_eq!(gc_name("jblab-gc=refcount"), Ok(("jblab-gc".to_owned(), Plan::Deferred)));
+        for wrong in ["jblab-gc", "=refcount", "jblab-gc=mark-sweep"] {
+            assert!(gc_name(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_environment() {
+        let running = Running {
+            stats: Some("-".into()),
+            heap_limit: None,
+            epoch_bytes: Some(4096),
+            pause_goal: None,
+            leak_check: false,
+        };
+        let environment =
+            RunOptions { heap_limit: Some(1), epoch_bytes: Some(2), leak_check: true, ..RunOptions::default() };
+        let expected = RunOptions {
+            heap_limit: Some(1),
+            epoch_bytes: Some(4096),
+            stats: Some(StatsTarget::Stderr),
+            leak_check: true,
+            ..RunOptions::default()
+        };
+        assert_eq!(running.over(environment, false), expected);
+    }
+}

@@ -1,0 +1,59 @@
+//! `tally verify`: check a file against the contract of gc functions.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use frontend_glue::level::Level;
+use frontend_glue::{pipeline, target};
+use inkwell::context::Context;
+
+use super::Failure;
+use super::options::GcNames;
+
+/// Check a module and warn about forgotten roots
+///
+/// Errors are what Tally refuses to compile. Warnings are references from an allocation, a field or
+/// a root that are used after a safepoint while no root holds them: the commonest mistake of new
+/// frontends, h(f(), g()). The exit status is 2 if there are errors, 0 if there are only warnings.
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment, after_help = EPILOGUE)]
+pub(super) struct Verify {
+    #[command(flatten)]
+    gc_names: GcNames,
+    /// A module: .ll, .bc or .c
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+const EPILOGUE: &str = "\
+Examples:
+  tally verify program.ll
+  tally verify program.c";
+
+impl Verify {
+    pub(super) fn execute(self) -> Result<(), Failure> {
+        let options = self.gc_names.compile_options();
+        let context = Context::create();
+        let machine = target::machine(Level::O0)?;
+        let module = pipeline::load(&context, &self.file, &machine)?;
+        let findings = pipeline::inspect(&module, &self.file, &options);
+        for error in &findings.errors {
+            eprintln!("error: {error}");
+        }
+        for warning in &findings.warnings {
+            eprintln!("warning: {warning}");
+        }
+        let file = self.file.display();
+        match (findings.errors.len(), findings.warnings.len()) {
+            (0, 0) => println!("{file}: ok"),
+            (0, warnings) => println!("{file}: ok, {}", counted(warnings, "warning")),
+            (errors, _) => return Err(Failure(format!("{file}: {}", counted(errors, "error")))),
+        }
+        Ok(())
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}

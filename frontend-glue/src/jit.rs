@@ -1,0 +1,147 @@
+//! Running a program in this process: `tally run` after its modules were compiled.
+//!
+//! The objects are those that `tally build` would link. They are given to ORC together with the
+//! runtime's entry points, taken from the one list `for_each_runtime_symbol!`, so that compiled
+//! code calls the runtime inside this binary; the C library is found in the process. Then what the
+//! C library does for an executable is done here, in its order: destructors are set up to run at
+//! exit, constructors run (they register each module's stack maps and types), `main` is called and
+//! its result is the exit status.
+//!
+//! The linker and its code live until the process ends: handlers that the program gave to `atexit`
+//! run after `main`, from code that must still be there. [`run`] therefore does not return.
+
+use std::ffi::{CString, c_char, c_int};
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+use crate::constructors::{self, Entry, Kind};
+use crate::orc::{LinkError, Linker};
+use crate::pipeline::Object;
+
+/// Why a program could not be started.
+#[derive(Debug, Error)]
+pub enum JitError {
+    /// Nothing to call.
+    #[error("no function `main` in {}; a program needs one", .0.join(", "))]
+    NoMain(Vec<String>),
+    /// The modules do not fit together.
+    #[error("cannot link {}: {error}", files.join(", "))]
+    Link {
+        /// The program's files.
+        files: Vec<String>,
+        /// What is missing or double.
+        error: LinkError,
+    },
+}
+
+/// Compiled modules, linked and ready to be called.
+#[derive(Debug)]
+pub struct Program {
+    linker: Linker,
+    main: u64,
+    constructors: Vec<u64>,
+    destructors: Vec<u64>,
+}
+
+impl Program {
+    /// Links `objects` with the runtime in this process.
+    pub fn link(objects: &[Object]) -> Result<Program, JitError> {
+        let files = || objects.iter().map(|object| object.file.display().to_string()).collect();
+        if !objects.iter().any(|object| object.defines_main) {
+            // Asked before linking: the process has a `main` of its own, which ORC would find.
+            return Err(JitError::NoMain(files()));
+        }
+        link(objects).map_err(|error| JitError::Link { files: files(), error })
+    }
+
+    /// Runs the program to its end, and the process with it.
+    pub fn run(self, arguments: Vec<CString>) -> ! {
+        let mut argv: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
+        let argc = argv.len() as c_int;
+        argv.push(std::ptr::null_mut());
+        // SAFETY: `main` was compiled as C's main, of which one with fewer parameters may be
+        // called with all three; argument strings and array live to the end of the process.
+        let status = unsafe {
+            DESTRUCTORS.set(self.destructors).expect("a process runs one program");
+            libc::atexit(run_destructors);
+            for function in self.constructors {
+                call(function);
+            }
+            let main: extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int =
+                std::mem::transmute(self.main);
+            main(argc, argv.leak().as_mut_ptr(), environ)
+        };
+        std::mem::forget(self.linker);
+        std::process::exit(status)
+    }
+}
+
+/// In the order in which they are to run.
+static DESTRUCTORS: OnceLock<Vec<u64>> = OnceLock::new();
+
+unsafe extern "C" {
+    /// The C library's environment.
+    static mut environ: *mut *mut c_char;
+}
+
+fn link(objects: &[Object]) -> Result<Program, LinkError> {
+    let linker = Linker::new()?;
+    linker.define(&runtime_symbols())?;
+    for object in objects {
+        linker.add_object(&object.bytes, &object.file.to_string_lossy())?;
+    }
+    let main = linker.address("main")?;
+    let table = |kind: Kind| -> Result<Vec<Entry>, LinkError> {
+        let mut entries = Vec::new();
+        for index in 0..objects.len() {
+            let address = linker.address(&kind.symbol(index))?;
+            // SAFETY: the pipeline exports a table under this symbol from module `index`.
+            entries.extend(unsafe { constructors::read(address) });
+        }
+        entries.sort_by_key(|entry| entry.priority);
+        Ok(entries)
+    };
+    let functions = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.function).collect();
+    let constructors = functions(table(Kind::Constructors)?);
+    let mut destructors: Vec<u64> = functions(table(Kind::Destructors)?);
+    destructors.reverse();
+    Ok(Program { linker, main, constructors, destructors })
+}
+
+extern "C" fn run_destructors() {
+    for &function in DESTRUCTORS.get().into_iter().flatten() {
+        // SAFETY: an entry of a destructor table; the code is there until the process is gone.
+        unsafe { call(function) };
+    }
+}
+
+/// # Safety
+/// `function` is the address of a function without parameters that may be called now.
+unsafe fn call(function: u64) {
+    // SAFETY: the caller's duty.
+    let function: extern "C-unwind" fn() = unsafe { std::mem::transmute(function) };
+    function();
+}
+
+macro_rules! list_addresses {
+    ($($name:ident, $signature:literal, $kind:ident;)*) => {
+        // Only their addresses are taken; their types are the runtime's own matter.
+        unsafe extern "C" {
+            $(static $name: u8;)*
+        }
+
+        /// What compiled code finds in this process by name, apart from the C library.
+        fn runtime_symbols() -> Vec<(&'static str, u64)> {
+            vec![
+                // glibc has it in the part that is linked statically into every executable.
+                ("atexit", libc::atexit as *const () as u64),
+                $((stringify!($name), &raw const $name as u64),)*
+            ]
+        }
+    };
+}
+rc_runtime::for_each_runtime_symbol!(list_addresses);
+
+// The entry points above live in this crate, among others; naming it links it.
+extern crate cycle_detector as _;

@@ -1,0 +1,207 @@
+//! The story of a program on its way to machine code: load, lower, verify, optimise, emit.
+//!
+//! The order is fixed, and the reason is the inliner: bundles must be on the calls before anything
+//! is inlined, because inlining concatenates them, which is the meaning wanted, while a bare call
+//! inlined into a rooted function would lose its caller's roots. The lowering verifies the source
+//! before it changes anything, what comes out of it is verified, and so is what comes out of the
+//! optimiser, since inlining is where roots get lost.
+//!
+//! `tally run`, `build`, `lower`, `verify` and `maps` walk this road to different ends.
+
+use std::path::{Path, PathBuf};
+
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::TargetMachine;
+use thiserror::Error;
+
+use crate::diagnostic::Diagnostic;
+use crate::emit::{self, EmitError};
+use crate::level::Level;
+use crate::load::{self, LoadError};
+use crate::lower::{self, ContextAccess, LowerOptions, Plan};
+use crate::target::{self, TargetError};
+use crate::thread_locals::{self, ThreadLocalError};
+use crate::verify::{self, Findings};
+use crate::{constructors, llvm_messages, whole_program};
+
+/// How files are compiled.
+#[derive(Clone, Debug, Default)]
+pub struct CompileOptions {
+    /// How much is optimised.
+    pub level: Level,
+    /// gc strategies of existing IR, and the plan that each stands for.
+    pub gc_names: Vec<(String, Plan)>,
+    /// Paranoid code: an epoch at every safepoint, a check at every access.
+    pub zeal: bool,
+    /// Where the code will run.
+    pub destination: Destination,
+}
+
+/// Where the code will run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// In an executable or shared library that a linker makes.
+    #[default]
+    LinkedImage,
+    /// In this process, under the JIT.
+    ThisProcess,
+}
+
+/// A compiled file.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// What it was made from.
+    pub file: PathBuf,
+    /// An ELF object.
+    pub bytes: Vec<u8>,
+    /// Whether the program can start here.
+    pub defines_main: bool,
+    /// How many references `tally verify` would warn of; counted under zeal only.
+    pub warnings: usize,
+}
+
+/// Why a program was not compiled.
+#[derive(Debug, Error)]
+pub enum CompileError {
+    /// A file did not become a valid module.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// No code generator.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A module breaks the contract of gc functions.
+    #[error("{}", lines(.0))]
+    Contract(Vec<Diagnostic>),
+    /// The lowered module is wrong, which is Tally's fault.
+    #[error("{file}: {stage} left a module that is not in order; this is a bug in Tally, please report it:\n{message}")]
+    Broken {
+        /// The file.
+        file: String,
+        /// After which step.
+        stage: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// LLVM's passes failed.
+    #[error("{file}: LLVM's passes failed: {message}")]
+    Passes {
+        /// The file.
+        file: String,
+        /// LLVM's reason.
+        message: String,
+    },
+    /// It needs what only a linked image has.
+    #[error(transparent)]
+    ThreadLocal(#[from] ThreadLocalError),
+    /// No object came out.
+    #[error("{file}: {error}")]
+    Emit {
+        /// The file.
+        file: String,
+        /// The reason.
+        error: EmitError,
+    },
+}
+
+/// Compiles the program that `files` are, each to an object of its own.
+pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object>, CompileError> {
+    let machine = target::machine(options.level)?;
+    let contexts: Vec<Context> = files.iter().map(|_| Context::create()).collect();
+    let modules = contexts
+        .iter()
+        .zip(files)
+        .map(|(context, file)| load(context, file, &machine))
+        .collect::<Result<Vec<_>, _>>()?;
+    whole_program::adopt(&modules, &options.gc_names);
+    let mut objects = Vec::new();
+    for (index, (module, file)) in modules.iter().zip(files).enumerate() {
+        let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
+        lower(module, file, options)?;
+        optimise(module, file, &machine, options.level)?;
+        let defines_main = defines_main(module);
+        let bytes = emit(module, file, index, &machine, options.destination)?;
+        objects.push(Object { file: file.clone(), bytes, defines_main, warnings });
+    }
+    Ok(objects)
+}
+
+/// Loads one file.
+pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
+    llvm_messages::catch_fatal_errors();
+    llvm_messages::listen(context);
+    load::load(context, file, machine)
+}
+
+/// Checks a module that was just loaded against the contract of gc functions.
+pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
+    verify::verify_source(module, &file.to_string_lossy(), &options.gc_names)
+}
+
+/// Lowers a module in place. What is left is IR that any tool of this LLVM understands.
+pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<(), CompileError> {
+    let lower_options = LowerOptions {
+        context: match options.destination {
+            Destination::LinkedImage => ContextAccess::Symbol,
+            Destination::ThisProcess => ContextAccess::FsOffset(rc_runtime::context::fs_offset()),
+        },
+        zeal: options.zeal,
+        gc_names: options.gc_names.clone(),
+        eliminate_tail_calls: options.level.passes().is_some(),
+        module_name: file.display().to_string(),
+        ..LowerOptions::default()
+    };
+    lower::lower(module, &lower_options).map_err(CompileError::Contract)?;
+    check(module, file, "the lowering")
+}
+
+fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {
+    let Some(passes) = level.passes() else {
+        return Ok(());
+    };
+    let answer = module.run_passes(passes, machine, PassBuilderOptions::create());
+    let message = match answer {
+        Err(message) => Some(message.to_string()),
+        Ok(()) => llvm_messages::take_errors(),
+    };
+    if let Some(message) = message {
+        return Err(CompileError::Passes { file: file.display().to_string(), message });
+    }
+    check(module, file, "optimisation")
+}
+
+fn emit(
+    module: &Module,
+    file: &Path,
+    index: usize,
+    machine: &TargetMachine,
+    destination: Destination,
+) -> Result<Vec<u8>, CompileError> {
+    match destination {
+        Destination::LinkedImage => constructors::place_for_linker(module),
+        Destination::ThisProcess => {
+            thread_locals::refuse(module, file)?;
+            constructors::export_for_host(module, index);
+        }
+    }
+    emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
+}
+
+/// LLVM's verifier and ours, on a module that is ours by now.
+fn check(module: &Module, file: &Path, stage: &'static str) -> Result<(), CompileError> {
+    let broken = |message| CompileError::Broken { file: file.display().to_string(), stage, message };
+    module.verify().map_err(|message| broken(message.to_string()))?;
+    verify::verify_lowered(module, &file.to_string_lossy()).map_err(|findings| broken(lines(&findings)))
+}
+
+fn lines(findings: &[Diagnostic]) -> String {
+    findings.iter().map(Diagnostic::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn defines_main(module: &Module) -> bool {
+    module.get_function("main").is_some_and(|main| {
+        use inkwell::module::Linkage::{Internal, Private};
+        main.count_basic_blocks() > 0 && !matches!(main.get_linkage(), Internal | Private)
+    })
+}

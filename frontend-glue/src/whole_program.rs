@@ -1,0 +1,85 @@
+//! What a program's modules owe each other when at least one of them has gc functions.
+//!
+//! The lowering sees one module and leaves one without gc functions alone. In a program that mixes
+//! both kinds two things would then be missing, whichever module they are in:
+//!
+//! - `main` must run inside the runtime, so that there is a heap and a bottom to the stack walk.
+//!   It becomes a gc function, though it may hold no reference itself.
+//! - Frames of plain functions may lie between gc frames (a callback). The walk crosses them with
+//!   the unwinder, so each needs an unwind table entry, which LLVM leaves out for `nounwind`.
+
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::Module;
+
+use crate::lower::{Plan, STRATEGY};
+use crate::verify::source;
+use crate::{callers, llvm};
+
+/// `uwtable(async)`: entries that are right at every instruction.
+const ASYNCHRONOUS: u64 = 2;
+
+/// Makes the modules of one program fit together.
+pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
+    let is_managed = |module: &&Module| !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
+    if !modules.iter().any(|module| is_managed(&module)) {
+        return;
+    }
+    for module in modules {
+        if let Some(main) = module.get_function("main")
+            && main.count_basic_blocks() > 0
+            && !callers::has_gc(main)
+        {
+            main.set_gc(STRATEGY);
+        }
+        if !is_managed(&module) {
+            make_unwindable(module);
+        }
+    }
+}
+
+fn make_unwindable(module: &Module) {
+    let kind = Attribute::get_named_enum_kind_id("uwtable");
+    let attribute = module.get_context().create_enum_attribute(kind, ASYNCHRONOUS);
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        function.add_attribute(AttributeLoc::Function, attribute);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    const GC: &str = "define void @f() gc \"refcount\" {\n  ret void\n}\n";
+    const PLAIN: &str = "define i32 @main() nounwind {\n  ret i32 0\n}\n";
+    const LIBRARY: &str = "define void @g() nounwind {\n  ret void\n}\n";
+
+    fn adopted(texts: &[&str]) -> Vec<String> {
+        let context = Context::create();
+        let modules: Vec<Module> = texts
+            .iter()
+            .map(|text| {
+                let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
+                context.create_module_from_ir(buffer).unwrap()
+            })
+            .collect();
+        adopt(&modules, &[]);
+        modules.iter().map(|module| module.print_to_string().to_string()).collect()
+    }
+
+    #[test]
+    fn main_is_managed_and_plain_frames_can_be_unwound_beside_gc_functions() {
+        let texts = adopted(&[GC, PLAIN, LIBRARY]);
+        assert!(texts[1].contains("gc \"refcount\""), "{}", texts[1]);
+        assert!(texts[2].contains("uwtable"), "{}", texts[2]);
+        assert!(!texts[0].contains("uwtable"), "the lowering sees to it: {}", texts[0]);
+    }
+
+    #[test]
+    fn a_program_without_gc_functions_is_left_alone() {
+        for text in adopted(&[PLAIN, LIBRARY]) {
+            assert!(!text.contains("gc \"") && !text.contains("uwtable"), "{text}");
+        }
+    }
+}

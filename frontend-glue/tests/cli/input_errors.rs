@@ -1,0 +1,86 @@
+//! Files that are no programs: one message that says where and what, and status 2.
+
+use crate::tally::Folder;
+
+/// Every subcommand that reads a file, on `file`; each must say `expected` and nothing else.
+fn check(folder: &Folder, file: &str, expected: &str) {
+    let commands: [&[&str]; 5] = [
+        &["run", file],
+        &["build", file, "-o", "program"],
+        &["lower", file, "-o", "out.ll"],
+        &["verify", file],
+        &["maps", file],
+    ];
+    let before = folder.names();
+    for arguments in commands {
+        let outcome = folder.tally(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(outcome.stdout, "", "{arguments:?}");
+    }
+    assert_eq!(folder.names(), before, "something half-made was left");
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    check(&Folder::with(&[]), "missing.ll", "tally: missing.ll: cannot be read: No such file");
+}
+
+#[test]
+fn a_directory_an_empty_file_and_an_unknown_kind() {
+    let folder = Folder::with(&[("empty.ll", ""), ("prog.rs", "fn main() {}\n")]);
+    std::fs::create_dir(folder.path("sources")).unwrap();
+    check(&folder, "sources", "tally: sources: is a directory");
+    check(&folder, "empty.ll", "tally: empty.ll: is empty");
+    check(&folder, "prog.rs", "tally: prog.rs: unknown kind of file");
+    check(&folder, "-", "standard input is not supported");
+}
+
+#[test]
+fn ir_that_does_not_parse_or_verify() {
+    let folder = Folder::with(&[
+        ("broken.ll", "define i32 @main() {\n  ret i32 %nothing\n}\n"),
+        ("invalid.ll", "define i32 @main() {\n  %x = add i32 %y, 1\n  %y = add i32 1, 1\n  ret i32 %x\n}\n"),
+        ("damaged.bc", "BC\u{c0}\u{de} and then nonsense"),
+        ("text.bc", "define i32 @main() {\n"),
+    ]);
+    check(&folder, "broken.ll", "broken.ll:2:11: error: use of undefined value '%nothing'");
+    check(&folder, "invalid.ll", "Instruction does not dominate all uses");
+    check(&folder, "text.bc", "text.bc");
+    std::fs::write(folder.path("damaged.bc"), b"BC\xC0\xDE and then nonsense").unwrap();
+    check(&folder, "damaged.bc", "damaged.bc");
+}
+
+#[test]
+fn code_for_another_machine() {
+    let folder = Folder::with(&[
+        ("arm.ll", "target triple = \"aarch64-unknown-linux-gnu\"\ndefine i32 @main() {\n  ret i32 0\n}\n"),
+        ("odd.ll", "target datalayout = \"E-p:32:32\"\ndefine i32 @main() {\n  ret i32 0\n}\n"),
+    ]);
+    check(&folder, "arm.ll", "arm.ll: compiled for target \"aarch64-unknown-linux-gnu\"");
+    check(&folder, "odd.ll", "E-p:32:32");
+}
+
+#[test]
+fn c_that_clang_refuses() {
+    let folder = Folder::with(&[("bad.c", "int main(void) { return nothing; }\n")]);
+    check(&folder, "bad.c", "bad.c:1:25: error:");
+    check(&folder, "bad.c", "tally: bad.c: clang found errors");
+}
+
+#[test]
+fn a_clang_that_cannot_be_run() {
+    let folder = Folder::with(&[("a.c", "int main(void) { return 0; }\n")]);
+    let outcome = folder.tally_with(&[("TALLY_CLANG", "/nowhere/clang")], &["run", "a.c"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("TALLY_CLANG names \"/nowhere/clang\""), "{}", outcome.stderr);
+}
+
+#[test]
+fn inline_assembly_that_the_assembler_refuses() {
+    let text = "define i32 @main() {\n  call void asm sideeffect \"nonsense %rax\", \"\"()\n  ret i32 0\n}\n";
+    let outcome = Folder::with(&[("asm.ll", text)]).tally(&["run", "asm.ll"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.contains("asm.ll: LLVM cannot generate code"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nonsense"), "{}", outcome.stderr);
+}

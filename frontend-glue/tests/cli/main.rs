@@ -1,0 +1,9 @@
+//! The `tally` command as a user meets it: what it prints, what it leaves, how it ends.
+
+mod build;
+mod input_errors;
+mod managed;
+mod mixed;
+mod run;
+mod tally;
+mod usage;

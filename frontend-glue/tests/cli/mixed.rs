@@ -1,0 +1,47 @@
+//! Programs of several modules of which only some have gc functions.
+
+use crate::tally::{Folder, Outcome};
+
+/// Calls back into gc code through a plain function that cannot throw and has no reason for an unwind table.
+const PLAIN: &str = "define i64 @call(ptr %f, i64 %n) nounwind {\n  %r = call i64 %f(i64 %n)\n  %s = add i64 %r, 1\n  ret i64 %s\n}\n\
+    declare i64 @work(i64)\ndefine i32 @main() nounwind {\n  %r = call i64 @work(i64 40)\n  %s = trunc i64 %r to i32\n  ret i32 %s\n}\n";
+
+const MANAGED: &str = r#"
+#include <tally_gc.h>
+typedef struct Cell { struct Cell *next; long value; } Cell;
+TALLY_TYPE(Cell, next);
+long call(long (*f)(long), long n);
+static long churn(long n) {
+    Cell *list = NULL;
+    TALLY_ROOT(list);
+    for (long i = 0; i < 1000; i++) {
+        Cell *cell = TALLY_NEW(Cell);
+        cell->value = i;
+        TALLY_WRITE(cell, next, list);
+        list = cell;
+    }
+    tally_collect();
+    return n + list->value - 999;
+}
+long work(long n) {
+    Cell *mine = TALLY_NEW(Cell);
+    TALLY_ROOT(mine);
+    mine->value = n;
+    long r = call(churn, 1);
+    return mine->value + r;
+}
+"#;
+
+#[test]
+fn a_plain_main_runs_inside_the_runtime_and_plain_frames_are_crossed() {
+    let folder = Folder::with(&[("plain.ll", PLAIN), ("managed.c", MANAGED)]);
+    let expected = Outcome { status: Some(42), stdout: String::new(), stderr: String::new() };
+    for level in ["0", "2"] {
+        let arguments = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "plain.ll", "managed.c"];
+        assert_eq!(folder.tally(&arguments), expected, "--opt {level}");
+    }
+    folder.build(&["managed.c", "plain.ll"]);
+    assert_eq!(folder.program(&[("TALLY_LEAK_CHECK", "1")], &[]), expected);
+    let zeal = folder.tally(&["run", "--zeal", "--opt", "2", "plain.ll", "managed.c"]);
+    assert_eq!(zeal, expected);
+}

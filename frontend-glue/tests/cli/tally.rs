@@ -1,0 +1,113 @@
+//! The built `tally` command on files in a folder of its own.
+//!
+//! A test writes its program as text, runs the command in that folder and looks at the three
+//! things a shell would see. Executables need `libtally.a`, which cargo does not build for tests
+//! of another crate: [`Folder::build`] has cargo make it, once, beside the command under test,
+//! where the command looks first.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Once;
+
+/// A folder with a test's files.
+pub struct Folder {
+    folder: tempfile::TempDir,
+}
+
+/// What a process left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// `None` when a signal ended it.
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Folder {
+    pub fn with(files: &[(&str, &str)]) -> Folder {
+        let folder = Folder { folder: tempfile::tempdir().unwrap() };
+        for (name, text) in files {
+            std::fs::write(folder.path(name), text).unwrap();
+        }
+        folder
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// Runs `tally` with these arguments, in the folder.
+    pub fn tally(&self, arguments: &[&str]) -> Outcome {
+        self.tally_with(&[], arguments)
+    }
+
+    /// The same with environment variables.
+    pub fn tally_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Outcome {
+        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_tally")));
+        Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
+    }
+
+    /// `tally build` to `program`, which must succeed without a word.
+    pub fn build(&self, arguments: &[&str]) {
+        build_runtime();
+        let mut all = vec!["build", "-o", "program"];
+        all.extend(arguments);
+        let built = self.tally(&all);
+        assert_eq!(built, Outcome { status: Some(0), stdout: String::new(), stderr: String::new() }, "{arguments:?}");
+    }
+
+    /// Runs what `build` made.
+    pub fn program(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Outcome {
+        let mut command = self.command(&self.path("program"));
+        Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
+    }
+
+    /// A tool's standard output about `program`.
+    pub fn inspect(&self, tool: &str, arguments: &[&str]) -> String {
+        let outcome = Outcome::of(self.command(Path::new(tool)).args(arguments).arg("program").output().unwrap());
+        assert_eq!(outcome.status, Some(0), "{outcome:?}");
+        outcome.stdout
+    }
+
+    fn command(&self, name: &Path) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(self.folder.path());
+        for (name, _) in std::env::vars_os() {
+            if name.as_encoded_bytes().starts_with(b"TALLY_") {
+                command.env_remove(name);
+            }
+        }
+        command
+    }
+}
+
+impl Outcome {
+    fn of(output: Output) -> Outcome {
+        Outcome {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// Puts `libtally.a` beside the command under test.
+pub fn build_runtime() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let beside = Path::new(env!("CARGO_BIN_EXE_tally")).parent().unwrap();
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "-p", "aot-runtime", "--target-dir"]).arg(beside.parent().unwrap());
+        if beside.file_name().unwrap() == "release" {
+            cargo.arg("--release");
+        }
+        assert!(cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().unwrap().success());
+    });
+}
