@@ -31,7 +31,8 @@ pub struct HeapOptions {
     pub log_entries: u64,
     /// Longest slice aimed at, nanoseconds.
     pub slice_ns: u64,
-    /// Run every epoch to its end inside the flip: the reference form of the passes.
+    /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
+    /// feature `stop-the-world`.
     pub stop_the_world: bool,
     /// Whether candidates are tried at all.
     pub trials: bool,
@@ -50,7 +51,7 @@ impl Default for HeapOptions {
             epoch_bytes: 8 << 20,
             log_entries: 256 << 10,
             slice_ns: 500_000,
-            stop_the_world: false,
+            stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,
             block_log_after: 64,
             count_objects: true,
