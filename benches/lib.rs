@@ -1,1 +1,165 @@
-//! Being written.
+//! Heaps in the state that a bench wants to find them in.
+//!
+//! `counts.rs` counts instructions (`cargo xtask bench counts`); what it counts begins in one of the states made here,
+//! which is not counted. The tests below show that each state is what it is called, so that a count is a count of that: a ring that is not tried, or a write that is not logged, would be a fine low number.
+//! The workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
+
+use cycle_detector::Mutator;
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+
+/// Two references and a number: 24 bytes of payload.
+static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[FIRST as u32, SECOND as u32]);
+
+/// Offset of a pair's first reference.
+pub const FIRST: u64 = 0;
+/// Offset of a pair's second reference.
+pub const SECOND: u64 = 8;
+
+/// A heap, its one type, and objects in the state that the maker's name says.
+pub struct State {
+    /// The heap. It flips when it is told to, and not by itself.
+    pub mutator: Mutator,
+    /// The type of all objects.
+    pub pair: TypeId,
+    /// The objects that the bench works on.
+    pub objects: Vec<ObjectRef>,
+}
+
+/// A heap with nothing in it, whose first block has been taken.
+pub fn empty() -> State {
+    let options = HeapOptions {
+        epoch_bytes: 1 << 40,
+        log_entries: 1 << 40,
+        slice_ns: u64::MAX / 2,
+        count_objects: false,
+        ..HeapOptions::default()
+    };
+    let mutator = Mutator::new(options).expect("the heap range can be reserved");
+    let pair = type_registry::register(&PAIR).expect("the descriptor is right");
+    let mut state = State { mutator, pair, objects: Vec::new() };
+    state.allocate();
+    state
+}
+
+/// `count` young objects that nothing refers to.
+pub fn young(count: usize) -> State {
+    let mut state = empty();
+    state.objects = (0..count).map(|_| state.allocate()).collect();
+    state
+}
+
+/// `count` young objects, all held by the root stack through one list.
+pub fn young_list(count: usize) -> State {
+    let mut state = empty();
+    let root = state.mutator.push_root(None);
+    for _ in 0..count {
+        let object = state.allocate();
+        let rest = state.mutator.root(root);
+        state.write(object, FIRST, rest);
+        state.mutator.set_root(root, Some(object));
+        state.objects.push(object);
+    }
+    state
+}
+
+/// The same list after an epoch: every object is mature and clean.
+pub fn mature_list(count: usize) -> State {
+    let mut state = young_list(count);
+    state.mutator.epoch();
+    state
+}
+
+/// The same, after a first write to each object: every object is logged.
+pub fn logged_list(count: usize) -> State {
+    let mut state = mature_list(count);
+    for place in 0..count {
+        state.write(state.objects[place], SECOND, None);
+    }
+    state
+}
+
+/// `count` mature rings of `length` objects, no longer held by anything: candidates of the next epoch's trials.
+pub fn dropped_rings(count: usize, length: usize) -> State {
+    let mut state = empty();
+    for _ in 0..count {
+        let root = state.mutator.push_root(None);
+        let first = state.allocate();
+        state.mutator.set_root(root, Some(first));
+        state.objects.push(first);
+        let mut last = first;
+        for _ in 1..length {
+            let next = state.allocate();
+            state.write(last, FIRST, Some(next));
+            state.objects.push(next);
+            last = next;
+        }
+        state.write(last, FIRST, Some(first));
+    }
+    state.mutator.epoch();
+    state.mutator.truncate_roots(0);
+    state
+}
+
+impl State {
+    /// Allocates a pair.
+    pub fn allocate(&mut self) -> ObjectRef {
+        self.mutator.allocate(self.pair).expect("a bench is far from any limit")
+    }
+
+    /// Writes a reference or null.
+    pub fn write(&mut self, object: ObjectRef, offset: u64, value: Option<ObjectRef>) {
+        self.mutator.write(object, object.slot(offset), value.map_or(0, ObjectRef::address));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SECOND, dropped_rings, logged_list, mature_list, young, young_list};
+
+    #[test]
+    fn list_becomes_mature_in_one_epoch_and_not_before() {
+        let mut state = young_list(100);
+        assert!(state.objects.iter().all(|object| !object.is_mature()));
+        state.mutator.epoch();
+        assert!(state.objects.iter().all(|object| object.is_mature()));
+        assert_eq!(state.mutator.statistics().promoted_objects, 100);
+    }
+
+    #[test]
+    fn dead_young_objects_are_never_promoted() {
+        let mut state = young(100);
+        state.mutator.epoch();
+        assert_eq!(state.mutator.statistics().promoted_objects, 0);
+        assert!(state.mutator.live_objects().is_empty());
+    }
+
+    #[test]
+    fn only_the_first_write_of_an_epoch_logs() {
+        let mut state = mature_list(100);
+        let entries = |state: &super::State| state.mutator.statistics().log_entries;
+        assert_eq!(entries(&state), 0);
+        for place in 0..50 {
+            state.write(state.objects[place], SECOND, None);
+        }
+        state.mutator.epoch();
+        let after_first = entries(&state);
+        assert!(after_first >= 50, "{after_first}");
+        let mut again = logged_list(100);
+        for place in 0..100 {
+            again.write(again.objects[place], SECOND, None);
+        }
+        again.mutator.epoch();
+        assert!((100..200).contains(&entries(&again)), "the second write to each object logged nothing");
+    }
+
+    #[test]
+    fn dropped_rings_go_by_trial_in_the_next_epoch() {
+        let mut state = dropped_rings(10, 8);
+        assert_eq!(state.mutator.live_objects().len(), 80);
+        assert_eq!(state.mutator.statistics().trial_runs, 0);
+        state.mutator.epoch();
+        let statistics = state.mutator.statistics();
+        assert_eq!((statistics.trial_runs, statistics.cyclic_garbage_objects), (10, 80));
+        assert!(state.mutator.live_objects().is_empty());
+    }
+}

@@ -1,0 +1,99 @@
+//! Instructions, counted by callgrind and held: `cargo xtask bench counts`.
+//!
+//! Two groups. The *fast paths* are what a program does all the time, a thousand times over through
+//! [`Mutator`](cycle_detector::Mutator), the Rust twin of the inline code. The *epochs* are one whole epoch each, by what there is
+//! to do: an epoch pays per survivor, not per object allocated; it pays nothing for what lives and was not written;
+//! a dropped ring costs a trial of its own size. Each limit stands a little above what was counted when it was set, so
+//! a change that makes a path longer fails here. If it must be longer, raise the limit in the same commit and say why.
+
+#![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
+
+use iai_callgrind::{Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+use std::hint::black_box;
+use tally_benches::{SECOND, State, dropped_rings, empty, logged_list, mature_list, young, young_list};
+
+const TIMES: usize = 1000;
+
+fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
+    let mut config = LibraryBenchmarkConfig::default();
+    config.tool(Callgrind::default().hard_limits([(EventKind::Ir, instructions)]));
+    config
+}
+
+fn write_each(mut state: State) -> State {
+    for place in 0..TIMES {
+        let object = black_box(state.objects[place]);
+        state.write(object, SECOND, Some(object));
+    }
+    state
+}
+
+fn epoch(mut state: State) -> State {
+    state.mutator.epoch();
+    state
+}
+
+// A bump, a header, and nulls; now and then the next block.
+#[library_benchmark(config = at_most(135_000))]
+#[bench::thousand(args = (), setup = empty)]
+fn allocate(mut state: State) -> State {
+    for _ in 0..TIMES {
+        black_box(state.allocate());
+    }
+    state
+}
+
+// The bit is clear because the object is young.
+#[library_benchmark(config = at_most(38_500))]
+#[bench::thousand(args = (TIMES), setup = young)]
+fn write_young(state: State) -> State {
+    write_each(state)
+}
+
+// The bit is clear because the object was logged before.
+#[library_benchmark(config = at_most(38_500))]
+#[bench::thousand(args = (TIMES), setup = logged_list)]
+fn write_logged(state: State) -> State {
+    write_each(state)
+}
+
+// The slow path: each write is the object's first in the epoch.
+#[library_benchmark(config = at_most(280_000))]
+#[bench::thousand(args = (TIMES), setup = mature_list)]
+fn write_clean(state: State) -> State {
+    write_each(state)
+}
+
+library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean);
+
+// A thousand objects allocated, none reachable.
+#[library_benchmark(config = at_most(6_000))]
+#[bench::thousand(args = (TIMES), setup = young)]
+fn all_died_young(state: State) -> State {
+    epoch(state)
+}
+
+// A thousand objects allocated, all reachable: promotion and a count for each.
+#[library_benchmark(config = at_most(190_000))]
+#[bench::thousand(args = (TIMES), setup = young_list)]
+fn all_survived(state: State) -> State {
+    epoch(state)
+}
+
+// A thousand mature objects, none written.
+#[library_benchmark(config = at_most(4_000))]
+#[bench::thousand(args = (TIMES), setup = mature_list)]
+fn nothing_happened(state: State) -> State {
+    epoch(state)
+}
+
+// Ten dead rings of eight: ten candidates, ten trials.
+#[library_benchmark(config = at_most(32_500))]
+#[bench::ten(args = (10, 8), setup = dropped_rings)]
+fn rings_died(state: State) -> State {
+    epoch(state)
+}
+
+library_benchmark_group!(name = epochs; benchmarks = all_died_young, all_survived, nothing_happened, rings_died);
+
+main!(library_benchmark_groups = fast_paths, epochs);
