@@ -12,6 +12,9 @@ use rc_runtime::epoch_driver::EpochDriver;
 use rc_runtime::log::{Log, LogCursor};
 use rc_runtime::{Heap, ObjectRef};
 
+/// In zeal, epochs between two marks.
+const ZEAL_MARK_EVERY: u32 = 16;
+
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Collector {
@@ -68,10 +71,19 @@ impl Collector {
             self.work(heap, i64::MAX / 2);
         }
         if heap.zeal.is_some() {
-            heap.set_poll(true);
-            if let Err(violation) = crate::verify::verify(heap, self) {
-                rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
-            }
+            self.end_zeal_epoch(heap);
+        }
+    }
+
+    /// Zeal marks now and then, so that what trials leave over is found and poisoned too, and verifies every time.
+    fn end_zeal_epoch(&mut self, heap: &mut Heap) {
+        if heap.epoch.is_multiple_of(ZEAL_MARK_EVERY) && !self.mark.is_running() {
+            self.start_mark(heap);
+            self.finish(heap);
+        }
+        heap.set_poll(true);
+        if let Err(violation) = crate::verify::verify(heap, self) {
+            rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
         }
     }
 

@@ -63,6 +63,7 @@ impl Collector {
             }
         }
         heap.blocks.flip();
+        heap.keep_hole_open();
         heap.large.flip();
     }
 

@@ -140,7 +140,9 @@ impl Collector {
         self.report.trials += 1;
         heap.statistics.trial_runs += 1;
         let edges_before = heap.statistics.trial_edges;
-        let mut verdict = self.trial(heap, candidate, 1);
+        // In zeal nearly every object has an epoch of its own; there the cohort is the whole heap.
+        let slack = if heap.zeal.is_some() { u32::MAX / 4 } else { 1 };
+        let mut verdict = self.trial(heap, candidate, slack);
         if matches!(verdict, Verdict::Undecided) && self.trials.nodes.len() == NODES_MAX && !self.trials.sampling {
             verdict = self.trial(heap, candidate, 0);
         }

@@ -132,6 +132,30 @@ fn stamps_that_run_out_start_over() {
 }
 
 #[test]
+fn zeal_finds_and_poisons_small_rings_and_large_ones() {
+    let mut m = heap(HeapOptions { zeal: true, ..HeapOptions::default() });
+    for size in [3, 200] {
+        let first = new_pair(&mut m);
+        let root = m.push_root(Some(first));
+        let mut last = first;
+        for _ in 1..size {
+            let node = new_pair(&mut m);
+            link(&mut m, last, 0, Some(node));
+            last = node;
+        }
+        link(&mut m, last, 0, Some(first));
+        m.epoch();
+        m.truncate_roots(root.0);
+        for _ in 0..20 {
+            m.epoch();
+        }
+        assert_eq!(m.statistics().live_objects, 0, "a ring of {size}");
+        assert_eq!(last.slot(0).read(), u64::from_ne_bytes([rc_runtime::zeal::POISON; 8]));
+    }
+    assert!(m.heap().blocks.owned.len() <= 2, "zeal goes on in the hole it has");
+}
+
+#[test]
 fn a_ring_larger_than_any_trial_falls_to_the_mark() {
     let mut m = heap(tiny());
     let first = new_pair(&mut m);

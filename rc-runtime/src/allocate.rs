@@ -243,10 +243,24 @@ impl Heap {
         }
     }
 
-    /// At a flip: both allocation areas are closed.
+    /// At a flip: both allocation areas are closed. Zeal has a flip per allocation and never reuses memory; it goes on in
+    /// the rest of the hole, or each object would take a block.
     pub fn retire_allocation(&mut self) {
+        let rest = Hole { start: self.context_mut().cursor, end: self.hole.end };
         self.retire_hole();
         self.overflow = Hole { start: 0, end: 0 };
+        if self.zeal.is_some() && rest.start != 0 && rest.end - rest.start >= SMALLEST_HOLE {
+            self.hole = rest;
+            self.hole_start = rest.start;
+            self.context_mut().cursor = rest.start;
+        }
+    }
+
+    /// After a flip has armed the barriers: what is allocated in a hole that stayed open is young all the same.
+    pub fn keep_hole_open(&mut self) {
+        if self.hole.end != 0 {
+            self.blocks.keep_open(self.hole);
+        }
     }
 }
 

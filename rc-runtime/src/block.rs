@@ -139,6 +139,12 @@ impl BlockSpace {
         }
     }
 
+    /// A hole of a block that was flipped stays open for allocation.
+    pub fn keep_open(&mut self, rest: Hole) {
+        clear_unlogged(rest);
+        self.touched.push(range::block_of(rest.start));
+    }
+
     /// Sweeps up to `budget` blocks that the last epoch allocated into; the budget left, or `None` when all are swept.
     pub fn sweep_pending(&mut self, mut budget: i64) -> Option<i64> {
         while let Some(block) = self.pending.pop() {
