@@ -16,6 +16,7 @@ use std::sync::Once;
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;
+use inkwell::values::FunctionValue;
 use thiserror::Error;
 
 use crate::callers;
@@ -28,8 +29,10 @@ const HEADERS: [(&str, &str); 2] = [
     ("tally_gc.h", include_str!("../../aot-runtime/include/tally_gc.h")),
 ];
 
-/// A function that calls one of these lives by the contract of gc functions: it holds references,
-/// so the collector must know where.
+/// What debug information calls the directory with the headers, whose real name differs every time.
+const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
+
+/// A function that calls one of these holds references, and lives by the contract of gc functions.
 const ROOTING: [&str; 7] = [
     "llvm.gcroot",
     "llvm.gcwrite",
@@ -74,11 +77,12 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
         }
         let output = folder.path().join("module.bc");
         let status = Command::new(&clang)
-            .args(["-c", "-emit-llvm", "-g", "-O1", "-fPIC"])
+            .args(["-c", "-emit-llvm", "-g", "-O1", "-fPIC", "-fno-discard-value-names"])
             .args(["-Xclang", "-disable-llvm-passes"])
             .args(["-Xclang", "-disable-llvm-verifier"])
             .arg("-I")
             .arg(folder.path())
+            .arg(format!("-ffile-prefix-map={}={HEADERS_IN_DEBUG_INFO}", folder.path().display()))
             .args(["-x", "c"])
             .arg(as_operand(path))
             .arg("-o")
@@ -107,12 +111,15 @@ fn leave_debug_info_alone() {
     ONCE.call_once(|| unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) });
 }
 
-/// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects and has
-/// no gc attribute of its own.
+/// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to
+/// those that call one: they may hold what it returns, and `tally verify` must look at them. Where
+/// nobody in a module does such a thing, nothing changes.
 pub fn mark_rooting_functions(module: &Module) {
-    for function in ROOTING.iter().flat_map(|name| callers::of(module, name)) {
+    let mut waiting: Vec<FunctionValue> = ROOTING.iter().flat_map(|name| callers::of_name(module, name)).collect();
+    while let Some(function) = waiting.pop() {
         if !callers::has_gc(function) {
             function.set_gc(STRATEGY);
+            waiting.extend(callers::of(function));
         }
     }
 }
@@ -129,10 +136,11 @@ mod tests {
     use inkwell::memory_buffer::MemoryBuffer;
 
     #[test]
-    fn only_functions_that_touch_objects_are_marked() {
+    fn functions_that_touch_objects_and_their_callers_are_marked() {
         let text = "declare void @llvm.gcroot(ptr, ptr)\ndeclare ptr @tally_new(ptr)\n\
             define void @roots() gc \"mine\" {\n  %r = alloca ptr\n  call void @llvm.gcroot(ptr %r, ptr null)\n  ret void\n}\n\
             define ptr @allocates() {\n  %o = call ptr @tally_new(ptr null)\n  ret ptr %o\n}\n\
+            define void @calls() {\n  %o = call ptr @allocates()\n  ret void\n}\n\
             define void @plain() {\n  ret void\n}\n";
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
@@ -141,6 +149,7 @@ mod tests {
         let printed = module.print_to_string().to_string();
         assert!(printed.contains("define void @roots() gc \"mine\""), "{printed}");
         assert!(printed.contains("define ptr @allocates() gc \"refcount\""), "{printed}");
+        assert!(printed.contains("define void @calls() gc \"refcount\""), "{printed}");
         assert!(printed.contains("define void @plain() {"), "{printed}");
     }
 }

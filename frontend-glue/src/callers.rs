@@ -11,11 +11,13 @@ use inkwell::module::Module;
 use inkwell::values::{AsValueRef, FunctionValue};
 
 /// The functions with an instruction that uses the function `name`; one may appear several times.
-pub fn of<'ctx>(module: &Module<'ctx>, name: &str) -> Vec<FunctionValue<'ctx>> {
+pub fn of_name<'ctx>(module: &Module<'ctx>, name: &str) -> Vec<FunctionValue<'ctx>> {
+    module.get_function(name).map(of).unwrap_or_default()
+}
+
+/// The functions with an instruction that uses `callee`; one may appear several times.
+pub fn of(callee: FunctionValue<'_>) -> Vec<FunctionValue<'_>> {
     let mut callers = Vec::new();
-    let Some(callee) = module.get_function(name) else {
-        return callers;
-    };
     // SAFETY: the module is alive and is not changed while its uses are followed. A user that is no
     // instruction (a constant) is in no function; an instruction of a module is in a block of one.
     unsafe {
