@@ -6,7 +6,7 @@
 //! is taken as a leaf, because a safepoint's return address must be returned to once.
 
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Value};
+use crate::llvm::{Module, Type, Value};
 use rc_runtime::symbols::{CallKind, RUNTIME_SYMBOLS, RuntimeSymbol};
 use std::collections::HashMap;
 
@@ -45,6 +45,8 @@ pub(crate) struct Callees {
 
 /// Name of the runtime's write of tagged words; it exists only as this name, the lowering expands every call.
 pub(crate) const WRITE_WORD: &str = "tally_gcwrite_i64";
+/// Its signature, in the letters of the runtime's list.
+pub(crate) const WRITE_WORD_SIGNATURE: &str = "v(lpp)";
 
 impl Callees {
     pub(crate) fn of(module: Module) -> Callees {
@@ -110,4 +112,17 @@ fn classify(function: Value) -> Option<Callee> {
 /// The runtime's entry of this name.
 pub(crate) fn runtime_symbol(name: &str) -> Option<&'static RuntimeSymbol> {
     RUNTIME_SYMBOLS.iter().find(|symbol| symbol.name == name)
+}
+
+/// Reads a signature of the runtime's list: `p(pl)`.
+pub(crate) fn signature(module: Module, text: &str) -> Type {
+    let mut types = text.chars().filter(|letter| letter.is_alphabetic()).map(|letter| match letter {
+        'p' => module.pointer(),
+        'l' => module.integer(64),
+        'i' => module.integer(32),
+        'v' => module.void(),
+        _ => unreachable!("the runtime's list uses p, l, i and v, not {letter}"),
+    });
+    let result = types.next().expect("a result");
+    Type::function(result, &types.collect::<Vec<_>>(), false)
 }

@@ -83,13 +83,6 @@ impl Block {
     pub(crate) fn insert_before(self, module: Module) -> Block {
         Block(raw!(LLVMInsertBasicBlockInContext(module.context(), self.0, c"".as_ptr())))
     }
-
-    /// The first instruction that is no phi and no landing pad.
-    pub(crate) fn first_insertion_point(self) -> Value {
-        let mut here = self.instructions();
-        here.find(|value| !matches!(value.opcode(), Some(Opcode::LLVMPHI | Opcode::LLVMLandingPad)))
-            .expect("a block ends in a terminator")
-    }
 }
 
 impl Type {
@@ -150,6 +143,11 @@ impl Type {
         types.into_iter().map(Type).collect()
     }
 
+    /// As LLVM prints it.
+    pub(crate) fn print(self) -> String {
+        value::owned_message(raw!(LLVMPrintTypeToString(self.0)))
+    }
+
     pub(crate) fn null(self) -> Value {
         Value(raw!(LLVMConstNull(self.0)))
     }
@@ -172,12 +170,6 @@ impl Module {
 
     pub(crate) fn context(self) -> LLVMContextRef {
         raw!(LLVMGetModuleContext(self.0))
-    }
-
-    pub(crate) fn identifier(self) -> String {
-        let mut length = 0;
-        let text = raw!(LLVMGetModuleIdentifier(self.0, &mut length));
-        value::owned_text(text, length)
     }
 
     pub(crate) fn functions(self) -> impl Iterator<Item = Value> {
@@ -327,8 +319,6 @@ impl Module {
 pub(crate) enum Visibility {
     /// Only in its module.
     Internal,
-    /// Under its name, everywhere.
-    Exported,
     /// Under its name, in the linked image; defined elsewhere.
     Hidden,
 }
@@ -337,7 +327,7 @@ impl Value {
     pub(crate) fn set_visibility(self, visibility: Visibility) {
         let linkage = match visibility {
             Visibility::Internal => LLVMLinkage::LLVMInternalLinkage,
-            Visibility::Exported | Visibility::Hidden => LLVMLinkage::LLVMExternalLinkage,
+            Visibility::Hidden => LLVMLinkage::LLVMExternalLinkage,
         };
         raw!(LLVMSetLinkage(self.0, linkage));
         if let Visibility::Hidden = visibility {

@@ -75,7 +75,11 @@ impl Call {
     }
 
     pub(crate) fn is_musttail(self) -> bool {
-        !self.is_invoke() && raw!(LLVMGetTailCallKind(self.0.0)) == LLVMTailCallKind::LLVMTailCallKindMustTail
+        !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindMustTail
+    }
+
+    fn tail_kind(self) -> LLVMTailCallKind {
+        raw!(LLVMGetTailCallKind(self.0.0))
     }
 
     pub(crate) fn convention(self) -> u32 {
@@ -113,11 +117,6 @@ impl Call {
 
     pub(crate) fn remove_attribute(self, position: Position, name: &str) {
         raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
-    }
-
-    pub(crate) fn mark_leaf(self) {
-        let attribute = Attribute::string(self.0.function(), "gc-leaf-function", "");
-        self.add_attribute(Position::Function, attribute);
     }
 
     /// The operands of the bundle with this tag.
@@ -219,6 +218,9 @@ impl Call {
             for attribute in self.attributes(position) {
                 new.add_attribute(position, attribute);
             }
+        }
+        if !self.is_invoke() && !new.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindNoTail {
+            raw!(LLVMSetTailCallKind(new.0.0, LLVMTailCallKind::LLVMTailCallKindNoTail));
         }
         self.copy_metadata(new);
         if raw!(LLVMCanValueUseFastMathFlags(self.0.0)) != 0 {

@@ -31,7 +31,16 @@ pub(crate) fn split_before(builder: &Builder, instruction: Value) -> Block {
     }
     builder.at_end(lower, None);
     builder.insert(terminator);
+    give_name(lower, upper);
     upper
+}
+
+/// The upper half is what the old name stood for: jumps arrive there.
+fn give_name(lower: Block, upper: Block) {
+    let (from, to) = (Value(raw!(LLVMBasicBlockAsValue(lower.0))), Value(raw!(LLVMBasicBlockAsValue(upper.0))));
+    let name = from.name();
+    from.set_name("");
+    to.set_name(&name);
 }
 
 fn redirect_uses(from: Block, to: Block) {

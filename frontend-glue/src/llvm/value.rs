@@ -90,10 +90,7 @@ impl Value {
 
     /// As LLVM prints it.
     pub(crate) fn print(self) -> String {
-        let text = raw!(LLVMPrintValueToString(self.0));
-        let owned = owned_text(text, raw!(libc::strlen(text)));
-        raw!(LLVMDisposeMessage(text));
-        owned
+        owned_message(raw!(LLVMPrintValueToString(self.0)))
     }
 
     pub(crate) fn operand(self, index: u32) -> Value {
@@ -303,6 +300,13 @@ pub(in crate::llvm) fn owned_text(text: *const std::ffi::c_char, length: usize) 
     // SAFETY: LLVM says `length` bytes stand there; they are copied at once.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A Rust string from a message that LLVM hands over; LLVM's copy is freed.
+pub(in crate::llvm) fn owned_message(text: *mut std::ffi::c_char) -> String {
+    let owned = owned_text(text, raw!(libc::strlen(text)));
+    raw!(LLVMDisposeMessage(text));
+    owned
 }
 
 /// A C string; names with a zero byte inside end there.

@@ -89,9 +89,7 @@ fn needs_barrier(callees: &Callees, fresh: &HashSet<Call>, call: Call) -> bool {
 fn blocks_to_poll(callees: &Callees, flow: &Flow, writers: &HashSet<Value>, fresh: &HashSet<Call>) -> HashSet<Block> {
     let calls = |block: usize| flow.blocks[block].instructions().filter_map(Value::as_call);
     let writes: Vec<bool> = (0..flow.reachable)
-        .map(|block| {
-            calls(block).any(|call| needs_barrier(callees, fresh, call) || writers.contains(&call.callee()))
-        })
+        .map(|block| calls(block).any(|call| needs_barrier(callees, fresh, call) || writers.contains(&call.callee())))
         .collect();
     let mut edges: Vec<Vec<usize>> = flow.successors[..flow.reachable].to_vec();
     for (block, targets) in edges.iter_mut().enumerate() {

@@ -4,9 +4,9 @@
 //! addresses from its constants: nothing about the runtime is written down a second time here.
 
 use super::ContextAccess;
-use crate::callee::{LEAF, runtime_symbol};
+use crate::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
-use crate::llvm::{Builder, Module, Opcode, Type, Value};
+use crate::llvm::{Builder, Module, Opcode, Value};
 use rc_runtime::context::CONTEXT_BYTES;
 use rc_runtime::symbols::CallKind;
 
@@ -32,19 +32,6 @@ pub(super) fn declare(module: Module, name: &str) -> Value {
         function.set_function_convention(PRESERVE_MOST);
     }
     function
-}
-
-/// Reads a signature of the runtime's list: `p(pl)`.
-fn signature(module: Module, text: &str) -> Type {
-    let mut types = text.chars().filter(|letter| letter.is_alphabetic()).map(|letter| match letter {
-        'p' => module.pointer(),
-        'l' => module.integer(64),
-        'i' => module.integer(32),
-        'v' => module.void(),
-        _ => unreachable!("the runtime's list uses p, l, i and v, not {letter}"),
-    });
-    let result = types.next().expect("a result");
-    Type::function(result, &types.collect::<Vec<_>>(), false)
 }
 
 /// Attributes that would let LLVM remove, merge or reorder calls that may run an epoch (rule 6), with where they hang.

@@ -59,17 +59,23 @@ impl References {
         self.roots.contains(&number)
     }
 
-    /// A reference in words: the name of the variable it was put in, or its own.
-    pub(super) fn describe(&self, origin: Value) -> String {
+    /// A reference in words: the name of the local variable it was put in, or its own.
+    pub(super) fn describe(&self, callees: &Callees, origin: Value) -> String {
         let stores = origin.users().filter(|user| user.is(Opcode::LLVMStore) && user.operand(0) == origin);
-        let names = stores.map(|store| store.operand(1).name()).chain([origin.name()]);
-        let name = names.into_iter().find(|name| !name.is_empty());
-        let kind = match origin.as_call() {
+        let variables = stores.map(|store| store.operand(1)).filter(|&variable| {
+            !origin.is_argument() && self.slot_of(variable).is_some_and(|slot| !self.is_root(slot))
+        });
+        let mut names = variables.map(Value::name).chain([origin.name()]).filter(|name| !name.is_empty());
+        let source = match origin.as_call() {
+            Some(call) if callees.of_call(call) == Callee::GcRead => " from gcread".to_owned(),
             Some(call) if call.callee().is_function() => format!(" from @{}", call.callee().name()),
             _ if origin.is_argument() => ", an argument,".to_owned(),
             _ => String::new(),
         };
-        name.map_or_else(|| format!("a reference{kind}"), |name| format!("the reference %{name}{kind}"))
+        match names.next() {
+            Some(name) => format!("the reference %{name}{source}"),
+            None => format!("a reference{source}"),
+        }
     }
 
     fn add_slot(&mut self, slot: Value) -> usize {

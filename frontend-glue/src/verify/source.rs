@@ -2,16 +2,17 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own; roots are allocas that can be named; writes have an object and a slot; no call has a
+//! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named; writes have an object and a slot; no call has a
 //! deopt bundle of its own; `main` can be called by the runtime.
 
-use crate::callee::{Callee, Callees};
+use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::{rooted_alloca, slot_bytes};
 use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use rc_runtime::symbols::RUNTIME_SYMBOLS;
 use std::collections::HashMap;
 
 /// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
@@ -41,6 +42,9 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         return check.findings;
     }
     let any_managed = module.functions().any(|function| is_managed(function, gc_names));
+    if any_managed {
+        check.declarations();
+    }
     for function in module.functions().filter(|function| function.has_body()) {
         check.function(function, any_managed);
     }
@@ -88,6 +92,25 @@ impl Check<'_> {
     fn known_strategies(&self) -> String {
         let mapped = self.gc_names.iter().map(|(name, _)| format!(", \"{name}\"")).collect::<String>();
         format!("\"{STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
+    }
+
+    /// The runtime's functions are declared as they are, and called so.
+    fn declarations(&mut self) {
+        let symbols = RUNTIME_SYMBOLS.iter().map(|symbol| (symbol.name, symbol.signature));
+        for (name, text) in symbols.chain([(WRITE_WORD, WRITE_WORD_SIGNATURE)]) {
+            let Some(function) = self.module.function(name) else { continue };
+            let wanted = signature(self.module, text);
+            let help = format!("declare it as {}", wanted.print());
+            if function.value_type() != wanted {
+                self.about(function, format!("@{name} is declared as {}", function.value_type().print()), &help);
+                continue;
+            }
+            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
+            let wrong: Vec<Call> = calls.filter(|call| call.function_type() != wanted).collect();
+            for call in wrong {
+                self.at(call.value(), format!("@{name} is called as {}", call.function_type().print()), &help);
+            }
+        }
     }
 
     fn function(&mut self, function: Value, any_managed: bool) {

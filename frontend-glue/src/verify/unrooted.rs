@@ -209,7 +209,7 @@ impl<'a> Watch<'a> {
         let line = |value: Value| value.debug_place().map(|place| format!(" (line {})", place.line));
         let origin_line = line(origin).unwrap_or_default();
         let safepoint_line = line(safepoint).unwrap_or_default();
-        let what = self.references.describe(origin);
+        let what = self.references.describe(self.callees, origin);
         let message = format!(
             "{what}{origin_line} sits in no root at the safepoint `{}`{safepoint_line} and is used after it, by `{}`",
             short(self.callees, safepoint),
@@ -255,7 +255,10 @@ pub(super) fn base(mut value: Value) -> Value {
     while matches!(
         value.opcode(),
         Some(
-            Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze
+            Opcode::LLVMGetElementPtr
+                | Opcode::LLVMBitCast
+                | Opcode::LLVMAddrSpaceCast
+                | Opcode::LLVMFreeze
                 | Opcode::LLVMPtrToInt
         )
     ) {
@@ -273,7 +276,14 @@ fn short(callees: &Callees, instruction: Value) -> String {
         Some(_) => "call".to_owned(),
         None => {
             let text = instruction.print();
-            text.trim().split(", !dbg").next().unwrap_or_default().split(", align").next().unwrap_or_default().to_owned()
+            text.trim()
+                .split(", !dbg")
+                .next()
+                .unwrap_or_default()
+                .split(", align")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
         }
     }
 }

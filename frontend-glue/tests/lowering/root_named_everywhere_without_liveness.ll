@@ -1,0 +1,16 @@
+; The off switch: every root at every call.
+; OPTIONS: all-roots
+; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %a, i64 {{id}}, ptr %b) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %a, i64 {{id}}, ptr %b) ]
+declare void @llvm.gcroot(ptr, ptr)
+declare void @poke()
+
+define void @f(ptr %p) gc "refcount" {
+  call void @poke()
+  %a = alloca ptr
+  %b = alloca ptr
+  call void @llvm.gcroot(ptr %a, ptr null)
+  call void @llvm.gcroot(ptr %b, ptr null)
+  call void @poke()
+  ret void
+}

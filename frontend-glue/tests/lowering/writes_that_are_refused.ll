@@ -1,0 +1,41 @@
+; ERROR: in @null_object: gcwrite with a null object; name the object that the slot lies in
+; ERROR: in @null_slot: gcwrite to a null slot
+; ERROR: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store
+; ERROR: in @element_of_a_global: gcwrite to a global at a slot that is not constant
+; ERROR: in @thread_local: gcwrite to the thread-local variable @tls
+; ERROR: in @tagged_global: a tagged word cannot be a global root
+; ERROR: in @bare: tally_gcwrite_i64 in a function without a gc strategy; add gc "refcount" to the function
+@table = global [4 x ptr] zeroinitializer
+@tls = thread_local global ptr null
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare void @tally_gcwrite_i64(i64, ptr, ptr)
+define void @null_object(ptr %v) gc "refcount" {
+  call void @llvm.gcwrite(ptr %v, ptr null, ptr %v)
+  ret void
+}
+define void @null_slot(ptr %v) gc "refcount" {
+  call void @llvm.gcwrite(ptr %v, ptr %v, ptr null)
+  ret void
+}
+define void @local(ptr %v) gc "refcount" {
+  %r = alloca ptr
+  call void @llvm.gcwrite(ptr %v, ptr %r, ptr %r)
+  ret void
+}
+define void @element_of_a_global(ptr %v, i64 %i) gc "refcount" {
+  %slot = getelementptr ptr, ptr @table, i64 %i
+  call void @llvm.gcwrite(ptr %v, ptr @table, ptr %slot)
+  ret void
+}
+define void @thread_local(ptr %v) gc "refcount" {
+  call void @llvm.gcwrite(ptr %v, ptr @tls, ptr @tls)
+  ret void
+}
+define void @tagged_global(i64 %v) gc "refcount" {
+  call void @tally_gcwrite_i64(i64 %v, ptr @table, ptr @table)
+  ret void
+}
+define void @bare(i64 %v, ptr %o) {
+  call void @tally_gcwrite_i64(i64 %v, ptr %o, ptr %o)
+  ret void
+}
