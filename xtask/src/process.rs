@@ -15,9 +15,9 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// The cargo that started us.
+/// Cargo. By its name, as a person types it: rustup's proxy is told by the environment to be the one that started us.
 pub fn cargo() -> Command {
-    command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    command("cargo")
 }
 
 /// Prints the command, runs it, and fails unless it succeeds.

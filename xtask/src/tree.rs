@@ -23,17 +23,17 @@ pub fn release() -> Result<PathBuf, Failure> {
     Ok(target.join("release"))
 }
 
-/// The files directly in `folder` (relative to the project) whose name ends in one of `endings`, sorted by name.
+/// The files directly in `folder` whose name ends in one of `endings`, sorted by name; all relative to the project.
 pub fn files(folder: &str, endings: &[&str]) -> Result<Vec<PathBuf>, Failure> {
-    let folder = root().join(folder);
-    let entries = std::fs::read_dir(&folder)
-        .map_err(|error| Failure::step(format!("cannot list {}: {error}", folder.display())))?;
+    let entries = std::fs::read_dir(root().join(folder))
+        .map_err(|error| Failure::step(format!("cannot list {folder}: {error}")))?;
     let mut found: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| {
             let ending = path.extension().and_then(|ending| ending.to_str());
             path.is_file() && ending.is_some_and(|ending| endings.contains(&ending))
         })
+        .filter_map(|path| Some(Path::new(folder).join(path.file_name()?)))
         .collect();
     found.sort();
     Ok(found)
