@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use frontend_glue::crash_net::CrashNet;
 
 mod build;
 mod lower;
@@ -66,8 +67,10 @@ impl<E: Display> From<E> for Failure {
 /// Does what the command line asks for.
 pub fn main() -> ExitCode {
     restore_broken_pipe();
-    let done = match Tally::parse().command {
-        Command::Run(run) => run.execute(),
+    let command = Tally::parse().command;
+    let net = CrashNet::spread();
+    let done = match command {
+        Command::Run(run) => run.execute(net),
         Command::Build(build) => build.execute(),
         Command::Lower(lower) => lower.execute(),
         Command::Verify(verify) => verify.execute(),

@@ -20,11 +20,11 @@ use crate::diagnostic::Diagnostic;
 use crate::emit::{self, EmitError};
 use crate::level::Level;
 use crate::load::{self, LoadError};
-use crate::lower::{self, ContextAccess, LowerOptions, Plan};
+use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Plan};
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
 use crate::verify::{self, Findings};
-use crate::{constructors, llvm_messages, whole_program};
+use crate::{constructors, llvm_messages, whole_program, zeal_default};
 
 /// How files are compiled.
 #[derive(Clone, Debug, Default)]
@@ -74,8 +74,8 @@ pub enum CompileError {
     /// A module breaks the contract of gc functions.
     #[error("{}", lines(.0))]
     Contract(Vec<Diagnostic>),
-    /// The lowered module is wrong, which is Tally's fault.
-    #[error("{file}: {stage} left a module that is not in order; this is a bug in Tally, please report it:\n{message}")]
+    /// The lowered module is wrong, which is not the program's fault.
+    #[error("{file}: {stage} left a module that is not in order:\n{message}")]
     Broken {
         /// The file.
         file: String,
@@ -118,10 +118,15 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
     let mut objects = Vec::new();
     for (index, (module, file)) in modules.iter().zip(files).enumerate() {
         let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
-        lower(module, file, options)?;
+        if is_lowered(module) {
+            // The output of `tally lower`, perhaps after another tool has worked on it.
+            check(module, file, "what changed it after `tally lower`")?;
+        } else {
+            lower(module, file, options)?;
+        }
         optimise(module, file, &machine, options.level)?;
         let defines_main = defines_main(module);
-        let bytes = emit(module, file, index, &machine, options.destination)?;
+        let bytes = emit(module, file, index, &machine, options)?;
         objects.push(Object { file: file.clone(), bytes, defines_main, warnings });
     }
     Ok(objects)
@@ -137,6 +142,11 @@ pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) 
 /// Checks a module that was just loaded against the contract of gc functions.
 pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
     verify::verify_source(module, &file.to_string_lossy(), &options.gc_names)
+}
+
+/// Whether a module comes out of a lowering.
+pub fn is_lowered(module: &Module) -> bool {
+    module.get_flag(LOWERED_FLAG).is_some()
 }
 
 /// Lowers a module in place. What is left is IR that any tool of this LLVM understands.
@@ -176,10 +186,15 @@ fn emit(
     file: &Path,
     index: usize,
     machine: &TargetMachine,
-    destination: Destination,
+    options: &CompileOptions,
 ) -> Result<Vec<u8>, CompileError> {
-    match destination {
-        Destination::LinkedImage => constructors::place_for_linker(module),
+    match options.destination {
+        Destination::LinkedImage => {
+            constructors::place_for_linker(module);
+            if options.zeal {
+                zeal_default::add(module);
+            }
+        }
         Destination::ThisProcess => {
             thread_locals::refuse(module, file)?;
             constructors::export_for_host(module, index);

@@ -13,25 +13,28 @@ use inkwell::module::Module;
 
 use crate::lower::{Plan, STRATEGY};
 use crate::verify::source;
-use crate::{callers, llvm};
+use crate::{callers, llvm, pipeline};
 
 /// `uwtable(async)`: entries that are right at every instruction.
 const ASYNCHRONOUS: u64 = 2;
 
 /// Makes the modules of one program fit together.
 pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
-    let is_managed = |module: &&Module| !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
-    if !modules.iter().any(|module| is_managed(&module)) {
+    let is_managed = |module: &Module| {
+        pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty()
+    };
+    if !modules.iter().any(is_managed) {
         return;
     }
     for module in modules {
         if let Some(main) = module.get_function("main")
+            && !pipeline::is_lowered(module)
             && main.count_basic_blocks() > 0
             && !callers::has_gc(main)
         {
             main.set_gc(STRATEGY);
         }
-        if !is_managed(&module) {
+        if !is_managed(module) {
             make_unwindable(module);
         }
     }

@@ -15,8 +15,8 @@ use frontend_glue::{output_file, pipeline, target};
 /// Write the lowered module
 ///
 /// What comes out is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
-/// allocations inline, the module registered with the runtime. Compile it with any LLVM 22 tool
-/// and link it with libtally.a.
+/// allocations inline, the module registered with the runtime. Any LLVM 22 tool may work on it;
+/// `tally build` takes it back.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment, after_help = EPILOGUE)]
 pub(super) struct Lower {
@@ -36,7 +36,8 @@ pub(super) struct Lower {
 const EPILOGUE: &str = "\
 Examples:
   tally lower program.ll -o lowered.ll
-  tally lower program.c -o - | less";
+  tally lower program.c -o - | less
+  tally lower a.ll -o a.bc && opt-22 -O3 a.bc -o b.bc && tally build --opt 0 b.bc -o program";
 
 impl Lower {
     pub(super) fn execute(self) -> Result<(), Failure> {

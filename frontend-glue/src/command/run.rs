@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::Failure;
 use super::options::{Compiling, Running};
+use frontend_glue::crash_net::CrashNet;
 use frontend_glue::jit::Program;
 use frontend_glue::pipeline::{self, Destination};
 
@@ -48,7 +49,7 @@ Examples:
   tally run --opt 3 --stats=costs.json program.c";
 
 impl Run {
-    pub(super) fn execute(self) -> Result<(), Failure> {
+    pub(super) fn execute(self, net: CrashNet) -> Result<(), Failure> {
         let run_options = self.running.run_options(self.zeal)?;
         let compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
         let objects = pipeline::compile(&self.files, &compile_options)?;
@@ -60,6 +61,8 @@ impl Run {
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();
         cycle_detector::program::configure(run_options);
+        // From here on a crash is the program's own.
+        drop(net);
         program.run(arguments)
     }
 }

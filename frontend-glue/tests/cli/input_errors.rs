@@ -84,3 +84,19 @@ fn inline_assembly_that_the_assembler_refuses() {
     assert!(outcome.stderr.contains("asm.ll: LLVM cannot generate code"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("nonsense"), "{}", outcome.stderr);
 }
+
+#[test]
+fn bitcode_with_flipped_bits_is_refused_or_read_but_never_a_crash() {
+    let folder = Folder::with(&[("whole.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
+    assert_eq!(folder.tally(&["lower", "whole.ll", "-o", "whole.bc"]).status, Some(0));
+    let whole = std::fs::read(folder.path("whole.bc")).unwrap();
+    for step in 0..60 {
+        let mut damaged = whole.clone();
+        let place = 4 + step * (whole.len() - 4) / 60;
+        damaged[place] ^= 1 << (step % 8);
+        std::fs::write(folder.path("damaged.bc"), &damaged).unwrap();
+        let outcome = folder.tally(&["verify", "damaged.bc"]);
+        assert!(matches!(outcome.status, Some(0 | 2)), "byte {place}: {outcome:?}");
+        assert_eq!(outcome.status == Some(2), outcome.stderr.contains("tally: "), "byte {place}: {outcome:?}");
+    }
+}

@@ -131,7 +131,7 @@ fn executables_do_the_same_and_have_no_text_relocations() {
 }
 
 #[test]
-fn a_lowered_module_is_for_any_llvm_tool_and_is_not_lowered_twice() {
+fn a_lowered_module_is_for_any_llvm_tool_and_can_be_built_but_not_lowered_again() {
     let folder = Folder::with(&[("rings.c", RINGS)]);
     for output in ["lowered.ll", "lowered.bc"] {
         assert_eq!(folder.tally(&["lower", "rings.c", "-o", output]), prints(0, ""));
@@ -145,11 +145,16 @@ fn a_lowered_module_is_for_any_llvm_tool_and_is_not_lowered_twice() {
     for gone in ["call void @llvm.gcroot", "call void @llvm.gcwrite", "gc \"refcount\""] {
         assert!(!text.contains(gone), "{gone} is left");
     }
-    let object = std::process::Command::new("llc-22")
-        .args(["-filetype=obj", "-O2", "lowered.bc", "-o", "lowered.o"])
+    let optimised = std::process::Command::new("opt-22")
+        .args(["-O3", "lowered.bc", "-o", "optimised.bc"])
         .current_dir(folder.path("."))
         .status();
-    assert!(object.unwrap().success());
+    assert!(optimised.unwrap().success());
+    folder.build(&["--opt", "0", "optimised.bc"]);
+    assert_eq!(folder.program(&[("TALLY_LEAK_CHECK", "1")], &[]), prints(0, SUM_OF_RINGS));
+    let run = folder.tally(&["run", "lowered.bc"]);
+    assert_eq!(run.status, Some(2));
+    assert!(run.stderr.contains("use `tally build`"), "{}", run.stderr);
 }
 
 #[test]
@@ -253,6 +258,8 @@ fn a_forgotten_root_is_warned_of_and_zeal_stops_at_it() {
     for word in ["add", "forgotten.c:11", "Box", "tally verify"] {
         assert!(stopped.stderr.contains(word), "{word} is missing in {}", stopped.stderr);
     }
+    folder.build(&["--zeal", "forgotten.c"]);
+    assert_eq!(folder.program(&[], &[]).status, Some(5), "a zeal executable needs no variable");
 }
 
 #[test]

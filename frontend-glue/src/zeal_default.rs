@@ -1,0 +1,61 @@
+//! Executables of paranoid code are paranoid at run time, too, without being told.
+//!
+//! The checks that the zeal lowering puts into the code mean nothing unless the runtime poisons and
+//! keeps what dies; `tally run --zeal` tells it so, an executable has only its environment. So
+//! `tally build --zeal` adds a constructor that does what a shell would: it sets `TALLY_ZEAL=1`
+//! unless the variable is there already.
+
+use inkwell::AddressSpace;
+use inkwell::module::{Linkage, Module};
+
+/// Runs with the module's registration, before anything of the program's.
+const SECTION: &str = ".init_array.100";
+
+/// Adds the constructor to a module of an executable.
+pub fn add(module: &Module) {
+    let context = module.get_context();
+    let pointer = context.ptr_type(AddressSpace::default());
+    let int = context.i32_type();
+    let setenv = module.get_function("setenv").unwrap_or_else(|| {
+        module.add_function("setenv", int.fn_type(&[pointer.into(), pointer.into(), int.into()], false), None)
+    });
+    let text = |value: &str| {
+        let bytes = context.const_string(value.as_bytes(), true);
+        let global = module.add_global(bytes.get_type(), None, "tally.zeal.text");
+        global.set_linkage(Linkage::Private);
+        global.set_constant(true);
+        global.set_initializer(&bytes);
+        global.as_pointer_value()
+    };
+    let function =
+        module.add_function("tally.zeal.default", context.void_type().fn_type(&[], false), Some(Linkage::Internal));
+    let builder = context.create_builder();
+    builder.position_at_end(context.append_basic_block(function, ""));
+    let arguments = [text("TALLY_ZEAL").into(), text("1").into(), int.const_zero().into()];
+    builder
+        .build_call(setenv, &arguments, "")
+        .and_then(|_| builder.build_return(None))
+        .expect("the builder stands in an empty block");
+    let entry = module.add_global(pointer, None, "tally.constructor");
+    entry.set_linkage(Linkage::Internal);
+    entry.set_initializer(&function.as_global_value().as_pointer_value());
+    entry.set_section(Some(SECTION));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+
+    #[test]
+    fn the_constructor_sets_the_variable_once() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        add(&module);
+        module.verify().unwrap();
+        let text = module.print_to_string().to_string();
+        assert!(text.contains("call i32 @setenv(ptr @tally.zeal.text, ptr @tally.zeal.text.1, i32 0)"), "{text}");
+        assert!(text.contains("c\"TALLY_ZEAL\\00\""), "{text}");
+        assert!(text.contains("section \".init_array.100\""), "{text}");
+    }
+}
