@@ -2,7 +2,7 @@
 //!
 //! For heaps that are too large or too tangled for our own layout: `dot -Tsvg heap.dot -o heap.svg`, or `sfdp` for
 //! thousands of objects. Objects become boxes, each root an arrow from a point; ids become `n<id>` (or `n<id>` of an
-//! object that is not drawn, as a dashed ellipse). Everything that comes from a program goes through [`quoted`]:
+//! object that is not drawn, as a dashed ellipse). Everything that comes from a program goes through `quoted`:
 //! type names are C strings of any content. Source: the DOT language of Graphviz, "double-quoted string".
 
 use crate::graph::HeapGraph;

@@ -1,10 +1,10 @@
 //! The graph as one SVG file that stands alone.
 //!
-//! Objects are boxes in columns from left to right ([`layers`](crate::layers) says where), references are curves with
+//! Objects are boxes in columns from left to right ([`layers`] says where), references are curves with
 //! the slot's name at their middle, objects held from outside have a thick border. No script, no style sheet, no
 //! font is fetched, so the file can be mailed or committed. A picture of thousands of boxes helps nobody, so at most
 //! `nodes_max` are drawn and a line at the top says how many were left out; [`dot`](crate::dot) leaves out nothing.
-//! All text from the program goes through [`escaped`]. Source: SVG 1.1, and XML 1.0 §2.2 for the characters allowed.
+//! All text from the program goes through `escaped`. Source: SVG 1.1, and XML 1.0 §2.2 for the characters allowed.
 
 use crate::graph::{HeapGraph, Node};
 use crate::layers;
