@@ -18,7 +18,7 @@ pub struct Arguments {
 
 /// Runs the tests of the workspace.
 pub fn test(arguments: &Arguments) -> Outcome {
-    setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    setup::ensure(setup::BUILD)?;
     let tally = run::build_tally()?;
     let mut tests = process::cargo();
     tests.arg("test").env("TALLY_COMMAND", &tally);

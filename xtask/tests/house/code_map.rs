@@ -109,6 +109,21 @@ fn every_path_type_and_function_that_a_document_names_exists() {
 }
 
 #[test]
+fn every_link_from_a_document_leads_somewhere() {
+    let mut complaints = Vec::new();
+    for document in sources().iter().filter(|file| file.path.ends_with(".md")) {
+        let folder = root().join(&document.path).parent().expect("a file lies in a folder").to_path_buf();
+        for link in document.text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or(link);
+            if !target.is_empty() && !target.contains("://") && !folder.join(target).exists() {
+                complaints.push(format!("{}: links to {target}, which is not there", document.path));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{} complaints:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+#[test]
 fn every_crate_of_the_workspace_is_in_the_code_map() {
     let read =
         |path: &str| std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
