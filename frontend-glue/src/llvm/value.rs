@@ -253,7 +253,7 @@ impl Value {
     }
 
     pub(crate) fn has_body(self) -> bool {
-        self.is_function() && raw!(LLVMCountBasicBlocks(self.0)) > 0
+        self.is_function() && !raw!(LLVMGetFirstBasicBlock(self.0)).is_null()
     }
 
     pub(crate) fn intrinsic_id(self) -> u32 {
