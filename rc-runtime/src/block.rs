@@ -15,15 +15,18 @@
 //! FREED_INTO   freed_into     swept like a pending block
 //! ```
 //!
-//! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty give their
-//! memory back to the system.
+//! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty for a while give
+//! their memory back to the system.
 
 use crate::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
 
 /// Holes shorter than this are not used, and every cell up to this size fits into any hole.
 pub const SMALLEST_HOLE: u64 = 128;
-/// Empty blocks kept with their memory; more than these give it back.
-const KEPT_FREE_BLOCKS: usize = 512;
+/// Flips over which an empty block must have been idle before its memory goes back to the system: giving back what the
+/// next epoch takes again cost a program of short-lived trees as much time in the kernel as in itself.
+const IDLE_FLIPS: u32 = 16;
+/// Blocks given back at one flip, at most; about 2 µs each.
+const GIVEN_BACK_PER_FLIP: usize = 64;
 const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
 
 /// States of a block.
@@ -48,6 +51,11 @@ pub struct BlockSpace {
     /// Every block this heap owns for small objects.
     pub owned: Vec<u32>,
     free: Vec<u32>,
+    /// Empty, and their memory is with the system.
+    given_back: Vec<u32>,
+    /// The fewest free blocks there were in the last `flips` flips: as many were idle all the time.
+    idle: usize,
+    flips: u32,
     recyclable: Vec<u32>,
     touched: Vec<u32>,
     pending: Vec<u32>,
@@ -93,7 +101,7 @@ impl BlockSpace {
 
     /// Opens a block for allocation: a free or recyclable one, or a new one. `None` when the range is used up.
     pub fn open_block(&mut self, epoch: u32) -> Option<()> {
-        let reusable = self.free.pop().or_else(|| self.recyclable.pop());
+        let reusable = self.take_free().or_else(|| self.recyclable.pop());
         let block = self.touch(reusable, epoch)?;
         self.current = Some(block);
         self.search = 0;
@@ -102,15 +110,38 @@ impl BlockSpace {
 
     /// Opens a wholly free block for objects that fit no hole.
     pub fn open_overflow_block(&mut self, epoch: u32) -> Option<Hole> {
-        let free = self.free.pop();
+        let free = self.take_free();
         let block = self.touch(free, epoch)?;
         let hole = Hole { start: block_start(block), end: block_start(block) + BLOCK_BYTES };
         clear_unlogged(hole);
         Some(hole)
     }
 
+    fn take_free(&mut self) -> Option<u32> {
+        let block = self.free.pop()?;
+        self.idle = self.idle.min(self.free.len());
+        Some(block)
+    }
+
+    /// Gives memory back that no epoch has needed for a while. The free list is a stack: what is idle lies at its bottom.
+    fn give_idle_back(&mut self) {
+        self.flips += 1;
+        if self.flips < IDLE_FLIPS {
+            return;
+        }
+        let count = self.idle.min(GIVEN_BACK_PER_FLIP);
+        for block in self.free.drain(..count) {
+            range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
+            self.given_back.push(block);
+        }
+        self.idle -= count;
+        if self.idle == 0 {
+            (self.idle, self.flips) = (self.free.len(), 0);
+        }
+    }
+
     fn touch(&mut self, reusable: Option<u32>, epoch: u32) -> Option<u32> {
-        let block = match reusable {
+        let block = match reusable.or_else(|| self.given_back.pop()) {
             Some(block) => block,
             None => {
                 let block = crate::block_source::take(1)?;
@@ -132,6 +163,7 @@ impl BlockSpace {
     /// survives is mature and clean from now on, or pending. `[LOG]` `[PENDING]`
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
+        self.give_idle_back();
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.pending {
@@ -187,9 +219,6 @@ impl BlockSpace {
         info.state = match used {
             _ if self.quarantine => state::FULL,
             0 => {
-                if self.free.len() >= KEPT_FREE_BLOCKS {
-                    range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
-                }
                 self.free.push(block);
                 state::FREE
             }
@@ -203,7 +232,7 @@ impl BlockSpace {
 
     /// Bytes in blocks that are not empty.
     pub fn used_bytes(&self) -> u64 {
-        (self.owned.len() - self.free.len()) as u64 * BLOCK_BYTES
+        (self.owned.len() - self.free.len() - self.given_back.len()) as u64 * BLOCK_BYTES
     }
 }
 
@@ -301,6 +330,27 @@ mod tests {
         space.open_block(3).expect("room");
         assert_eq!(space.current, Some(block));
         assert_eq!(space.owned.len(), 1);
+    }
+
+    #[test]
+    fn idle_blocks_give_their_memory_back_and_busy_ones_keep_it() {
+        let mut space = BlockSpace::default();
+        for _ in 0..10 {
+            space.open_block(2).expect("room");
+        }
+        for epoch in 3..3 + 3 * IDLE_FLIPS {
+            space.flip();
+            space.sweep_pending(i64::MAX);
+            for _ in 0..4 {
+                space.open_block(epoch).expect("room");
+            }
+        }
+        assert_eq!(space.given_back.len(), 6, "ten blocks are owned, four are in use");
+        assert_eq!(space.owned.len(), 10);
+        for _ in 0..6 {
+            space.open_block(99).expect("room");
+        }
+        assert_eq!((space.owned.len(), space.given_back.len()), (10, 0));
     }
 
     #[test]
