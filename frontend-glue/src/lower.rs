@@ -17,6 +17,7 @@ mod bit_set;
 mod bundle;
 pub(crate) mod descriptor;
 pub(crate) mod entry_point;
+mod exposure;
 mod fresh;
 mod influence;
 mod liveness;
@@ -25,6 +26,7 @@ mod poll;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
+mod tagged_words;
 mod zeal;
 
 pub use module_record::NamedRoot;
@@ -238,7 +240,7 @@ impl<'a> Lowering<'a> {
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
         let poll = runtime::declare(self.module, "tally_safepoint");
-        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, writers, poll);
+        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, roots, writers, poll);
         self.report.polls += polls;
         let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
         for call in function.instructions().into_iter().filter_map(Value::as_call) {

@@ -105,6 +105,23 @@ impl Value {
             .filter(|value| raw!(LLVMGetValueKind(value.0)) != LLVMValueKind::LLVMBasicBlockValueKind)
     }
 
+    /// The pointer that a derived one was computed from: what is left when offsets and casts are taken off.
+    pub(crate) fn base(mut self) -> Value {
+        while matches!(
+            self.opcode(),
+            Some(
+                Opcode::LLVMGetElementPtr
+                    | Opcode::LLVMBitCast
+                    | Opcode::LLVMAddrSpaceCast
+                    | Opcode::LLVMFreeze
+                    | Opcode::LLVMPtrToInt
+            )
+        ) {
+            self = self.operand(0);
+        }
+        self
+    }
+
     /// Who uses this value, once per use.
     pub(crate) fn users(self) -> impl Iterator<Item = Value> {
         let first = raw!(LLVMGetFirstUse(self.0));

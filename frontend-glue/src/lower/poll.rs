@@ -10,8 +10,10 @@
 //! and leaves inner loops without a write alone.
 
 use super::ContextAccess;
+use super::exposure::safe_to_poll;
 use super::fresh::fresh_writes;
 use super::module_record::base_global;
+use super::roots::Root;
 use super::runtime::{context_field, declare};
 use crate::callee::{Callee, Callees};
 use crate::flow::Flow;
@@ -30,15 +32,21 @@ pub(super) fn place_polls(
     builder: &Builder,
     callees: &Callees,
     function: Value,
+    roots: &[Root],
     writers: &HashSet<Value>,
     poll: Value,
 ) -> (usize, HashSet<Call>) {
     let flow = Flow::of(function);
+    let mut safe: Option<HashSet<Block>> = None;
     let mut polled: HashSet<Block> = HashSet::new();
     loop {
         let fresh = fresh_writes(callees, function, &flow, &polled);
         let before = polled.len();
-        polled.extend(blocks_to_poll(callees, &flow, writers, &fresh));
+        let wanted = blocks_to_poll(callees, &flow, writers, &fresh);
+        if !wanted.is_empty() {
+            let safe = safe.get_or_insert_with(|| safe_to_poll(callees, &flow, function, roots));
+            polled.extend(wanted.intersection(safe));
+        }
         if polled.len() == before {
             for block in &polled {
                 let latch = block.terminator().expect("a block ends in a terminator");

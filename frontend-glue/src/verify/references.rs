@@ -5,7 +5,6 @@
 //! of gcwrite and gcread, and root slots; such a use makes a reference of an argument, a loaded field or any call's
 //! result. Values read from global variables are none here: a global that holds a reference is a root itself.
 
-use super::unrooted::base;
 use crate::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
 use crate::lower::roots::rooted_alloca;
@@ -88,7 +87,7 @@ impl References {
     fn is_root_load(&self, instruction: Value) -> bool {
         instruction.is(Opcode::LLVMLoad)
             && instruction.type_of().is_pointer()
-            && self.slot_of(base(instruction.operand(0))).is_some_and(|slot| self.is_root(slot))
+            && self.slot_of(instruction.operand(0).base()).is_some_and(|slot| self.is_root(slot))
     }
 
     /// What goes where only references go is one, and what went into its variable or phi is, too.

@@ -118,7 +118,7 @@ impl<'a> Watch<'a> {
         let number = self.numbers[&instruction];
         if is_use(instruction, self.references) {
             for operand in instruction.operands() {
-                if let Some(facts) = self.carrier(base(operand)).and_then(|carrier| state.get(&carrier)) {
+                if let Some(facts) = self.carrier(operand.base()).and_then(|carrier| state.get(&carrier)) {
                     used(facts, number);
                 }
             }
@@ -152,7 +152,7 @@ impl<'a> Watch<'a> {
         if !instruction.is(Opcode::LLVMLoad) {
             return self.references.is_reference(instruction).then(new);
         }
-        let Some(slot) = self.references.slot_of(base(instruction.operand(0))) else {
+        let Some(slot) = self.references.slot_of(instruction.operand(0).base()) else {
             return self.references.is_reference(instruction).then(new);
         };
         if self.references.is_root(slot) && self.references.is_reference(instruction) {
@@ -168,7 +168,7 @@ impl<'a> Watch<'a> {
 
     fn store(&self, state: &mut State, store: Value) {
         let (value, address) = (store.operand(0), store.operand(1));
-        let Some(slot) = self.references.slot_of(base(address)) else { return };
+        let Some(slot) = self.references.slot_of(address.base()) else { return };
         if address == self.references.slot(slot) {
             for facts in state.values_mut() {
                 facts.slots.remove(&slot);
@@ -244,27 +244,10 @@ fn is_use(instruction: Value, references: &References) -> bool {
         Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMFreeze) => false,
         // Kept in a variable it is not used yet; what comes out of the variable is followed.
         Some(Opcode::LLVMStore) => {
-            references.slot_of(base(instruction.operand(1))).is_none_or(|slot| references.is_root(slot))
+            references.slot_of(instruction.operand(1).base()).is_none_or(|slot| references.is_root(slot))
         }
         _ => true,
     }
-}
-
-/// The reference that a derived pointer points into.
-pub(super) fn base(mut value: Value) -> Value {
-    while matches!(
-        value.opcode(),
-        Some(
-            Opcode::LLVMGetElementPtr
-                | Opcode::LLVMBitCast
-                | Opcode::LLVMAddrSpaceCast
-                | Opcode::LLVMFreeze
-                | Opcode::LLVMPtrToInt
-        )
-    ) {
-        value = value.operand(0);
-    }
-    value
 }
 
 /// An instruction in a few words.

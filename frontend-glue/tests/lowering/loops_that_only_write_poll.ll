@@ -153,7 +153,8 @@ loop:
 done:
   ret void
 }
-define void @irreducible(ptr %p, i1 %c, ptr %q) gc "refcount" {
+@flag = global i1 false
+define void @irreducible(ptr %p, i1 %c) gc "refcount" {
 entry:
   %r = alloca ptr
   call void @llvm.gcroot(ptr %r, ptr null)
@@ -162,10 +163,10 @@ entry:
 a:
   %o = load ptr, ptr %r
   call void @llvm.gcwrite(ptr null, ptr %o, ptr %o)
-  %x = load volatile i1, ptr %q
+  %x = load volatile i1, ptr @flag
   br i1 %x, label %b, label %done
 b:
-  %y = load volatile i1, ptr %q
+  %y = load volatile i1, ptr @flag
   br i1 %y, label %a, label %done
 done:
   ret void

@@ -1,0 +1,258 @@
+//! What a poll would expose: references that are still needed behind it and sit in no root.
+//!
+//! A poll is a safepoint that the frontend did not write. In a loop that reaches none of its own it may rightly keep
+//! references in registers only (rule 2), and a poll there would let their objects die. So a latch is polled only if
+//! everything live across it is provably safe: no pointer, a pointer into the stack or a global, or a reference (or derived
+//! from one) that a root definitely holds at that moment. A forward dataflow knows the roots that hold each value;
+//! where paths meet only what all of them know remains. Integers count as long as they may be tagged words.
+//!
+//! Without the poll nothing is lost but time: the log has at most one entry per live object, and the epoch that is due
+//! begins at the next safepoint.
+
+use super::bit_set::BitSet;
+use super::roots::Root;
+use crate::callee::Callees;
+use crate::flow::{Direction, Flow};
+use crate::llvm::{Block, Opcode, Type, TypeKind, Value};
+use std::collections::{HashMap, HashSet};
+
+/// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Carrier {
+    Now(Value),
+    NextPhi(Value),
+}
+
+/// For each carrier the roots that hold its reference; a carrier without any is not in the map.
+type Held = HashMap<Carrier, BitSet>;
+
+/// The blocks of `flow` at whose end a poll would expose nothing.
+pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HashSet<Block> {
+    if may_be_a_leaf(function) {
+        return HashSet::new();
+    }
+    let ground = Ground::of(callees, function, roots);
+    if ground.has_hidden_pointers {
+        return HashSet::new();
+    }
+    let held = ground.held_at_end(flow);
+    let live = ground.live_at_end(flow);
+    let is_safe = |block: usize| {
+        live[block].iter().all(|&value| match (ground.can_expose(value), &held[block]) {
+            (false, _) => true,
+            (true, Some(held)) => held.contains_key(&Carrier::Now(value.base())),
+            (true, None) => false,
+        })
+    };
+    (0..flow.reachable).filter(|&block| is_safe(block)).map(|block| flow.blocks[block]).collect()
+}
+
+/// A function that its frontend calls as a leaf stays one.
+fn may_be_a_leaf(function: Value) -> bool {
+    let called_as_leaf = |user: Value| {
+        user.as_call().is_some_and(|call| call.callee() == function && call.has_string_attribute(crate::callee::LEAF))
+    };
+    function.has_string_attribute(crate::callee::LEAF) || function.users().any(called_as_leaf)
+}
+
+/// What is known of the function before looking at the order of things.
+struct Ground {
+    /// Root slots of one pointer or word that are only loaded and stored.
+    roots: HashMap<Value, usize>,
+    root_count: usize,
+    /// Local variables that are only loaded and stored, whole.
+    variables: HashSet<Value>,
+    /// Integers that may be tagged words.
+    words: HashSet<Value>,
+    /// Some other local variable may hold pointers, out of sight.
+    has_hidden_pointers: bool,
+}
+
+impl Ground {
+    fn of(callees: &Callees, function: Value, roots: &[Root]) -> Ground {
+        let module = function.module();
+        let instructions = function.instructions();
+        let is_root = |alloca: &Value| roots.iter().any(|root| root.slot == *alloca);
+        let allocas = instructions.iter().copied().filter(|value| value.is(Opcode::LLVMAlloca));
+        let (known, other): (Vec<Value>, Vec<Value>) = allocas.partition(|&alloca| is_plain_variable(alloca));
+        let holders = roots.iter().zip(0..).filter(|(root, _)| {
+            known.contains(&root.slot) && module.size_of(root.slot.allocated_type()) == root.bytes && root.bytes == 8
+        });
+        Ground {
+            roots: holders.map(|(root, number)| (root.slot, number)).collect(),
+            root_count: roots.len(),
+            has_hidden_pointers: other.iter().any(|alloca| !is_root(alloca) && holds_pointers(alloca.allocated_type())),
+            variables: known.into_iter().filter(|alloca| !is_root(alloca)).collect(),
+            words: super::tagged_words::possible(callees, &instructions, &is_root),
+        }
+    }
+
+    fn can_expose(&self, value: Value) -> bool {
+        if self.variables.contains(&value) {
+            return value.allocated_type().is_pointer() || self.words.contains(&value);
+        }
+        let source = value.base();
+        let of = value.type_of();
+        match of.kind() {
+            TypeKind::LLVMPointerTypeKind => source.is_local() && !source.is(Opcode::LLVMAlloca),
+            TypeKind::LLVMIntegerTypeKind => self.words.contains(&value),
+            _ => holds_pointers(of),
+        }
+    }
+
+    fn held_at_end(&self, flow: &Flow) -> Vec<Option<Held>> {
+        let meet = |into: &mut Held, from: &Held| {
+            into.retain(|carrier, roots| {
+                let Some(others) = from.get(carrier) else { return false };
+                roots.intersect(others);
+                roots.bits().next().is_some()
+            });
+        };
+        let mut ends: Vec<Option<Held>> = vec![None; flow.blocks.len()];
+        flow.solve(Direction::Forward, &Held::new(), meet, |block, mut held| {
+            for instruction in flow.blocks[block].instructions() {
+                self.pass(&mut held, instruction);
+            }
+            self.prepare_phis(&mut held, flow.blocks[block]);
+            ends[block] = Some(held.clone());
+            held
+        });
+        ends
+    }
+
+    fn pass(&self, held: &mut Held, instruction: Value) {
+        let facts = match instruction.opcode() {
+            Some(Opcode::LLVMStore) => return self.store(held, instruction),
+            Some(Opcode::LLVMLoad) => self.loaded(held, instruction),
+            Some(Opcode::LLVMPHI) => held.remove(&Carrier::NextPhi(instruction)),
+            Some(Opcode::LLVMSelect) => {
+                let one = held.get(&Carrier::Now(instruction.operand(1).base())).cloned();
+                one.zip(held.get(&Carrier::Now(instruction.operand(2).base()))).map(|(mut one, other)| {
+                    one.intersect(other);
+                    one
+                })
+            }
+            _ => None,
+        };
+        match facts.filter(|roots| roots.bits().next().is_some()) {
+            Some(roots) => _ = held.insert(Carrier::Now(instruction), roots),
+            None => _ = held.remove(&Carrier::Now(instruction)),
+        }
+    }
+
+    fn loaded(&self, held: &Held, load: Value) -> Option<BitSet> {
+        let address = load.operand(0);
+        let Some(&root) = self.roots.get(&address) else { return held.get(&Carrier::Now(address)).cloned() };
+        let mut holding = held.get(&Carrier::Now(address)).cloned().unwrap_or_else(|| BitSet::empty(self.root_count));
+        holding.insert(root);
+        Some(holding)
+    }
+
+    fn store(&self, held: &mut Held, store: Value) {
+        let (value, address) = (Carrier::Now(store.operand(0).base()), store.operand(1));
+        let mut holding = held.get(&value).cloned();
+        if let Some(&root) = self.roots.get(&address) {
+            held.retain(|_, roots| {
+                roots.remove(root);
+                roots.bits().next().is_some()
+            });
+            if store.operand(0).is_local() && store.operand(0).base() == store.operand(0) {
+                let mut roots = held.get(&value).cloned().unwrap_or_else(|| BitSet::empty(self.root_count));
+                // Whoever shares a root with the stored value is the same reference.
+                for others in held.values_mut() {
+                    let mut shared = others.clone();
+                    shared.intersect(&roots);
+                    if shared.bits().next().is_some() {
+                        others.insert(root);
+                    }
+                }
+                roots.insert(root);
+                held.insert(value, roots.clone());
+                holding = Some(roots);
+            } else {
+                holding = None;
+            }
+        } else if !self.variables.contains(&address) {
+            return;
+        }
+        match holding {
+            Some(roots) => _ = held.insert(Carrier::Now(address), roots),
+            None => _ = held.remove(&Carrier::Now(address)),
+        }
+    }
+
+    fn prepare_phis(&self, held: &mut Held, block: Block) {
+        for successor in block.successors() {
+            for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
+                for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
+                    match held.get(&Carrier::Now(value.base())).cloned() {
+                        Some(roots) => _ = held.insert(Carrier::NextPhi(phi), roots),
+                        None => _ = held.remove(&Carrier::NextPhi(phi)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Values and local variables needed by or after the terminator of each block.
+    fn live_at_end(&self, flow: &Flow) -> Vec<HashSet<Value>> {
+        let mut ends: Vec<HashSet<Value>> = vec![HashSet::new(); flow.blocks.len()];
+        let union = |into: &mut HashSet<Value>, from: &HashSet<Value>| into.extend(from);
+        flow.solve(Direction::Backward, &HashSet::new(), union, |block, mut live| {
+            let here = flow.blocks[block];
+            for successor in here.successors() {
+                for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
+                    let incoming = phi.incoming().into_iter().filter(|(_, from)| *from == here);
+                    live.extend(incoming.map(|(value, _)| value).filter(|value| value.is_local()));
+                }
+            }
+            let instructions: Vec<Value> = here.instructions().collect();
+            for &instruction in instructions.iter().rev() {
+                self.step_back(&mut live, instruction);
+                if Some(&instruction) == instructions.last() {
+                    ends[block] = live.clone();
+                }
+            }
+            live
+        });
+        ends
+    }
+
+    fn step_back(&self, live: &mut HashSet<Value>, instruction: Value) {
+        live.remove(&instruction);
+        if instruction.is(Opcode::LLVMPHI) {
+            return;
+        }
+        let overwritten = match instruction.opcode() {
+            Some(Opcode::LLVMStore) => Some(instruction.operand(1)),
+            Some(Opcode::LLVMCall) if is_lifetime_marker(instruction) => Some(instruction.operand(0)),
+            _ => None,
+        }
+        .filter(|address| self.variables.contains(address));
+        if let Some(variable) = overwritten {
+            live.remove(&variable);
+        }
+        live.extend(instruction.operands().filter(|&operand| operand.is_local() && Some(operand) != overwritten));
+    }
+}
+
+/// An alloca that is only loaded and stored, always whole.
+fn is_plain_variable(alloca: Value) -> bool {
+    let of = alloca.allocated_type();
+    alloca.operand(0).constant_integer() == Some(1)
+        && of.members().is_empty()
+        && alloca.users().all(|user| match user.opcode() {
+            Some(Opcode::LLVMLoad) => user.type_of() == of,
+            Some(Opcode::LLVMStore) => user.operand(0) != alloca && user.operand(0).type_of() == of,
+            Some(Opcode::LLVMCall) => is_lifetime_marker(user),
+            _ => false,
+        })
+}
+
+fn is_lifetime_marker(instruction: Value) -> bool {
+    instruction.as_call().is_some_and(|call| call.callee().name().starts_with("llvm.lifetime."))
+}
+
+fn holds_pointers(of: Type) -> bool {
+    of.is_pointer() || of.members().into_iter().any(|(member, _)| holds_pointers(member))
+}

@@ -1,0 +1,109 @@
+//! Which integers may be tagged words: references in disguise that only their use gives away.
+//!
+//! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64`, go into a root, or leave the
+//! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower integers
+//! (loop counters). A module that never writes tagged words has none, but for what a function turns into a pointer itself.
+
+use crate::callee::{Callee, Callees, WRITE_WORD};
+use crate::llvm::{Opcode, Value};
+use std::collections::HashSet;
+
+/// The integers of a function, and its integer variables (by alloca), that may be tagged words.
+pub(super) fn possible(callees: &Callees, instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> HashSet<Value> {
+    let Some(module) = instructions.first().map(|instruction| instruction.function().module()) else {
+        return HashSet::new();
+    };
+    let uses_words = module.function(WRITE_WORD).is_some()
+        || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer());
+    let mut pending: Vec<Value> = Vec::new();
+    for &instruction in instructions {
+        match instruction.opcode() {
+            Some(Opcode::LLVMIntToPtr) => pending.push(instruction.operand(0)),
+            Some(Opcode::LLVMRet) if uses_words => pending.extend(instruction.operands()),
+            Some(Opcode::LLVMStore) if is_root(&instruction.operand(1).base()) => pending.push(instruction.operand(0)),
+            Some(Opcode::LLVMCall | Opcode::LLVMInvoke) if uses_words => {
+                let call = instruction.as_call().expect("a call or invoke");
+                if matches!(callees.of_call(call), Callee::Ordinary | Callee::WriteWord) {
+                    pending.extend(call.arguments());
+                }
+            }
+            _ => {}
+        }
+    }
+    let reached = sources(pending);
+    let words = not_numbers(&reached);
+    reached.into_iter().filter(|value| words.contains(value)).collect()
+}
+
+/// Everything that the given values may be copies of, or be computed from.
+fn sources(mut pending: Vec<Value>) -> HashSet<Value> {
+    let mut reached = HashSet::new();
+    while let Some(value) = pending.pop() {
+        let is_wide = value.is(Opcode::LLVMAlloca) || value.type_of().integer_bits() >= Some(64);
+        if value.is_local() && is_wide && reached.insert(value) {
+            pending.extend(made_from(value));
+        }
+    }
+    reached
+}
+
+/// The values (and variables) that a value is a copy of, or computed from.
+fn made_from(value: Value) -> Vec<Value> {
+    match value.opcode() {
+        Some(Opcode::LLVMPHI) => value.incoming().into_iter().map(|(incoming, _)| incoming).collect(),
+        Some(Opcode::LLVMSelect) => vec![value.operand(1), value.operand(2)],
+        Some(Opcode::LLVMLoad) if value.operand(0).is(Opcode::LLVMAlloca) => vec![value.operand(0)],
+        Some(Opcode::LLVMAlloca) => {
+            value.users().filter(|user| user.is(Opcode::LLVMStore)).map(|store| store.operand(0)).collect()
+        }
+        Some(
+            Opcode::LLVMAdd
+            | Opcode::LLVMSub
+            | Opcode::LLVMMul
+            | Opcode::LLVMAnd
+            | Opcode::LLVMOr
+            | Opcode::LLVMXor
+            | Opcode::LLVMShl
+            | Opcode::LLVMLShr
+            | Opcode::LLVMAShr
+            | Opcode::LLVMFreeze,
+        ) => value.operands().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Those of `reached` that are no numbers by birth.
+fn not_numbers(reached: &HashSet<Value>) -> HashSet<Value> {
+    let mut words: HashSet<Value> = reached.iter().copied().filter(|&value| begins_a_word(value)).collect();
+    loop {
+        let before = words.len();
+        let more: Vec<Value> = reached
+            .iter()
+            .copied()
+            .filter(|value| !words.contains(value) && made_from(*value).iter().any(|source| words.contains(source)))
+            .collect();
+        words.extend(more);
+        if words.len() == before {
+            return words;
+        }
+    }
+}
+
+/// Whether nothing says that the value is a number: it comes from outside, or was made with bit operations.
+fn begins_a_word(value: Value) -> bool {
+    match value.opcode() {
+        Some(Opcode::LLVMLoad) => !value.operand(0).is(Opcode::LLVMAlloca),
+        Some(
+            Opcode::LLVMPHI
+            | Opcode::LLVMSelect
+            | Opcode::LLVMAlloca
+            | Opcode::LLVMAdd
+            | Opcode::LLVMSub
+            | Opcode::LLVMMul
+            | Opcode::LLVMFreeze
+            | Opcode::LLVMZExt
+            | Opcode::LLVMSExt,
+        ) => false,
+        _ => true,
+    }
+}

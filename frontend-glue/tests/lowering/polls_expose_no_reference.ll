@@ -1,0 +1,166 @@
+; A loop without a safepoint may keep references in registers only. The lowering must not put a poll there.
+; CHECK: define void @unrooted_walk
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @leaf_by_declaration
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @rooted_walk
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: define void @derived_pointer_of_a_rooted_base
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: define void @root_was_overwritten
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @variable_of_unoptimised_c
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @tagged_word
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @number
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: define void @hidden_in_a_struct
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @last
+declare void @llvm.gcroot(ptr, ptr)
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @llvm.gcread(ptr, ptr)
+declare void @tally_gcwrite_i64(i64, ptr, ptr)
+define void @unrooted_walk(ptr %list) gc "refcount" {
+entry:
+  br label %loop
+loop:
+  %p = phi ptr [ %list, %entry ], [ %next, %loop ]
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %field = getelementptr i8, ptr %p, i64 8
+  %next = call ptr @llvm.gcread(ptr %p, ptr %field)
+  %end = icmp eq ptr %next, null
+  br i1 %end, label %done, label %loop
+done:
+  ret void
+}
+define void @leaf_by_declaration(i32 %n) "gc-leaf-function" gc "refcount" {
+entry:
+  br label %loop
+loop:
+  %p = load ptr, ptr @somewhere
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+@somewhere = global ptr null
+@again = global i1 false
+define void @rooted_walk(ptr %list) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %list, ptr %r
+  br label %loop
+loop:
+  %p = phi ptr [ %list, %entry ], [ %next, %loop ]
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %field = getelementptr i8, ptr %p, i64 8
+  %next = call ptr @llvm.gcread(ptr %p, ptr %field)
+  store ptr %next, ptr %r
+  %end = icmp eq ptr %next, null
+  br i1 %end, label %done, label %loop
+done:
+  ret void
+}
+define void @derived_pointer_of_a_rooted_base(ptr %array, i64 %n) gc "refcount" {
+entry:
+  %r = alloca ptr
+  %cursor = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %array, ptr %r
+  %first = getelementptr i8, ptr %array, i64 8
+  store ptr %first, ptr %cursor
+  br label %loop
+loop:
+  %slot = load ptr, ptr %cursor
+  %base = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %base, ptr %slot)
+  %next = getelementptr i8, ptr %slot, i64 8
+  store ptr %next, ptr %cursor
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @root_was_overwritten(ptr %array, ptr %other) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %array, ptr %r
+  br label %loop
+loop:
+  call void @llvm.gcwrite(ptr null, ptr %array, ptr %array)
+  store ptr %other, ptr %r
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @variable_of_unoptimised_c(ptr %list) gc "refcount" {
+entry:
+  %p = alloca ptr
+  store ptr %list, ptr %p
+  br label %loop
+loop:
+  %here = load ptr, ptr %p
+  call void @llvm.gcwrite(ptr null, ptr %here, ptr %here)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @tagged_word(ptr %o, i64 %word, i64 %n) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %p = load ptr, ptr %r
+  call void @tally_gcwrite_i64(i64 %word, ptr %p, ptr %p)
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @number(ptr %o, i64 %n) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %j, %loop ]
+  %p = load ptr, ptr %r
+  call void @tally_gcwrite_i64(i64 %i, ptr %p, ptr %p)
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+define void @hidden_in_a_struct(ptr %o) gc "refcount" {
+entry:
+  %r = alloca ptr
+  %s = alloca { ptr, i32 }
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  store ptr %o, ptr %s
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %q = load ptr, ptr %s
+  ret void
+}
+define void @last() {
+  ret void
+}
