@@ -23,8 +23,7 @@
  *     }
  *
  * The rules (docs/ir-contract.md says the same about IR):
- *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed; so is the end of each round of a loop that
- *     writes references (the lowering polls there). Reading, writing and arithmetic are not.
+ *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed. Reading, writing and arithmetic are not.
  *  2. A local or parameter whose object is needed after a safepoint is declared a root: TALLY_ROOT(a, b). The declaration holds for the
  *     whole function and may stand in a nested block. Nothing moves: a root is an ordinary variable, read and assigned as such.
  *  3. `h(f(), g())` loses f's object while g runs. Put the first result in a root before making the second.

@@ -1,8 +1,8 @@
 ; Turns a binary search tree into a list in order, by rotations only (Day 1976: the first half of balancing a tree in place).
 ;
 ; A module of hand-written IR in a program of C: the descriptor of Word is defined in counts.c, so it is an external constant here,
-; and an allocation is a plain call. `first` is a root: everything else is reachable from it at the end of every round, where the
-; lowering puts a safepoint because the loop writes references and does not allocate.
+; and an allocation is a plain call. The loop writes references and makes no call: the list is in the root `first`, and `done` and
+; `rest` may stay in registers.
 
 %Word = type { ptr, ptr, ptr, i64 }
 
