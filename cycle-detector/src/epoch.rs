@@ -40,6 +40,10 @@ pub enum Phase {
 impl Collector {
     /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
     pub fn slice(&mut self, heap: &mut Heap, units: i64) {
+        if let Some(units) = heap.options.slice_units {
+            heap.statistics.slices += 1;
+            return self.stopped(heap, |collector, heap| collector.work(heap, units.into()));
+        }
         let limit_ns = heap.options.slice_ns;
         self.stopped(heap, |collector, heap| {
             let start = Instant::now();

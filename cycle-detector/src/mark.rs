@@ -90,7 +90,10 @@ impl Collector {
     /// Whether suspects and growth together say that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
         let (mark, live) = (&self.mark, heap.statistics.live_objects);
-        if mark.is_running() || heap.suspects == 0 {
+        if mark.is_running() || heap.options.eager_marks {
+            return !mark.is_running();
+        }
+        if heap.suspects == 0 {
             return false;
         }
         let worth = heap.suspects as f64 * mark.yield_per_suspect;

@@ -101,7 +101,7 @@ impl Collector {
             return self.stopped(heap, Collector::run_epoch);
         }
         if self.has_work(heap) {
-            if !self.trigger.mutator_had_its_turn() {
+            if heap.options.slice_units.is_none() && !self.trigger.mutator_had_its_turn() {
                 return;
             }
             self.slice(heap, POLL_UNITS);
@@ -116,7 +116,7 @@ impl Collector {
         if self.phase != Phase::Idle {
             return;
         }
-        if self.trigger.log_pays(heap.log.entries) {
+        if heap.options.slice_units.is_some() || self.trigger.log_pays(heap.log.entries) {
             self.flip_now(heap);
         } else {
             heap.log_poll_at = heap.log.entries + heap.options.log_entries / 16 + 1;

@@ -36,6 +36,10 @@ pub struct HeapOptions {
     pub stop_the_world: bool,
     /// Whether candidates are tried at all.
     pub trials: bool,
+    /// Start a backup mark at the end of every epoch instead of waiting for evidence: small heaps in tests see one, too.
+    pub eager_marks: bool,
+    /// Every slice does this many units of work, and the clock decides nothing: a replayed program runs exactly as before.
+    pub slice_units: Option<u32>,
     /// Single log entries in a block before the whole block is logged.
     pub block_log_after: u16,
     /// Count allocated objects by walking retired holes.
@@ -53,6 +57,8 @@ impl Default for HeapOptions {
             slice_ns: 500_000,
             stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,
+            eager_marks: false,
+            slice_units: None,
             block_log_after: 64,
             count_objects: true,
             zeal: false,
