@@ -2,7 +2,7 @@
 //!
 //! The tests of whole programs link `libtally.a` and start `tally`, which `cargo test` alone does not build (a
 //! static library is nobody's dependency), so those two are built first, in release form because programs run
-//! millions of epochs. Arguments go to `cargo test`.
+//! millions of epochs. All tests run even when one fails. Arguments go to `cargo test`.
 
 use crate::failure::Outcome;
 use crate::{process, run, setup};
@@ -21,7 +21,7 @@ pub fn test(arguments: &Arguments) -> Outcome {
     setup::ensure(setup::BUILD)?;
     let tally = run::build_tally()?;
     let mut tests = process::cargo();
-    tests.arg("test").env("TALLY_COMMAND", &tally);
+    tests.args(["test", "--no-fail-fast"]).env("TALLY_COMMAND", &tally);
     if !names_a_package(&arguments.rest) {
         tests.arg("--workspace");
     }
