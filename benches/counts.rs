@@ -74,7 +74,7 @@ fn all_died_young(state: State) -> State {
 }
 
 // A thousand objects allocated, all reachable: promotion and a count for each.
-#[library_benchmark(config = at_most(190_000))]
+#[library_benchmark(config = at_most(155_000))]
 #[bench::thousand(args = (TIMES), setup = young_list)]
 fn all_survived(state: State) -> State {
     epoch(state)
@@ -88,7 +88,7 @@ fn nothing_happened(state: State) -> State {
 }
 
 // Ten dead rings of eight: ten candidates, ten trials.
-#[library_benchmark(config = at_most(32_500))]
+#[library_benchmark(config = at_most(29_500))]
 #[bench::ten(args = (10, 8), setup = dropped_rings)]
 fn rings_died(state: State) -> State {
     epoch(state)
