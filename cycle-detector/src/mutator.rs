@@ -10,6 +10,7 @@ use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::verify::Violation;
 use rc_runtime::host_roots::RootIndex;
+use rc_runtime::object::flag;
 use rc_runtime::range::RangeError;
 use rc_runtime::statistics::Statistics;
 use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
@@ -153,10 +154,14 @@ impl Mutator {
         self.with_collector(|collector, heap| crate::verify::verify(heap, collector))
     }
 
-    /// Every mature object, in address order within each block.
+    /// Every mature object that is not known to be dead, in address order within each block.
     pub fn live_objects(&mut self) -> Vec<ObjectRef> {
         let mut objects = vec![];
-        self.heap.for_each_mature(|_, object| objects.push(object));
+        self.heap.for_each_mature(|_, object| {
+            if object.count() != 0 && !object.has(flag::DEAD) {
+                objects.push(object);
+            }
+        });
         objects
     }
 

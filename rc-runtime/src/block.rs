@@ -12,7 +12,8 @@
 //! TOUCHED      touched        allocated into in this epoch; flip moves the list to `pending`, the sweep after it
 //!                             classifies → FREE / RECYCLABLE / FULL
 //! FULL         –              an object in it dies → FREED_INTO
-//! FREED_INTO   freed_into     swept like a pending block
+//! FREED_INTO   freed_into     swept like a pending block; so is a RECYCLABLE block, which may be empty then. Its old
+//!                             entry in the recyclable list stays and is passed over
 //! ```
 //!
 //! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty for a while give
@@ -39,7 +40,7 @@ pub mod state {
     pub const RECYCLABLE: u8 = 2;
     /// Allocated into since the last flip, or still to be swept after it.
     pub const TOUCHED: u8 = 3;
-    /// Was full, something died in it.
+    /// Something died in it since it was swept.
     pub const FREED_INTO: u8 = 4;
     /// Part of a large object.
     pub const LARGE: u8 = 5;
@@ -101,7 +102,7 @@ impl BlockSpace {
 
     /// Opens a block for allocation: a free or recyclable one, or a new one. `None` when the range is used up.
     pub fn open_block(&mut self, epoch: u32) -> Option<()> {
-        let reusable = self.take_free().or_else(|| self.recyclable.pop());
+        let reusable = self.take_free().or_else(|| self.take_recyclable());
         let block = self.touch(reusable, epoch)?;
         self.current = Some(block);
         self.search = 0;
@@ -121,6 +122,18 @@ impl BlockSpace {
         let block = self.free.pop()?;
         self.idle = self.idle.min(self.free.len());
         Some(block)
+    }
+
+    fn take_recyclable(&mut self) -> Option<u32> {
+        loop {
+            let block = self.recyclable.pop()?;
+            // SAFETY: this heap owns the block.
+            let info = unsafe { &mut *block_info(block) };
+            info.listed = false;
+            if info.state == state::RECYCLABLE {
+                return Some(block);
+            }
+        }
     }
 
     /// Gives memory back that no epoch has needed for a while. The free list is a stack: what is idle lies at its bottom.
@@ -194,7 +207,7 @@ impl BlockSpace {
     pub fn note_death(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
         let info = unsafe { &mut *block_info(block) };
-        if info.state == state::FULL {
+        if info.state == state::FULL || info.state == state::RECYCLABLE {
             info.state = state::FREED_INTO;
             self.freed_into.push(block);
         }
@@ -223,7 +236,10 @@ impl BlockSpace {
                 state::FREE
             }
             used if used < WORDS_PER_BLOCK / 8 * 7 => {
-                self.recyclable.push(block);
+                if !info.listed {
+                    info.listed = true;
+                    self.recyclable.push(block);
+                }
                 state::RECYCLABLE
             }
             _ => state::FULL,
@@ -330,6 +346,35 @@ mod tests {
         space.open_block(3).expect("room");
         assert_eq!(space.current, Some(block));
         assert_eq!(space.owned.len(), 1);
+    }
+
+    #[test]
+    fn a_recyclable_block_that_empties_is_free_and_its_old_entry_is_passed_over() {
+        let mut space = BlockSpace::default();
+        for _ in 0..2 {
+            space.open_block(2).expect("room");
+        }
+        let blocks = space.owned.clone();
+        for &block in &blocks {
+            LIVE.set_range(block_start(block), block_start(block) + 64);
+        }
+        space.flip();
+        space.sweep_pending(i64::MAX);
+        assert_eq!(space.recyclable.len(), 2);
+        for _ in 0..3 {
+            LIVE.clear_range(block_start(blocks[0]), block_start(blocks[0]) + 64);
+            space.note_death(blocks[0]);
+            space.sweep_freed_into();
+        }
+        assert_eq!(space.free, [blocks[0]]);
+        assert_eq!(space.recyclable.len(), 2, "one entry a block, however often it is swept");
+        assert_eq!(space.used_bytes(), BLOCK_BYTES);
+        for expected in [blocks[0], blocks[1]] {
+            space.open_block(3).expect("room");
+            assert_eq!(space.current, Some(expected));
+        }
+        space.open_block(3).expect("room");
+        assert_eq!(space.owned.len(), 3, "the stale entry leads to no block twice");
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Heap {
         } else {
             object.set_stamp(0);
             let cell = object.address() - crate::object::HEADER_BYTES;
-            LIVE.set_range(cell, cell + bytes);
+            LIVE.set_cell(cell, cell + bytes);
         }
     }
 
@@ -183,7 +183,7 @@ impl Heap {
             return;
         }
         let cell = address - crate::object::HEADER_BYTES;
-        LIVE.clear_range(cell, cell + bytes);
+        LIVE.clear_cell(cell, cell + bytes);
         UNLOGGED.clear(address);
         self.blocks.note_death(crate::range::block_of(cell));
     }

@@ -48,6 +48,8 @@ pub const TYPE_ID_BITS: u32 = 24;
 
 /// Reserved unless `TALLY_RESERVE` or a failing `mmap` says otherwise.
 const DEFAULT_RESERVE: u64 = 256 << 30;
+/// Reserved under valgrind, whose leak check walks all that is mapped: 256 GiB take it longer than anyone waits.
+const RESERVE_UNDER_VALGRIND: u64 = 1 << 30;
 const SMALLEST_RESERVE: u64 = 64 << 20;
 
 /// Why no heap range could be reserved.
@@ -80,7 +82,7 @@ fn reserve_range() -> Result<u64, RangeError> {
     let asked = std::env::var("TALLY_RESERVE")
         .ok()
         .and_then(|text| crate::options::parse_size(&text).ok())
-        .unwrap_or(DEFAULT_RESERVE);
+        .unwrap_or_else(|| if under_valgrind() { RESERVE_UNDER_VALGRIND } else { DEFAULT_RESERVE });
     let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
     map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
     loop {
@@ -90,6 +92,11 @@ fn reserve_range() -> Result<u64, RangeError> {
             Err(_) => bytes /= 2,
         }
     }
+}
+
+/// Valgrind's tools preload a library of their own into the program.
+fn under_valgrind() -> bool {
+    std::env::var("LD_PRELOAD").is_ok_and(|preloaded| preloaded.contains("/vgpreload_"))
 }
 
 fn map_tables(bytes: u64) -> Result<(), RangeError> {
@@ -219,7 +226,33 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         self.fill(start, end, false);
     }
 
+    /// Sets every bit behind the bytes `start..end`; made for the one or two words of a small cell.
     #[inline(always)]
+    pub fn set_cell(self, start: u64, end: u64) {
+        self.fill_cell(start, end, true);
+    }
+
+    /// Clears every bit behind the bytes `start..end`; made for the one or two words of a small cell.
+    #[inline(always)]
+    pub fn clear_cell(self, start: u64, end: u64) {
+        self.fill_cell(start, end, false);
+    }
+
+    #[inline(always)]
+    fn fill_cell(self, start: u64, end: u64, ones: bool) {
+        let (index, bits) = (Self::index(start), (end - start) >> SHIFT);
+        if (index & 63) + bits > 64 {
+            return self.fill(start, end, ones);
+        }
+        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
+        // SAFETY: as in `set`.
+        unsafe {
+            let word = Self::word(index);
+            *word = if ones { *word | mask } else { *word & !mask };
+        }
+    }
+
+    #[inline(never)]
     fn fill(self, start: u64, end: u64, ones: bool) {
         let (mut index, last) = (Self::index(start), (end - HEAP_BASE + (1 << SHIFT) - 1) >> SHIFT);
         while index < last {
@@ -274,7 +307,9 @@ pub struct BlockInfo {
     pub logged_in: u8,
     /// Number of the heap that owns the block.
     pub owner: u32,
-    reserved: u32,
+    /// Whether the recyclable list has an entry for the block.
+    pub listed: bool,
+    reserved: [u8; 3],
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;

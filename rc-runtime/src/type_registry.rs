@@ -52,6 +52,10 @@ pub struct TypeInfo {
     pub has_references: bool,
     /// How reference words are read.
     pub reading: Reading,
+    /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
+    pub simple: bool,
+    /// Bytes of a cell without tail elements, header included.
+    pub fixed_cell: u64,
     /// Reference offsets of the fixed part.
     pub fixed: SmallVec<[u32; 8]>,
     /// Reference offsets of an element.
@@ -164,11 +168,14 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         }
     }
     let traced = matches!(reading, Reading::Traced(_));
+    let simple = matches!(reading, Reading::Plain) && descriptor.stride == 0;
     let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
         has_references,
+        simple,
+        fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),
         reading,
         fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
         element: SmallVec::from_slice(descriptor.element_offsets()),

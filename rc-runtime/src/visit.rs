@@ -44,6 +44,9 @@ impl TypeInfo {
     /// Bytes of `object`'s cell, header included.
     #[inline(always)]
     pub fn cell_bytes_of(&self, object: ObjectRef) -> u64 {
+        if self.stride == 0 {
+            return self.fixed_cell;
+        }
         let bytes = (self.size + self.stride * self.length(object) + HEADER_BYTES + 7) & !7;
         bytes.max(crate::object::SMALLEST_CELL)
     }
@@ -99,6 +102,21 @@ impl TypeInfo {
     /// Calls `visit` with every heap reference in `part` of `object`, as its words are now.
     #[inline(always)]
     pub fn for_each_reference(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(ObjectRef)) {
+        if self.simple {
+            for &offset in self.fixed.as_slice() {
+                let word = object.slot(offset as u64).read();
+                if range::in_heap(word) {
+                    // SAFETY: [HEADER] a reference word that points into the heap range is the payload of an object.
+                    visit(unsafe { ObjectRef::from_address(word) });
+                }
+            }
+            return;
+        }
+        self.for_each_reference_of_any_shape(object, part, &mut visit);
+    }
+
+    #[inline(never)]
+    fn for_each_reference_of_any_shape(&self, object: ObjectRef, part: Part, mut visit: &mut dyn FnMut(ObjectRef)) {
         if let Reading::Traced(trace) = self.reading {
             let (fixed, first, last) = self.bounds(object, part);
             if fixed {
