@@ -183,6 +183,17 @@ impl fmt::Display for Op {
 }
 
 impl Op {
+    /// Objects it allocates: what a heap that stops at every safepoint has to bear.
+    pub fn allocations(self) -> u64 {
+        match self {
+            Op::Allocate { .. } | Op::AllocateInto { .. } => 1,
+            Op::Garbage { count, .. } | Op::Ring { count, .. } | Op::List { count, .. } => u64::from(count),
+            Op::Hub { count, .. } => u64::from(count) + 2,
+            Op::Tree { depth, .. } => 2 << depth.min(12),
+            _ => 0,
+        }
+    }
+
     /// Reads one op in the form that `Display` writes.
     pub fn parse(line: &str) -> Result<Op, String> {
         let mut words = Words(line.split_whitespace());

@@ -2,8 +2,8 @@
 //!
 //! It takes the list of live objects and what the roots hold, reads every payload word by word, decides with `shape.rs`
 //! which words are references (the runtime decides with descriptors), and counts how often each object is referred to. Right
-//! after an epoch, with nothing written since, that must be the object's count [COUNT], and every reference must lead to
-//! an object of the list [HEADER]. A stuck count (255) is only compared when the true one is larger than what fits.
+//! after an epoch, with nothing written since, that must be the object's count (`COUNT`), and every reference must lead to
+//! an object of the list (`HEADER`). A stuck count (255) is only compared when the true one is larger than what fits.
 
 use std::collections::HashMap;
 

@@ -80,7 +80,7 @@ fn register() -> impl Strategy<Value = Register> {
 }
 
 fn place() -> impl Strategy<Value = Place> {
-    let slot = prop_oneof![12 => 0u32..4, 3 => 0u32..70, 1 => 0u32..5000];
+    let slot = prop_oneof![12 => 0u32..4, 3 => 0u32..70, 2 => 0u32..5000];
     (register(), slot).prop_map(|(object, slot)| Place { object, slot })
 }
 
@@ -107,14 +107,15 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
     prop_oneof![3 => small, 5 => proptest::sample::select(favourites), 2 => any].boxed()
 }
 
-fn length() -> impl Strategy<Value = u32> {
-    prop_oneof![10 => 0u32..12, 6 => 12u32..200, 2 => 200u32..1100, 1 => 1100u32..6000]
+fn length(taste: Taste) -> impl Strategy<Value = u32> {
+    let large = if taste == Taste::Arrays { 5 } else { 1 };
+    prop_oneof![10 => 0u32..12, 6 => 12u32..200, 2 => 200u32..1100, large => 1100u32..6000]
 }
 
 fn allocation(taste: Taste) -> BoxedStrategy<Op> {
     prop_oneof![
-        3 => (kind(taste), length(), register()).prop_map(|(kind, length, into)| Op::Allocate { kind, length, into }),
-        1 => (kind(taste), length(), place())
+        3 => (kind(taste), length(taste), register()).prop_map(|(kind, length, into)| Op::Allocate { kind, length, into }),
+        1 => (kind(taste), length(taste), place())
             .prop_map(|(kind, length, place)| Op::AllocateInto { kind, length, place }),
     ]
     .boxed()
@@ -122,7 +123,7 @@ fn allocation(taste: Taste) -> BoxedStrategy<Op> {
 
 fn garbage() -> impl Strategy<Value = Op> {
     let small = (kind(Taste::Mixed), 0u32..20, 1u32..200);
-    let big = (kind(Taste::Churn), length(), 1u32..12);
+    let big = (kind(Taste::Churn), length(Taste::Churn), 1u32..12);
     prop_oneof![small, big].prop_map(|(kind, length, count)| Op::Garbage { kind, length, count })
 }
 
@@ -138,7 +139,7 @@ fn mutation(taste: Taste) -> BoxedStrategy<Op> {
 }
 
 fn block_move() -> impl Strategy<Value = Op> {
-    let count = prop_oneof![4 => 1u32..10, 2 => 1u32..200, 1 => 1u32..3000];
+    let count = prop_oneof![4 => 1u32..10, 2 => 1u32..200, 2 => 1u32..3000];
     let copy = (place(), place(), count.clone()).prop_map(|(to, from, count)| Op::Copy { to, from, count });
     let shift = (place(), 0u32..80, count.clone()).prop_map(|(to, distance, count)| {
         let from = Place { slot: to.slot + distance, ..to };

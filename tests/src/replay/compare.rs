@@ -1,0 +1,122 @@
+//! What must be equal after an epoch or a collection.
+//!
+//! `replay.rs` says when; here is what: contents, live set, figures. Every message names the object, its kind and where it
+//! is, expected and found.
+
+use super::{EPOCHS_TO_FREE, Replay};
+use crate::heap_under_test::HeapUnderTest;
+use crate::model_heap::{Id, Word};
+
+impl<H: HeapUnderTest> Replay<'_, H> {
+    /// Compares the two heaps; `collected` says that garbage of every sort must be gone.
+    pub fn compare(&mut self, collected: bool) -> Result<(), String> {
+        self.heap.verify().map_err(|what| format!("the heap's own verification: {what}"))?;
+        self.heap.recount().map_err(|what| format!("the independent recount: {what}"))?;
+        let reachable = self.model.reachable();
+        self.compare_contents(&reachable)?;
+        self.compare_live_set(&reachable, collected)?;
+        self.compare_totals(&reachable, collected)?;
+        self.summary.comparisons += 1;
+        Ok(())
+    }
+
+    pub(super) fn compare_contents(&mut self, reachable: &[bool]) -> Result<(), String> {
+        let mut extents = Vec::new();
+        for id in (0..reachable.len() as Id).filter(|id| reachable[*id as usize]) {
+            let object = self.model.object(id);
+            let address = self.addresses[id as usize];
+            extents.push((address, address + object.kind.payload_bytes(object.length), id));
+            for (index, word) in object.words.iter().enumerate() {
+                let offset = 8 * index as u64;
+                let (expected, found) = (self.bits(object.kind, *word), self.heap.load(address, offset));
+                if expected != found {
+                    let meaning = self.describe_word(*word);
+                    return Err(format!(
+                        "{} is reachable, but its word at offset {offset} is {found:#x}, not {expected:#x} ({meaning})",
+                        self.describe(id)
+                    ));
+                }
+            }
+            self.summary.objects_compared += 1;
+        }
+        extents.sort_unstable();
+        match extents.windows(2).find(|pair| pair[0].1 > pair[1].0) {
+            None => Ok(()),
+            Some(pair) => Err(format!("{} and {} overlap", self.describe(pair[0].2), self.describe(pair[1].2))),
+        }
+    }
+
+    pub(super) fn compare_live_set(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
+        let mut listed = self.heap.live_objects();
+        listed.sort_unstable();
+        if let Some(pair) = listed.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("the heap walk lists {:#x} twice", pair[0]));
+        }
+        for id in (0..reachable.len() as Id).filter(|id| reachable[*id as usize]) {
+            if listed.binary_search(&self.addresses[id as usize]).is_err() {
+                return Err(format!("{} is reachable, but the heap does not list it as live", self.describe(id)));
+            }
+        }
+        let mut kept = vec![false; reachable.len()];
+        for address in listed {
+            match self.newest_at.get(&address) {
+                Some(id) if reachable[*id as usize] => {}
+                Some(id) if self.model.knows(*id) && !collected => kept[*id as usize] = true,
+                Some(id) if self.model.knows(*id) => {
+                    return Err(format!("{} is unreachable, but a collection left it", self.describe(*id)));
+                }
+                _ => return Err(format!("the heap lists {address:#x}, which no program object can be")),
+            }
+        }
+        for id in self.model.countable_garbage(reachable) {
+            let epochs = self.epochs_as_garbage.entry(id).or_insert(0);
+            *epochs += 1;
+            if kept[id as usize] && *epochs >= EPOCHS_TO_FREE {
+                let epochs = *epochs;
+                return Err(format!(
+                    "{} is unreachable since {epochs} epochs and in no cycle, but counting has not freed it",
+                    self.describe(id)
+                ));
+            }
+        }
+        let gone: Vec<Id> = self.model.known().filter(|id| !reachable[*id as usize] && !kept[*id as usize]).collect();
+        for id in gone {
+            self.model.forget(id);
+            self.epochs_as_garbage.remove(&id);
+        }
+        Ok(())
+    }
+
+    pub(super) fn compare_totals(&self, reachable: &[bool], collected: bool) -> Result<(), String> {
+        let totals = self.heap.totals();
+        if totals.allocated_objects != totals.freed_objects + totals.live_objects {
+            return Err(format!("allocated objects are not freed plus live ones: {totals:?}"));
+        }
+        let reachable_objects = reachable.iter().filter(|is| **is).count() as u64;
+        if collected && totals.live_objects != reachable_objects {
+            return Err(format!("after a collection {reachable_objects} objects are reachable, but {totals:?}"));
+        }
+        let bytes = self.reachable_bytes(reachable);
+        if totals.live_bytes < bytes {
+            return Err(format!("{bytes} bytes are reachable, but {totals:?}"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn reachable_bytes(&self, reachable: &[bool]) -> u64 {
+        let ids = (0..reachable.len() as Id).filter(|id| reachable[*id as usize]);
+        ids.map(|id| self.model.object(id)).map(|object| 8 + object.kind.payload_bytes(object.length)).sum()
+    }
+
+    pub(super) fn describe(&self, id: Id) -> String {
+        let address = self.addresses[id as usize];
+        format!("object #{id} ({} at {address:#x})", self.model.object(id).kind.word())
+    }
+
+    pub(super) fn describe_word(&self, word: Word) -> String {
+        match word {
+            Word::Raw(_) => "no reference".into(),
+            Word::Reference(id) => format!("a reference to {}", self.describe(id)),
+        }
+    }
+}

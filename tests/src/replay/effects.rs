@@ -1,0 +1,176 @@
+//! Reads and writes: what an op's places and values mean, performed on model and heap alike.
+//!
+//! A [`Value`] becomes a word in the encoding of the slot's owner; what a slot cannot express becomes null. Block moves are
+//! performed on the model word by word, on the heap by the operation under test.
+
+use super::{IMMORTALS, Loaded, Replay};
+use crate::heap_under_test::HeapUnderTest;
+use crate::model_heap::{Id, ModelObject, Word};
+use crate::op::{Place, Register, Value};
+use crate::shape::{Encoding, Kind, TRACE_TAG};
+
+impl<H: HeapUnderTest> Replay<'_, H> {
+    /// What storing `value` in a slot of `holder` puts there.
+    pub(super) fn word_for(&self, holder: Kind, value: Value) -> Loaded {
+        let shape = holder.shape();
+        let (word, refers) = match value {
+            Value::Null => (Word::Raw(shape.encode(0)), false),
+            Value::Object(register) => match self.register(register) {
+                Some(id) if self.fits(holder, id) => (Word::Reference(id), true),
+                _ => (Word::Raw(shape.encode(0)), false),
+            },
+            Value::Immortal(number) => {
+                let target = &raw const IMMORTALS[usize::from(number) % IMMORTALS.len()];
+                (Word::Raw(shape.encode(target as u64)), true)
+            }
+            Value::Integer(number) => match shape.encoding {
+                Encoding::Pointer => (Word::Raw(0), false),
+                Encoding::LowBits => (Word::Raw(u64::from(number) << 3 | 2), false),
+                Encoding::NanBox => (Word::Raw(f64::from(number).to_bits()), false),
+                Encoding::Pairs => (Word::Raw(u64::from(number)), false),
+            },
+            Value::Address(register) => match (shape.encoding, self.register(register)) {
+                (Encoding::Pointer, _) | (_, None) => (Word::Raw(0), false),
+                (_, Some(id)) => (Word::Raw(self.addresses[id as usize]), false),
+            },
+        };
+        Loaded { word, refers, encoding: shape.encoding }
+    }
+
+    /// A label holds nothing but texts, as its descriptor says.
+    pub(super) fn fits(&self, holder: Kind, id: Id) -> bool {
+        holder != Kind::Label || self.model.object(id).kind == Kind::Text
+    }
+
+    pub(super) fn store(&mut self, id: Id, offset: u64, word: Word) {
+        let bits = self.bits(self.model.object(id).kind, word);
+        self.model.store(id, offset, word);
+        self.heap.store(self.addresses[id as usize], offset, bits);
+    }
+
+    pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
+        for (offset, word) in self.model.stores_for(id, offset, loaded.word, loaded.refers) {
+            self.store(id, offset, word);
+        }
+    }
+
+    pub(super) fn write_place(&mut self, place: Place, value: Value) {
+        if let Some((id, offset)) = self.resolve(place) {
+            let loaded = self.word_for(self.model.object(id).kind, value);
+            self.store_slot(id, offset, loaded);
+        }
+    }
+
+    pub(super) fn link(&mut self, from: Id, slot: u64, to: Id) {
+        let kind = self.model.object(from).kind;
+        let loaded = Loaded { word: Word::Reference(to), refers: true, encoding: kind.shape().encoding };
+        self.store_slot(from, kind.slot_offset(slot), loaded);
+    }
+
+    pub(super) fn load_slot(&self, id: Id, offset: u64) -> Loaded {
+        let encoding = self.model.object(id).kind.shape().encoding;
+        let word = self.model.load(id, offset);
+        let refers = encoding != Encoding::Pairs || self.model.load(id, offset - 8) == Word::Raw(TRACE_TAG);
+        Loaded { word, refers, encoding }
+    }
+
+    pub(super) fn swap(&mut self, a: Place, b: Place) {
+        let (Some((a, a_offset)), Some((b, b_offset))) = (self.resolve(a), self.resolve(b)) else { return };
+        let (from_a, from_b) = (self.load_slot(a, a_offset), self.load_slot(b, b_offset));
+        self.store_loaded(b, b_offset, from_a);
+        self.store_loaded(a, a_offset, from_b);
+    }
+
+    /// Stores a word read elsewhere; what the slot cannot express becomes null.
+    pub(super) fn store_loaded(&mut self, id: Id, offset: u64, loaded: Loaded) {
+        let kind = self.model.object(id).kind;
+        let encoding = kind.shape().encoding;
+        let fits = match loaded.word {
+            Word::Reference(target) => self.fits(kind, target),
+            Word::Raw(_) => loaded.encoding == encoding,
+        };
+        let null = Loaded { word: Word::Raw(kind.shape().encode(0)), refers: false, encoding };
+        self.store_slot(id, offset, if fits { loaded } else { null });
+    }
+
+    pub(super) fn copy(&mut self, to: Place, from: Place, count: u32) {
+        let (Some((to, to_slot)), Some((from, from_slot))) = (self.resolve_slot(to), self.resolve_slot(from)) else {
+            return;
+        };
+        let (to_object, from_object) = (self.model.object(to), self.model.object(from));
+        let (to_kind, from_kind) = (to_object.kind, from_object.kind);
+        let run = if matches!(to_kind, Kind::Records | Kind::TracedArray) && to_kind == from_kind {
+            copy_elements(to_kind, (to_slot, to_object.length), (from_slot, from_object.length), count)
+        } else if to_kind.shape().encoding == from_kind.shape().encoding
+            && to_kind.shape().encoding != Encoding::Pairs
+            && to_kind != Kind::Label
+        {
+            let words = u64::from(count)
+                .min(to_kind.contiguous_slots(to_slot, to_object.length))
+                .min(from_kind.contiguous_slots(from_slot, from_object.length));
+            Some((to_kind.slot_offset(to_slot), from_kind.slot_offset(from_slot), words))
+        } else {
+            None
+        };
+        let Some((to_offset, from_offset, words)) = run else { return };
+        let moved: Vec<Word> = (0..words).map(|word| self.model.load(from, from_offset + 8 * word)).collect();
+        for (index, word) in moved.into_iter().enumerate() {
+            self.model.store(to, to_offset + 8 * index as u64, word);
+        }
+        let (to, from) = (self.addresses[to as usize], self.addresses[from as usize]);
+        self.heap.copy_refs((to, to_offset), (from, from_offset), words);
+    }
+
+    pub(super) fn fill(&mut self, place: Place, count: u32, value: Value) {
+        let Some((id, slot)) = self.resolve_slot(place) else { return };
+        let object = self.model.object(id);
+        let kind = object.kind;
+        if kind.shape().encoding == Encoding::Pairs {
+            return;
+        }
+        let words = u64::from(count).min(kind.contiguous_slots(slot, object.length));
+        let word = self.word_for(kind, value).word;
+        let offset = kind.slot_offset(slot);
+        for index in 0..words {
+            self.model.store(id, offset + 8 * index, word);
+        }
+        self.heap.fill_refs(self.addresses[id as usize], offset, self.bits(kind, word), words);
+    }
+
+    pub(super) fn scribble(&mut self, register: Register, data: u32) {
+        let Some(id) = self.register(register) else { return };
+        for (index, offset) in data_offsets(self.model.object(id)).into_iter().enumerate() {
+            let bits = u64::from(data) ^ ((index as u64) << 32);
+            self.model.store(id, offset, Word::Raw(bits));
+            self.heap.store_data(self.addresses[id as usize], offset, bits);
+        }
+    }
+}
+
+/// Offsets and words of a copy of whole elements, from the element of one slot to that of another.
+fn copy_elements(kind: Kind, to: (u64, u64), from: (u64, u64), count: u32) -> Option<(u64, u64, u64)> {
+    let shape = kind.shape();
+    let element =
+        |slot: u64| slot.checked_sub(shape.refs.len() as u64).map(|slot| slot / shape.element_refs.len() as u64);
+    let (to_element, from_element) = (element(to.0)?, element(from.0)?);
+    let elements = u64::from(count).min(to.1 - to_element).min(from.1 - from_element);
+    let offset = |element: u64| shape.size + element * shape.stride;
+    Some((offset(to_element), offset(from_element), elements * shape.stride / 8))
+}
+
+/// Offsets of the words that are neither references, nor their tags, nor the length.
+pub(super) fn data_offsets(object: &ModelObject) -> Vec<u64> {
+    let shape = object.kind.shape();
+    let mut is_data = vec![true; object.words.len()];
+    for slot in 0..object.kind.slot_count(object.length) {
+        let index = (object.kind.slot_offset(slot) / 8) as usize;
+        is_data[index] = false;
+        if shape.encoding == Encoding::Pairs {
+            is_data[index - 1] = false;
+        }
+    }
+    if object.kind.has_tail() {
+        is_data[(shape.length_offset / 8) as usize] = false;
+    }
+    (0..is_data.len()).filter(|index| is_data[*index]).map(|index| 8 * index as u64).collect()
+}

@@ -1,0 +1,170 @@
+//! Trials and the backup mark beside a running program: what they may not conclude, and what they must find.
+//!
+//! The programs time their steps so that the interesting moment falls between two of them. They were found by making the
+//! collector wrong in one place at a time: each of those errors is caught here, in `barriers.rs`, or by the random programs.
+
+use tally_tests::heap_under_test::HeapUnderTest;
+use tally_tests::op::parse_program;
+use tally_tests::replay::Replay;
+use tally_tests::setup::{Setup, check, check_in};
+use tally_tests::tally_heap::TallyHeap;
+
+/// Runs the program up to its end without the final collection; the heap as it is then.
+fn heap_after(setup: &str, program: &str) -> TallyHeap {
+    let mut heap = TallyHeap::new(Setup::named(setup).expect("a setup of that name").options);
+    let mut replay = Replay::new(&mut heap, None);
+    for op in parse_program(program).expect("a program") {
+        replay.perform(op).expect("heap and model agree");
+    }
+    heap
+}
+
+/// scenario 28: cyclic garbage goes without a collection and without a mark.
+#[test]
+fn trials_free_small_rings_in_ordinary_epochs() {
+    let heap = heap_after(
+        "sliced",
+        &format!("{}set r0 = null\nepoch\nepoch\nepoch\n", "ring pair x 7 r0\nepoch\n".repeat(20)),
+    );
+    let statistics = heap.mutator.statistics();
+    assert_eq!(statistics.cyclic_garbage_objects, 140, "{statistics:?}");
+    assert_eq!((statistics.marks, statistics.live_objects), (0, 0), "{statistics:?}");
+}
+
+/// A trial does not free what hangs on a live object: counts from outside the subgraph are left over.
+#[test]
+fn trials_leave_rings_that_something_holds() {
+    let heap = heap_after(
+        "sliced",
+        "allocate pair 0 r1\nring triple x 7 r0\nwrite r1.0 = r0\nepoch\nset r0 = null\nepoch\nepoch\nepoch\n",
+    );
+    let statistics = heap.mutator.statistics();
+    assert!(statistics.trial_runs > 0, "{statistics:?}");
+    assert_eq!((statistics.cyclic_garbage_objects, statistics.live_objects), (0, 8), "{statistics:?}");
+}
+
+/// Garbage cycles that no trial can decide (too large, through an array) are found by the mark.
+#[test]
+fn marks_free_what_trials_cannot_decide() {
+    let heap = heap_after(
+        "eager-marks",
+        "ring pair x 500 r0\nhub x 3000 r1\nepoch\nset r0 = null\nset r1 = null\nepoch\nepoch\nepoch\n",
+    );
+    let statistics = heap.mutator.statistics();
+    assert_eq!(statistics.live_objects, 0, "{statistics:?}");
+    assert!(statistics.cyclic_garbage_objects >= 3502 && statistics.marks > 0, "{statistics:?}");
+}
+
+/// A candidate's words change between the flip and its trial: its count does not belong to them any more.
+#[test]
+fn candidate_written_between_flip_and_trial() {
+    check(
+        "allocate pair 0 r0
+         allocate pair 0 r1
+         allocate pair 0 r2
+         allocate pair 0 r3
+         write r0.0 = r1
+         write r1.0 = r2
+         write r3.0 = r2
+         set r1 = null
+         set r2 = null
+         epoch
+         epoch
+         write r3.0 = null
+         flip
+         load r1 = r0.0
+         load r2 = r1.0
+         write r2.0 = r1
+         set r1 = null
+         set r2 = null
+         step 10000
+         epoch
+         epoch",
+    );
+}
+
+/// While the mark is busy elsewhere, what it has yet to visit is cut loose and dies, and the program keeps what hung under it.
+#[test]
+fn snapshot_dies_before_the_mark_comes_to_it() {
+    for dying in ["ring pair", "list pair"] {
+        for steps_before in 0..40 {
+            let program = format!(
+                "allocate pair 0 r0
+                 {dying} x 2 r3
+                 load r4 = r3.0
+                 allocate-into r4.1 leaf 0
+                 write r0.0 = r3
+                 set r3 = null
+                 set r4 = null
+                 allocate pair 0 r1
+                 list pair x 600 r5
+                 write r1.0 = r5
+                 set r5 = null
+                 list pair x 900 r15
+                 epoch
+                 flip
+                 {}
+                 load r3 = r0.0
+                 load r4 = r3.0
+                 load r2 = r4.1
+                 load r6 = r1.0
+                 write r0.0 = null
+                 write r1.0 = null
+                 set r3 = null
+                 set r4 = null
+                 flip
+                 {}
+                 epoch
+                 epoch",
+                "step 40\n".repeat(steps_before),
+                "step 40\n".repeat(40),
+            );
+            let ops = parse_program(&program).expect("a program");
+            check_in(&Setup::named("eager-marks").expect("a setup"), &ops);
+        }
+    }
+}
+
+/// The only reference to an object moves from where the mark has not been to where it has been.
+#[test]
+fn reference_moves_behind_the_mark() {
+    for steps_before in 0..30 {
+        let program = format!(
+            "allocate array 300 r0
+             list pair x 300 r15
+             allocate pair 0 r1
+             allocate-into r1.0 pair 0
+             load r2 = r1.0
+             allocate-into r2.0 leaf 0
+             set r2 = null
+             epoch
+             flip
+             {}
+             load r2 = r1.0
+             load r3 = r2.0
+             write r15.1 = r3
+             write r2.0 = null
+             set r2 = null
+             set r3 = null
+             {}
+             epoch
+             load r3 = r15.1
+             epoch",
+            "step 50\n".repeat(steps_before),
+            "step 50\n".repeat(60),
+        );
+        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+    }
+}
+
+/// The statistics of a heap that has run down are consistent, and its memory is free.
+#[test]
+fn nothing_alive_uses_no_blocks() {
+    let mut heap = heap_after(
+        "sliced",
+        "hub x 3000 r0\nlist medium x 50 r1\nring triple x 4000 r2\nallocate huge 0 r3\nepoch\nset r0 = null\nepoch
+         set r1 = null\nset r2 = null\nset r3 = null\ncollect",
+    );
+    assert_eq!(heap.totals().live_objects, 0);
+    assert_eq!(heap.mutator.heap().used_bytes(), 0);
+}
