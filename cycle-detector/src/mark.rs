@@ -212,7 +212,7 @@ impl Collector {
             self.mark.block_at += 1;
             let mut freed = 0;
             heap.for_each_mature_in_block(block, |heap, object| {
-                if !MARK.get(object.address()) && !object.has(flag::DEAD) {
+                if is_unmarked(object) {
                     freed += 1;
                     spent += 4 + condemn(heap, object);
                 }
@@ -223,8 +223,7 @@ impl Collector {
             self.mark.large_at += 1;
             if let Some(object) = heap.large.at(place)
                 && object.is_mature()
-                && !MARK.get(object.address())
-                && !object.has(flag::DEAD)
+                && is_unmarked(object)
             {
                 self.mark.freed += 1;
                 spent += condemn(heap, object);
@@ -272,6 +271,12 @@ impl Collector {
         heap.suspects += self.mark.suspects_at_start;
         heap.statistics.marks_aborted += 1;
     }
+}
+
+/// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has
+/// count 0, and is in the late queue while a log names it. (Condemning it again once released its references twice.)
+fn is_unmarked(object: ObjectRef) -> bool {
+    !MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
 }
 
 /// The object is dead; marked survivors lose the references it held.
