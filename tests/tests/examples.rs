@@ -1,16 +1,16 @@
 //! Every program in `examples/` does what `examples/expected/<name>.txt` says: run in the process at every optimisation
 //! level, with a leak check, under zeal where `examples/zeal.txt` lists it, and built into an executable.
 //!
-//! A folder in `examples/` with an expected output is one program of several modules. `forgotten_root` is wrong on purpose
-//! and must be caught twice: by `tally verify`'s warning, and by zeal at the first touch of the dead object.
+//! A folder in `examples/` is one program of several modules, but for `examples/wrong/`: each program there has a mistake
+//! on purpose and must be caught twice, by `tally verify`'s warning and by zeal at the first touch of the dead object.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tally_tests::tally_command::{describe, run, run_tally, source_tree};
 
-/// The program that is wrong on purpose.
-const FORGOTTEN_ROOT: &str = "forgotten_root";
+/// The folder of programs that are wrong on purpose.
+const WRONG: &str = "wrong";
 
 struct Example {
     name: String,
@@ -26,7 +26,7 @@ fn examples() -> Vec<Example> {
             let name = path.file_stem()?.to_str()?.to_owned();
             let files = if path.is_dir() { sorted_entries(&path) } else { vec![path] };
             let files: Vec<PathBuf> = files.into_iter().filter(|file| is_program(file)).collect();
-            (!files.is_empty() && name != FORGOTTEN_ROOT).then(|| {
+            (!files.is_empty() && name != WRONG).then(|| {
                 let place = folder.join("expected").join(format!("{name}.txt"));
                 let expected = std::fs::read(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()));
                 Example { name, files, expected }
@@ -129,15 +129,41 @@ fn examples_built_into_executables_run_and_leak_nothing() {
 }
 
 #[test]
-fn a_forgotten_root_is_warned_about_and_caught_under_zeal() {
-    let folder = source_tree().join("examples");
-    let candidates = ["c", "ll"].map(|extension| folder.join(FORGOTTEN_ROOT).with_extension(extension));
-    let file = candidates.iter().find(|path| path.is_file()).expect("examples/forgotten_root.{c,ll}");
-    let verified = run_tally(&[OsString::from("verify"), file.into()], &[]);
-    let warning = String::from_utf8_lossy(&verified.stderr);
-    assert!(warning.contains("warning") && warning.contains(FORGOTTEN_ROOT), "{}", describe(&verified));
-    let caught = run_tally(&[OsString::from("run"), "--zeal".into(), file.into()], &[]);
-    assert_eq!(caught.status.code(), Some(5), "{}", describe(&caught));
-    let message = String::from_utf8_lossy(&caught.stderr);
-    assert!(message.contains(FORGOTTEN_ROOT), "the message should name the place: {}", describe(&caught));
+fn programs_with_a_mistake_are_warned_about_and_caught_under_zeal() {
+    let files: Vec<PathBuf> = sorted_entries(&source_tree().join("examples").join(WRONG))
+        .into_iter()
+        .filter(|file| is_program(file))
+        .collect();
+    assert!(!files.is_empty(), "examples/wrong/ is empty");
+    for file in files {
+        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+        let verified = run_tally(&[OsString::from("verify"), file.clone().into()], &[]);
+        let warning = String::from_utf8_lossy(&verified.stderr).into_owned();
+        assert!(warning.contains("warning") && warning.contains(&name), "{}", describe(&verified));
+        let caught = run_tally(&[OsString::from("run"), "--zeal".into(), file.into()], &[]);
+        assert_eq!(caught.status.code(), Some(5), "{}", describe(&caught));
+        let message = String::from_utf8_lossy(&caught.stderr).into_owned();
+        assert!(message.contains(&name), "the message should name the place: {}", describe(&caught));
+    }
+}
+
+#[test]
+fn statistics_of_an_example_add_up() {
+    let folder = tempfile::tempdir().expect("a folder for statistics");
+    let place = folder.path().join("rings.json");
+    let option = format!("--stats={}", place.display());
+    let output = run_tally(&["run", "--leak-check", &option, "examples/rings.c"], &[]);
+    assert!(output.status.success(), "{}", describe(&output));
+    let text = std::fs::read_to_string(&place).expect("the statistics were written");
+    let statistics: serde_json::Value = serde_json::from_str(&text).expect("the statistics are JSON");
+    let figure = |key: &str| statistics[key].as_u64().unwrap_or_else(|| panic!("`{key}` is no number in\n{text}"));
+    for key in ["pause_ns_max", "pause_ns_total", "allocated_bytes", "live_bytes", "log_entries"] {
+        figure(key);
+    }
+    for key in ["epochs", "candidates", "cyclic_garbage_objects", "frames_walked", "roots_walked"] {
+        assert!(figure(key) > 0, "rings.c should have some `{key}`\n{text}");
+    }
+    assert!(figure("trial_runs") > 0 && figure("trial_edges") >= figure("trial_runs"), "{text}");
+    assert!(figure("pause_ns_max") <= figure("pause_ns_total"), "{text}");
+    assert_eq!((figure("allocated_objects"), 0), (figure("freed_objects"), figure("live_objects")), "{text}");
 }

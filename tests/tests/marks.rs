@@ -157,6 +157,19 @@ fn reference_moves_behind_the_mark() {
     }
 }
 
+/// An object that counting has released waits for the log that names it, when a mark starts: it is not condemned again.
+#[test]
+fn released_object_in_the_log_when_a_mark_starts() {
+    check(
+        "list pair x 2 r1
+         list traced x 2 r4
+         epoch
+         write r1.0 = r3
+         flip
+         toggle r4.0 r0 x 1",
+    );
+}
+
 /// The statistics of a heap that has run down are consistent, and its memory is free.
 #[test]
 fn nothing_alive_uses_no_blocks() {
