@@ -8,7 +8,7 @@
 //! its result is the exit status.
 //!
 //! The linker and its code live until the process ends: handlers that the program gave to `atexit`
-//! run after `main`, from code that must still be there. [`run`] therefore does not return.
+//! run after `main`, from code that must still be there. [`Program::run`] therefore does not return.
 
 use std::ffi::{CString, c_char, c_int};
 use std::sync::OnceLock;

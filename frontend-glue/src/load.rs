@@ -106,7 +106,8 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
 /// LLVM's verifier refuses this too, but cannot say what to do.
 fn require_strategy(module: &Module, path: &Path) -> Result<(), LoadError> {
     for intrinsic in ["llvm.gcroot", "llvm.gcwrite", "llvm.gcread"] {
-        if let Some(function) = callers::of_name(module, intrinsic).into_iter().find(|&function| !callers::has_gc(function))
+        if let Some(function) =
+            callers::of_name(module, intrinsic).into_iter().find(|&function| !callers::has_gc(function))
         {
             let function = function.get_name().to_string_lossy().into_owned();
             return Err(LoadError::NoStrategy { path: path.to_owned(), function, intrinsic });
