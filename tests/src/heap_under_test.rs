@@ -17,6 +17,8 @@ pub struct Totals {
     pub live_objects: u64,
     /// Bytes they take, headers included.
     pub live_bytes: u64,
+    /// Bytes of memory that cannot be used for anything else, whatever its use.
+    pub used_bytes: u64,
 }
 
 /// A heap that runs op programs.
@@ -60,5 +62,5 @@ pub trait HeapUnderTest {
         Ok(())
     }
     /// The figures.
-    fn totals(&self) -> Totals;
+    fn totals(&mut self) -> Totals;
 }

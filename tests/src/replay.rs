@@ -229,7 +229,7 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         self.heap.collect();
         self.compare(true)?;
         let totals = self.heap.totals();
-        if totals.live_objects != 0 || totals.live_bytes != 0 {
+        if totals.live_objects != 0 || totals.live_bytes != 0 || totals.used_bytes != 0 {
             return Err(format!("without roots a collection leaves {totals:?} [QUIET]"));
         }
         Ok(())

@@ -25,6 +25,7 @@ pub struct TallyHeap {
     /// The heap and its collector.
     pub mutator: Mutator,
     types: [TypeId; Kind::ALL.len()],
+    zeal: bool,
     globals: Globals,
 }
 
@@ -32,8 +33,9 @@ impl TallyHeap {
     /// An empty heap.
     pub fn new(options: HeapOptions) -> TallyHeap {
         let types = Kind::ALL.map(|kind| type_registry::register(descriptor(kind)).expect("a sound descriptor"));
+        let zeal = options.zeal;
         let mutator = Mutator::new(options).expect("the heap's range can be reserved");
-        TallyHeap { mutator, types, globals: Globals::register() }
+        TallyHeap { mutator, types, zeal, globals: Globals::register() }
     }
 
     /// The runtime's type of a kind.
@@ -134,13 +136,15 @@ impl HeapUnderTest for TallyHeap {
         recount(&mut self.mutator, &listed, &held)
     }
 
-    fn totals(&self) -> Totals {
+    fn totals(&mut self) -> Totals {
         let statistics = self.mutator.statistics();
         Totals {
             allocated_objects: statistics.allocated_objects,
             freed_objects: statistics.freed_objects(),
             live_objects: statistics.live_objects,
             live_bytes: statistics.live_bytes,
+            // Zeal never uses the memory of the dead again.
+            used_bytes: if self.zeal { 0 } else { self.mutator.heap().used_bytes() },
         }
     }
 }

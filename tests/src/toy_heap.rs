@@ -208,13 +208,14 @@ impl HeapUnderTest for ToyHeap {
         Ok(())
     }
 
-    fn totals(&self) -> Totals {
-        let sizes = self.objects.values().map(|object| 8 + 8 * object.words.len() as u64);
+    fn totals(&mut self) -> Totals {
+        let bytes: u64 = self.objects.values().map(|object| 8 + 8 * object.words.len() as u64).sum();
         Totals {
             allocated_objects: self.allocated,
             freed_objects: self.freed,
             live_objects: self.objects.len() as u64,
-            live_bytes: sizes.sum(),
+            live_bytes: bytes,
+            used_bytes: bytes,
         }
     }
 }

@@ -87,7 +87,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    pub(super) fn compare_totals(&self, reachable: &[bool], collected: bool) -> Result<(), String> {
+    pub(super) fn compare_totals(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
         let totals = self.heap.totals();
         if totals.allocated_objects != totals.freed_objects + totals.live_objects {
             return Err(format!("allocated objects are not freed plus live ones: {totals:?}"));
