@@ -77,7 +77,8 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
         }
         let output = folder.path().join("module.bc");
         let status = Command::new(&clang)
-            .args(["-c", "-emit-llvm", "-g", "-O1", "-fPIC", "-fno-discard-value-names"])
+            // DWARF 4: gdb does not mind, and the valgrind of today's distributions reads no other.
+            .args(["-c", "-emit-llvm", "-gdwarf-4", "-O1", "-fPIC", "-fno-discard-value-names"])
             .args(["-Xclang", "-disable-llvm-passes"])
             .args(["-Xclang", "-disable-llvm-verifier"])
             .arg("-I")
