@@ -46,6 +46,14 @@ pub enum Kind {
     Aligned64,
     /// A fixed part of more than 16 KiB with references at both ends.
     Huge,
+    /// The same with `{tag, pointer}` pairs read by a trace function.
+    HugeTraced,
+    /// A length, then records of a thousand bytes with references at both ends: larger than what is logged at a time.
+    WideRecords,
+    /// Aligned to a page.
+    AlignedPage,
+    /// A length, then references; aligned to 256 bytes at any size.
+    AlignedArray,
 }
 
 /// How the reference words of a shape are read.
@@ -99,7 +107,7 @@ pub struct Shape {
 
 impl Kind {
     /// All kinds, in the order of their descriptors.
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 21] = [
         Kind::Empty,
         Kind::Leaf,
         Kind::Link,
@@ -117,6 +125,10 @@ impl Kind {
         Kind::Aligned16,
         Kind::Aligned64,
         Kind::Huge,
+        Kind::HugeTraced,
+        Kind::WideRecords,
+        Kind::AlignedPage,
+        Kind::AlignedArray,
     ];
 
     /// The layout.
@@ -211,7 +223,7 @@ const PLAIN: Shape = Shape {
     element_refs: &[],
 };
 
-static SHAPES: [Shape; 17] = [
+static SHAPES: [Shape; 21] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -229,6 +241,10 @@ static SHAPES: [Shape; 17] = [
     Shape { name: c"aligned-16", size: 32, align: 16, refs: &[16], ..PLAIN },
     Shape { name: c"aligned-64", size: 72, align: 64, refs: &[0, 64], ..PLAIN },
     Shape { name: c"huge", size: 20_008, refs: &[0, 10_000, 20_000], ..PLAIN },
+    Shape { name: c"huge-traced", size: 20_008, encoding: Encoding::Pairs, refs: &[8, 19_992], ..PLAIN },
+    Shape { name: c"wide-records", size: 8, stride: 1000, element_refs: &[0, 992], ..PLAIN },
+    Shape { name: c"aligned-page", size: 24, align: 4096, refs: &[8], ..PLAIN },
+    Shape { name: c"aligned-array", size: 64, align: 256, stride: 8, element_refs: &[0], ..PLAIN },
 ];
 
 #[cfg(test)]

@@ -98,8 +98,8 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
     let any = proptest::sample::select(&Kind::ALL[..]);
     let small = proptest::sample::select(vec![Kind::Pair, Kind::Triple, Kind::Leaf, Kind::Link]);
     let favourites = match taste {
-        Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray],
-        Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray],
+        Taste::Arrays => vec![Kind::Array, Kind::Records, Kind::TracedArray, Kind::WideRecords, Kind::AlignedArray],
+        Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray, Kind::HugeTraced],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],
         _ => vec![Kind::Pair, Kind::Triple, Kind::Link],

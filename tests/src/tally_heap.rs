@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::ffi::c_char;
 
 use cycle_detector::Mutator;
+use rc_runtime::descriptor::{SlotKind, TypeDescriptor};
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
 use rc_runtime::object::flag;
@@ -18,7 +19,13 @@ use crate::descriptors::descriptor;
 use crate::heap_under_test::{HeapUnderTest, Totals};
 use crate::op::GLOBALS;
 use crate::recount::recount;
-use crate::shape::Kind;
+use crate::shape::{BOX_MASK, BOX_PATTERN, Kind};
+
+/// The global that holds NaN-boxed words, as its descriptor says.
+const BOXED_GLOBAL: usize = 3;
+
+static BOXED_ROOT: TypeDescriptor =
+    TypeDescriptor::plain(c"boxed root", 8, &[0]).tagged(SlotKind::NanBoxed, BOX_MASK, BOX_PATTERN, !BOX_MASK);
 
 /// A heap of its own, with its own globals.
 pub struct TallyHeap {
@@ -95,7 +102,11 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn set_global(&mut self, index: usize, address: Option<u64>) {
-        self.globals.slots[index].set(address.unwrap_or(0));
+        self.globals.slots[index].set(match address {
+            Some(address) if index == BOXED_GLOBAL => address | BOX_PATTERN,
+            Some(address) => address,
+            None => 0,
+        });
     }
 
     fn poll(&mut self) {
@@ -130,7 +141,7 @@ impl HeapUnderTest for TallyHeap {
 
     fn recount(&mut self) -> Result<(), String> {
         let roots = (0..self.mutator.root_count()).filter_map(|index| self.mutator.root(RootIndex(index)));
-        let globals = self.globals.slots.iter().map(Cell::get).filter(|address| *address != 0);
+        let globals = self.globals.slots.iter().map(|slot| slot.get() & !BOX_MASK).filter(|address| *address != 0);
         let held: Vec<u64> = roots.map(ObjectRef::address).chain(globals).collect();
         let listed = self.live_objects();
         recount(&mut self.mutator, &listed, &held)
@@ -160,8 +171,9 @@ impl Globals {
     fn register() -> Globals {
         const NAME: *const c_char = c"globals of a test".as_ptr();
         let slots: Box<[Cell<u64>; GLOBALS]> = Box::default();
-        let root = |slot: &Cell<u64>| GlobalRoot { slot: slot.as_ptr(), how: std::ptr::null(), name: NAME };
-        let roots: Box<[GlobalRoot]> = slots.iter().map(root).collect();
+        let how = |index| if index == BOXED_GLOBAL { &raw const BOXED_ROOT } else { std::ptr::null() };
+        let root = |(index, slot): (usize, &Cell<u64>)| GlobalRoot { slot: slot.as_ptr(), how: how(index), name: NAME };
+        let roots: Box<[GlobalRoot]> = slots.iter().enumerate().map(root).collect();
         let record = Box::new(ModuleRecord {
             version: MODULE_VERSION,
             flags: 0,

@@ -94,9 +94,11 @@ fn every_kind_in_one_structure() {
         "medium",
         "aligned-16",
         "aligned-64",
+        "aligned-page",
         "huge",
+        "huge-traced",
     ];
-    let tails = ["text", "array", "records", "traced-array"];
+    let tails = ["text", "array", "records", "traced-array", "wide-records", "aligned-array"];
     let mut program = String::from("allocate array 40 r0\n");
     for (index, kind) in kinds.iter().enumerate() {
         program.push_str(&format!("allocate {kind} 0 r1\nwrite r0.{index} = r1\nwrite r1.0 = r0\n"));

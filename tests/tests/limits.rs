@@ -6,6 +6,7 @@ use rc_runtime::host_roots::RootIndex;
 use rc_runtime::{HeapOptions, OutOfMemory};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::parse_program;
+use tally_tests::replay;
 use tally_tests::setup::{check, check_in, check_series, setups};
 use tally_tests::shape::Kind;
 use tally_tests::tally_heap::TallyHeap;
@@ -155,6 +156,77 @@ fn collect_answers_what_it_freed() {
     heap.set_root(0, None);
     assert_eq!(heap.mutator.collect(), 2);
     assert_eq!(heap.mutator.collect(), 0);
+}
+
+/// Epoch numbers run out and start over: no object is taken for pending, logged or young that is not.
+#[test]
+fn epoch_numbers_start_over() {
+    let program = "ring pair x 5 r0\nlist triple x 40 r1\nallocate array 3000 r2\nwrite r2.2000 = r0\n\
+                   flip\nstep 30\nwrite r2.7 = r1\nepoch\nload r3 = r1.0\nwrite r3.1 = r0\nset r3 = null\npoll\n";
+    for setup in setups().into_iter().filter(|setup| !setup.options.zeal) {
+        for epochs_left in 0..12 {
+            let mut heap = TallyHeap::new(setup.options.clone());
+            let last = heap.mutator.heap();
+            last.epoch = rc_runtime::heap::LAST_EPOCH - epochs_left;
+            last.context_mut().stamp = last.epoch;
+            let ops = parse_program(&program.repeat(4)).expect("a program");
+            let outcome = replay::run(&mut heap, setup.options.heap_limit, &ops);
+            outcome.unwrap_or_else(|failure| panic!("{} epochs left, {}: {failure:?}", epochs_left, setup.name));
+            assert!(heap.mutator.heap().epoch < 1000, "the numbers did not start over");
+        }
+    }
+}
+
+/// scenario 28: more candidates than the buffer holds: the rest is evidence for the mark, nothing is lost.
+#[test]
+fn more_candidates_than_the_buffer_holds() {
+    let count = 150_000;
+    let mut heap = TallyHeap::new(HeapOptions::default());
+    let arrays: Vec<u64> = (0..2)
+        .map(|_| heap.allocate(Kind::Array, count).inspect(|array| heap.push_root(Some(*array))).expect("room"))
+        .collect();
+    for index in 0..count {
+        let pair = heap.allocate(Kind::Pair, 0).expect("room");
+        heap.store(pair, 8, pair);
+        arrays.iter().for_each(|array| heap.store(*array, Kind::Array.slot_offset(index), pair));
+    }
+    heap.epoch();
+    heap.fill_refs(arrays[0], Kind::Array.slot_offset(0), 0, count);
+    heap.epoch();
+    heap.verify().expect("in order");
+    assert_eq!(heap.totals().live_objects, count + 2);
+    heap.truncate_roots(1);
+    heap.collect();
+    assert_eq!(heap.totals().live_objects, 1);
+}
+
+/// A program that writes without allocating is flipped for its log's sake, and a long log is no different from a short one.
+#[test]
+fn log_of_very_many_entries() {
+    let count = 300_000;
+    let mut heap = TallyHeap::new(HeapOptions::default());
+    let array = heap.allocate(Kind::Array, count).expect("room");
+    heap.push_root(Some(array));
+    for index in 0..count {
+        let pair = heap.allocate(Kind::Pair, 0).expect("room");
+        heap.store(array, Kind::Array.slot_offset(index), pair);
+    }
+    heap.epoch();
+    for round in 0..4 {
+        for index in 0..count {
+            let pair = heap.load(array, Kind::Array.slot_offset(index));
+            let other = heap.load(array, Kind::Array.slot_offset((index * 7 + round) % count));
+            heap.store(pair, 0, other);
+            heap.poll();
+        }
+    }
+    heap.epoch();
+    heap.verify().expect("in order");
+    heap.recount().expect("in order");
+    assert!(heap.mutator.statistics().log_entries >= count, "{:?}", heap.mutator.statistics());
+    heap.truncate_roots(0);
+    heap.collect();
+    assert_eq!(heap.totals().live_objects, 0);
 }
 
 /// Several heaps on one thread, their programs interleaved; and one dropped in between.

@@ -61,7 +61,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             blocks.extend((address - 8) / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES));
         }
         let pinned = blocks.len() as u64 * BLOCK_BYTES;
-        let wanted = (kind.payload_bytes(length) + 64).next_multiple_of(BLOCK_BYTES);
+        let wanted = (kind.payload_bytes(length) + 64 + u64::from(kind.shape().align)).next_multiple_of(BLOCK_BYTES);
         match self.heap_limit {
             Some(limit) if pinned + wanted + BLOCK_BYTES > limit => {
                 self.summary.out_of_memory += 1;

@@ -99,7 +99,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         };
         let (to_object, from_object) = (self.model.object(to), self.model.object(from));
         let (to_kind, from_kind) = (to_object.kind, from_object.kind);
-        let run = if matches!(to_kind, Kind::Records | Kind::TracedArray) && to_kind == from_kind {
+        let run = if matches!(to_kind, Kind::Records | Kind::TracedArray | Kind::WideRecords) && to_kind == from_kind {
             copy_elements(to_kind, (to_slot, to_object.length), (from_slot, from_object.length), count)
         } else if to_kind.shape().encoding == from_kind.shape().encoding
             && to_kind.shape().encoding != Encoding::Pairs
