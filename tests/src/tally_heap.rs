@@ -29,11 +29,13 @@ static BOXED_ROOT: TypeDescriptor =
 
 /// A heap of its own, with its own globals.
 pub struct TallyHeap {
+    /// Before the heap, since fields are dropped in order: once its blocks belong to another heap, an address left in a
+    /// global would be taken for an object of that one.
+    globals: Globals,
     /// The heap and its collector.
     pub mutator: Mutator,
     types: [TypeId; Kind::ALL.len()],
     zeal: bool,
-    globals: Globals,
 }
 
 impl TallyHeap {

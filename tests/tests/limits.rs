@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::{HeapOptions, OutOfMemory};
 use tally_tests::heap_under_test::HeapUnderTest;
-use tally_tests::op::parse_program;
-use tally_tests::replay;
+use tally_tests::op::{Op, parse_program};
+use tally_tests::replay::{self, Replay};
 use tally_tests::setup::{check, check_in, check_series, setups};
 use tally_tests::shape::Kind;
+use tally_tests::strategies::nth_program;
 use tally_tests::tally_heap::TallyHeap;
 
 /// scenario 137: a count goes past what its byte holds, comes down again, and the object is neither freed nor lost.
@@ -227,6 +228,23 @@ fn log_of_very_many_entries() {
     heap.truncate_roots(0);
     heap.collect();
     assert_eq!(heap.totals().live_objects, 0);
+}
+
+/// Heaps are dropped with epochs, marks and logs under way; the next heap gets their blocks and must not notice.
+#[test]
+fn heap_dropped_in_the_middle_of_an_epoch() {
+    for setup in setups().into_iter().filter(|setup| !setup.options.zeal) {
+        for number in 0..6 {
+            let mut heap = TallyHeap::new(setup.options.clone());
+            let mut replay = Replay::new(&mut heap, setup.options.heap_limit);
+            for op in nth_program(77, number, 500).into_iter().chain([Op::Flip, Op::Step { units: 40 * number as u32 }])
+            {
+                replay.perform(op).unwrap_or_else(|what| panic!("program {number} in {}: {what}", setup.name));
+            }
+            drop(heap);
+            check_series(&setup, 78 + number, 1, 300);
+        }
+    }
 }
 
 /// Several heaps on one thread, their programs interleaved; and one dropped in between.
