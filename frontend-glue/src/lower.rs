@@ -3,7 +3,7 @@
 //! A frontend says `gc "refcount"`, `llvm.gcroot`, `llvm.gcwrite`, `llvm.gcread` and calls `tally_new`. Afterwards roots
 //! are named by `"deopt"` bundles on calls, writes are a bit test and a store, allocation is a bump, and a constructor
 //! registers the module with the runtime. It happens *before* anything is inlined: the inliner concatenates bundles, which
-//! is the meaning wanted, while a bare call inlined into a rooted function would lose roots. [ROOT]
+//! is the meaning wanted, while a bare call inlined into a rooted function would lose roots. `[ROOT]`
 //!
 //! Everything that can be wrong with the input is found by `verify::source` before the first change, so a module is
 //! either refused unchanged or lowered as a whole. A module without a Tally function is not touched at all.

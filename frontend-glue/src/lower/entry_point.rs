@@ -41,6 +41,10 @@ pub(super) fn wrap(builder: &Builder, main: Value) -> Option<Value> {
     let entry_type = Type::function(i32_type, &[i32_type, pointer, pointer], false);
     let fits = main.value_type() == entry_type && main.function_convention() == 0;
     let adapter = (!fits).then(|| adapter(builder, main, entry_type));
+    if adapter.is_some() && !main.has_attribute("alwaysinline") {
+        // The adapter has no debug information: inlined into it, main's code would lose its lines.
+        main.set_attribute("noinline", 0);
+    }
     let entry = adapter.unwrap_or(main);
     let run = declare(module, "tally_run_main");
     let wrapper = module.add_function("main", Type::function(i32_type, &[i32_type, pointer], false));
