@@ -3,10 +3,13 @@
 //! The programs time their steps so that the interesting moment falls between two of them. They were found by making the
 //! collector wrong in one place at a time: each of those errors is caught here, in `barriers.rs`, or by the random programs.
 
+use rc_runtime::host_roots::RootIndex;
+use rc_runtime::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::parse_program;
 use tally_tests::replay::Replay;
 use tally_tests::setup::{Setup, check, check_in};
+use tally_tests::shape::Kind;
 use tally_tests::tally_heap::TallyHeap;
 
 /// Runs the program up to its end without the final collection; the heap as it is then.
@@ -168,6 +171,43 @@ fn released_object_in_the_log_when_a_mark_starts() {
          flip
          toggle r4.0 r0 x 1",
     );
+}
+
+/// Counting frees so much while a mark discovers that the mark is given up; nothing is lost by that, and nothing kept.
+#[test]
+fn mark_is_given_up_when_counting_frees_enough() {
+    let options = HeapOptions { eager_marks: true, slice_units: Some(1000), ..HeapOptions::default() };
+    let mut heap = TallyHeap::new(options);
+    let count = 150_000;
+    for root in 0..2 {
+        heap.push_root(None);
+        for _ in 0..count {
+            let pair = heap.allocate(Kind::Pair, 0).expect("room");
+            let head = heap.mutator.root(RootIndex(root)).map_or(0, ObjectRef::address);
+            heap.store(pair, 0, head);
+            heap.set_root(root, Some(pair));
+        }
+    }
+    heap.epoch();
+    heap.flip();
+    heap.set_root(1, None);
+    let marks = heap.mutator.statistics().marks;
+    let mut steps = 0;
+    while heap.mutator.statistics().marks == marks || steps < 400 {
+        heap.step(1000);
+        heap.flip();
+        steps += 1;
+        assert!(steps < 10_000, "no mark was started");
+    }
+    assert!(heap.mutator.statistics().marks_aborted > 0, "{:?}", heap.mutator.statistics());
+    heap.epoch();
+    heap.verify().expect("in order");
+    heap.recount().expect("in order");
+    heap.collect();
+    assert_eq!(heap.totals().live_objects, count);
+    heap.set_root(0, None);
+    heap.collect();
+    assert_eq!((heap.totals().live_objects, heap.totals().used_bytes), (0, 0));
 }
 
 /// The statistics of a heap that has run down are consistent, and its memory is free.
