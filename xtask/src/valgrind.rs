@@ -73,11 +73,8 @@ pub fn valgrind(arguments: &Arguments) -> Outcome {
     Err(Failure::step(format!("{} of {} programs failed: {}", failed.len(), programs.len(), failed.join(", "))))
 }
 
-/// Builds without debug information: Debian 12's valgrind gives up on the DWARF 5 that clang 22 writes. The names of
-/// functions stay, so its complaints still say where.
 fn build(tally: &Path, files: &[PathBuf], executable: &Path) -> Result<(), Failure> {
-    process::must_succeed(process::command(tally).arg("build").args(files).arg("-o").arg(executable))?;
-    process::must_succeed(process::command("strip").arg("--strip-debug").arg(executable))
+    process::must_succeed(process::command(tally).arg("build").args(files).arg("-o").arg(executable))
 }
 
 /// Runs one program and says what memcheck or the program itself complained about.
