@@ -11,7 +11,7 @@
 //! LIVE_BASE       1 bit  per 8 bytes   (cells)      1/64
 //! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial
 //! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
-//! BUFFERED_BASE   1 bit  per 16 bytes  (candidates) 1/128
+//! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
 //! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
 //! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
 //! ```
@@ -107,7 +107,7 @@ fn map_tables(bytes: u64) -> Result<(), RangeError> {
         (LIVE_BASE, bytes >> 6),
         (TRIAL_BASE, bytes >> 4),
         (MARK_BASE, bytes >> 7),
-        (BUFFERED_BASE, bytes >> 7),
+        (BUFFERED_BASE, bytes >> 6),
         (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
     ];
     for (done, &(address, length)) in tables.iter().enumerate() {
@@ -177,8 +177,9 @@ pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.
 pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
-/// 1 for objects in the candidate buffer. `[CANDIDATE]`
-pub const BUFFERED: BitTable<BUFFERED_BASE, 4> = BitTable;
+/// 1 for objects in the candidate buffer. `[CANDIDATE]` A bit names one address exactly, not a granule: an entry may outlive
+/// its object, and another object may start 8 bytes further on by then.
+pub const BUFFERED: BitTable<BUFFERED_BASE, 3> = BitTable;
 
 impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
@@ -348,6 +349,15 @@ mod tests {
             assert_eq!(word, UNLOGGED_BASE + (index / 32) * 4);
             assert_eq!(bit, index % 32);
         }
+    }
+
+    #[test]
+    fn a_candidate_is_not_mistaken_for_one_that_starts_eight_bytes_before_it() {
+        let bytes = reserve().expect("address space");
+        let address = HEAP_BASE + bytes - 2 * BLOCK_BYTES + 32;
+        BUFFERED.set(address + 8);
+        assert!(BUFFERED.get(address + 8) && !BUFFERED.get(address));
+        BUFFERED.clear(address + 8);
     }
 
     #[test]
