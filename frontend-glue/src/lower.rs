@@ -205,10 +205,9 @@ impl<'a> Lowering<'a> {
             }
         }
         let roots_parameters: HashSet<Value> = self.managed.iter().copied().collect();
-        let writers: HashSet<Value> =
-            self.managed.iter().copied().filter(|&function| poll::writes(&self.callees, function)).collect();
+        let habits = poll::Habits::of(&self.callees, &self.managed);
         for (function, roots) in &rooted {
-            self.lower_managed(*function, roots, &roots_parameters, &writers);
+            self.lower_managed(*function, roots, &roots_parameters, &habits);
         }
         for &function in bodies.iter().filter(|function| !roots_parameters.contains(function)) {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
@@ -233,14 +232,14 @@ impl<'a> Lowering<'a> {
         function: Value,
         roots: &[Root],
         roots_parameters: &HashSet<Value>,
-        writers: &HashSet<Value>,
+        habits: &poll::Habits,
     ) {
         self.forget_unwinding_of_runtime(function);
         if self.options.zeal {
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
         let poll = runtime::declare(self.module, "tally_safepoint");
-        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, roots, writers, poll);
+        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, roots, habits, poll);
         self.report.polls += polls;
         let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
         for call in function.instructions().into_iter().filter_map(Value::as_call) {

@@ -207,14 +207,18 @@ impl Value {
         if !self.is_global_variable() || raw!(LLVMIsGlobalConstant(self.0)) == 0 {
             return None;
         }
-        let replaceable = matches!(
+        (!self.may_be_replaced()).then(|| Value::from_raw(raw!(LLVMGetInitializer(self.0)))).flatten()
+    }
+
+    /// Whether the linker may put another definition in the place of this one.
+    pub(crate) fn may_be_replaced(self) -> bool {
+        matches!(
             raw!(LLVMGetLinkage(self.0)),
             LLVMLinkage::LLVMWeakAnyLinkage
                 | LLVMLinkage::LLVMLinkOnceAnyLinkage
                 | LLVMLinkage::LLVMCommonLinkage
                 | LLVMLinkage::LLVMExternalWeakLinkage
-        );
-        (!replaceable).then(|| Value::from_raw(raw!(LLVMGetInitializer(self.0)))).flatten()
+        )
     }
 
     pub(crate) fn initializer(self) -> Option<Value> {

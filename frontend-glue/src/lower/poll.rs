@@ -2,7 +2,8 @@
 //!
 //! A loop that allocates stops by itself when a slice of an epoch is due. One that only writes would grow the log
 //! without ever letting an epoch begin, so it polls at its latch: one load and one branch. A call of another function
-//! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own.
+//! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own; a call of one
+//! that allocates whichever way it goes counts as an allocation.
 //!
 //! Cycles are found without dominators: blocks that reach the runtime anyway are taken out of the graph; while what is
 //! left has a strongly connected part with a write in it, the edges back to that part's first block (in reverse
@@ -33,7 +34,7 @@ pub(super) fn place_polls(
     callees: &Callees,
     function: Value,
     roots: &[Root],
-    writers: &HashSet<Value>,
+    habits: &Habits,
     poll: Value,
 ) -> (usize, HashSet<Call>) {
     let flow = Flow::of(function);
@@ -42,7 +43,7 @@ pub(super) fn place_polls(
     loop {
         let fresh = fresh_writes(callees, function, &flow, &polled);
         let before = polled.len();
-        let wanted = blocks_to_poll(callees, &flow, writers, &fresh);
+        let wanted = blocks_to_poll(callees, &flow, habits, &fresh);
         if !wanted.is_empty() {
             let safe = safe.get_or_insert_with(|| safe_to_poll(callees, &flow, function, roots));
             polled.extend(wanted.intersection(safe));
@@ -79,8 +80,53 @@ pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, root
     call.remove();
 }
 
-/// Whether `function` itself has a write with a barrier, which another function's loop may repeat.
-pub(super) fn writes(callees: &Callees, function: Value) -> bool {
+/// What the functions of a module are known to do when they are called.
+pub(super) struct Habits {
+    /// Write with a barrier, which another function's loop may repeat.
+    writers: HashSet<Value>,
+    /// Give the runtime a chance to run an epoch, whichever way they go.
+    stoppers: HashSet<Value>,
+}
+
+impl Habits {
+    pub(super) fn of(callees: &Callees, functions: &[Value]) -> Habits {
+        let writers = functions.iter().copied().filter(|&function| writes(callees, function)).collect();
+        let mut stoppers = HashSet::new();
+        loop {
+            let more: Vec<Value> = functions
+                .iter()
+                .copied()
+                .filter(|&function| !stoppers.contains(&function) && !function.may_be_replaced())
+                .filter(|&function| always_stops(callees, &stoppers, function))
+                .collect();
+            if more.is_empty() {
+                return Habits { writers, stoppers };
+            }
+            stoppers.extend(more);
+        }
+    }
+}
+
+/// Whether every way from the entry to an end of the function passes a stop.
+fn always_stops(callees: &Callees, stoppers: &HashSet<Value>, function: Value) -> bool {
+    let flow = Flow::of(function);
+    let (mut seen, mut queue) = (vec![false; flow.reachable], vec![0]);
+    while let Some(block) = queue.pop() {
+        if std::mem::replace(&mut seen[block], true) {
+            continue;
+        }
+        if flow.blocks[block].instructions().filter_map(Value::as_call).any(|call| stops(callees, stoppers, call)) {
+            continue;
+        }
+        if flow.successors[block].is_empty() {
+            return false;
+        }
+        queue.extend(&flow.successors[block]);
+    }
+    true
+}
+
+fn writes(callees: &Callees, function: Value) -> bool {
     let calls = || function.instructions().into_iter().filter_map(Value::as_call);
     if !calls().any(|call| callees.is_write(call)) {
         return false;
@@ -94,14 +140,16 @@ fn needs_barrier(callees: &Callees, fresh: &HashSet<Call>, call: Call) -> bool {
 }
 
 /// The sources of the back edges to poll.
-fn blocks_to_poll(callees: &Callees, flow: &Flow, writers: &HashSet<Value>, fresh: &HashSet<Call>) -> HashSet<Block> {
+fn blocks_to_poll(callees: &Callees, flow: &Flow, habits: &Habits, fresh: &HashSet<Call>) -> HashSet<Block> {
     let calls = |block: usize| flow.blocks[block].instructions().filter_map(Value::as_call);
     let writes: Vec<bool> = (0..flow.reachable)
-        .map(|block| calls(block).any(|call| needs_barrier(callees, fresh, call) || writers.contains(&call.callee())))
+        .map(|block| {
+            calls(block).any(|call| needs_barrier(callees, fresh, call) || habits.writers.contains(&call.callee()))
+        })
         .collect();
     let mut edges: Vec<Vec<usize>> = flow.successors[..flow.reachable].to_vec();
     for (block, targets) in edges.iter_mut().enumerate() {
-        if calls(block).any(|call| reaches_runtime(callees, call)) {
+        if calls(block).any(|call| stops(callees, &habits.stoppers, call)) {
             targets.clear();
         }
     }
@@ -130,11 +178,11 @@ fn blocks_to_poll(callees: &Callees, flow: &Flow, writers: &HashSet<Value>, fres
 }
 
 /// Whether the call certainly gives the runtime a chance to run an epoch.
-fn reaches_runtime(callees: &Callees, call: Call) -> bool {
+fn stops(callees: &Callees, stoppers: &HashSet<Value>, call: Call) -> bool {
     matches!(
         callees.of_call(call),
         Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint)
-    )
+    ) || stoppers.contains(&call.callee())
 }
 
 /// Tarjan's algorithm, with its recursion on a list.
