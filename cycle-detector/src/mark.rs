@@ -193,9 +193,11 @@ impl Collector {
         let mut log = std::mem::take(&mut heap.log);
         let spent = log.next(&mut self.mark.log_at).map(|entry| {
             let info = entry.object.type_info();
-            info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
-                heap.show_to_mark(target);
-            });
+            if may_follow_logged_words(entry.object) {
+                info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
+                    heap.show_to_mark(target);
+                });
+            }
             1 + entry.words.len() as i64
         });
         heap.log = log;
@@ -271,6 +273,15 @@ impl Collector {
         heap.suspects += self.mark.suspects_at_start;
         heap.statistics.marks_aborted += 1;
     }
+}
+
+/// Whether what a logged object held may be followed. A dead object is kept while a log names it (its block was logged as
+/// a whole), but what it held may have been freed, and a large object's blocks may be another heap's by now; following
+/// such a word marked that heap's objects. Nothing is lost: who is dead by count was dead at its flip, and if the mark
+/// discovered then, `release` has shown or will show what it held. A young object that was written to before anybody
+/// counted it has count 0, too; what it held at the flip was the mark's already, or was promoted with a mark.
+pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
+    object.count() != 0 && !object.has(flag::DEAD)
 }
 
 /// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has

@@ -115,7 +115,7 @@ fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
 fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     let Entry { object, part, words } = entry;
     let info = object.type_info();
-    if heap.mark_discovers {
+    if heap.mark_discovers && crate::mark::may_follow_logged_words(object) {
         // The mark may have visited the object while it held something else: its snapshot had these.
         info.for_each_reference_in_snapshot(object, part, words, |target| heap.show_to_mark(target));
     }
