@@ -9,9 +9,12 @@
 //!
 //! | cell | goes to |
 //! |---|---|
-//! | up to 128 bytes | the next hole: it always fits |
+//! | up to 128 bytes with padding for its alignment | the next hole: it always fits |
 //! | up to 16 KiB | the current hole if it fits, else the overflow block |
 //! | more | blocks of its own (`large`) |
+//!
+//! When the heap limit or the range allows no more blocks, the holes of the blocks there are serve every small cell that
+//! fits one, then a full collection is tried, and only then is the program told.
 
 use crate::block::{Hole, SMALLEST_HOLE};
 use crate::heap::Heap;
@@ -109,7 +112,7 @@ impl Heap {
             if cell + info.align > SMALLEST_HOLE {
                 break self.carve_overflow(info, cell)?;
             }
-            self.next_hole(info, cell)?;
+            self.next_hole(info)?;
         };
         let object = self.write_header(start, info.id);
         // SAFETY: the payload of the cell just carved.
@@ -142,12 +145,17 @@ impl Heap {
     fn carve_overflow(&mut self, info: &TypeInfo, cell: u64) -> Result<u64, OutOfMemory> {
         let mut start = aligned_start(self.overflow.start, info.align);
         if start + cell > self.overflow.end {
-            self.before_taking(BLOCK_BYTES, info)?;
-            let epoch = self.epoch;
-            self.overflow = match self.blocks.open_overflow_block(epoch) {
-                Some(hole) => hole,
-                None => return Err(range_used_up(info, cell)),
-            };
+            self.with_driver(|driver, heap| driver.on_block_taken(heap));
+            if !self.open_overflow_block() {
+                if let Some(start) = self.carve_in_recyclable_blocks(cell, info.align) {
+                    return Ok(start);
+                }
+                self.with_driver(|driver, heap| driver.collect(heap));
+                if !self.open_overflow_block() {
+                    let start = self.carve_in_recyclable_blocks(cell, info.align);
+                    return start.ok_or_else(|| self.refusal(BLOCK_BYTES, info));
+                }
+            }
             start = aligned_start(self.overflow.start, info.align);
         }
         self.overflow.start = start + cell;
@@ -156,49 +164,93 @@ impl Heap {
         Ok(start)
     }
 
-    /// Retires the current hole and opens the next, or a block with one.
-    fn next_hole(&mut self, info: &TypeInfo, cell: u64) -> Result<(), OutOfMemory> {
-        self.retire_hole();
+    fn open_overflow_block(&mut self) -> bool {
+        let hole = if self.allows(BLOCK_BYTES) { self.blocks.open_overflow_block(self.epoch) } else { None };
+        self.overflow = hole.unwrap_or(self.overflow);
+        hole.is_some()
+    }
+
+    /// The first hole that takes the cell, when no block may be added. What is passed over is used after the next flip.
+    #[cold]
+    fn carve_in_recyclable_blocks(&mut self, cell: u64, align: u64) -> Option<u64> {
         loop {
-            if let Some(hole) = self.blocks.next_hole() {
-                self.hole = hole;
-                self.hole_start = hole.start;
-                self.given_bytes += hole.end - hole.start;
-                let zeal = self.zeal.is_some();
-                let context = self.context_mut();
-                context.cursor = hole.start;
-                context.limit = if zeal { 0 } else { hole.end };
-                return Ok(());
+            self.retire_hole();
+            while let Some(hole) = self.blocks.next_hole() {
+                self.enter_hole(hole);
+                if let Some(start) = self.carve(cell, align) {
+                    return Some(start);
+                }
             }
-            self.before_taking(BLOCK_BYTES, info)?;
-            let epoch = self.epoch;
-            self.blocks.open_block(epoch).ok_or_else(|| range_used_up(info, cell))?;
+            self.blocks.open_recyclable_block(self.epoch)?;
         }
     }
 
-    /// A safepoint in front of taking `bytes` of blocks; holds the heap limit.
-    fn before_taking(&mut self, bytes: u64, info: &TypeInfo) -> Result<(), OutOfMemory> {
-        self.with_driver(|driver, heap| driver.on_block_taken(heap));
-        let Some(limit) = self.options.heap_limit else { return Ok(()) };
-        if self.used_bytes() + bytes <= limit {
-            return Ok(());
+    /// Retires the current hole and opens the next, or a block with one.
+    fn next_hole(&mut self, info: &TypeInfo) -> Result<(), OutOfMemory> {
+        self.retire_hole();
+        loop {
+            if let Some(hole) = self.blocks.next_hole() {
+                self.enter_hole(hole);
+                return Ok(());
+            }
+            self.with_driver(|driver, heap| driver.on_block_taken(heap));
+            if !self.open_block() {
+                self.with_driver(|driver, heap| driver.collect(heap));
+                if !self.open_block() {
+                    return Err(self.refusal(BLOCK_BYTES, info));
+                }
+            }
         }
-        self.with_driver(|driver, heap| driver.collect(heap));
-        let used = self.used_bytes();
-        if used + bytes <= limit {
-            return Ok(());
+    }
+
+    fn enter_hole(&mut self, hole: Hole) {
+        self.hole = hole;
+        self.hole_start = hole.start;
+        self.given_bytes += hole.end - hole.start;
+        let zeal = self.zeal.is_some();
+        let context = self.context_mut();
+        context.cursor = hole.start;
+        context.limit = if zeal { 0 } else { hole.end };
+    }
+
+    /// Recyclable blocks are in use already: at the limit they are what is left.
+    fn open_block(&mut self) -> bool {
+        let epoch = self.epoch;
+        match self.allows(BLOCK_BYTES) {
+            true => self.blocks.open_block(epoch),
+            false => self.blocks.open_recyclable_block(epoch),
         }
-        Err(OutOfMemory::Limit { limit, used, requested: bytes, type_name: info.name.to_string() })
+        .is_some()
+    }
+
+    /// Whether the heap limit allows `bytes` of blocks more.
+    fn allows(&self, bytes: u64) -> bool {
+        self.options.heap_limit.is_none_or(|limit| self.used_bytes() + bytes <= limit)
+    }
+
+    /// Why `bytes` of blocks are not to be had.
+    #[cold]
+    fn refusal(&self, bytes: u64, info: &TypeInfo) -> OutOfMemory {
+        match self.options.heap_limit {
+            Some(limit) if !self.allows(bytes) => OutOfMemory::Limit {
+                limit,
+                used: self.used_bytes(),
+                requested: bytes,
+                type_name: info.name.to_string(),
+            },
+            _ => range_used_up(info, bytes),
+        }
     }
 
     fn allocate_large(&mut self, info: &TypeInfo, cell: u64, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let blocks = LargeSpace::blocks_for(cell, info.align).ok_or_else(|| range_used_up(info, cell))?;
-        self.before_taking(blocks as u64 * BLOCK_BYTES, info)?;
-        let payload = match self.large.take(blocks, info.align) {
+        let bytes = blocks as u64 * BLOCK_BYTES;
+        self.with_driver(|driver, heap| driver.on_block_taken(heap));
+        let payload = match self.take_large(blocks, info.align) {
             Some(payload) => payload,
             None => {
                 self.with_driver(|driver, heap| driver.collect(heap));
-                self.large.take(blocks, info.align).ok_or_else(|| range_used_up(info, cell))?
+                self.take_large(blocks, info.align).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
         let object = self.write_header(payload - HEADER_BYTES, info.id | flag::LARGE);
@@ -208,6 +260,10 @@ impl Heap {
         self.given_bytes += cell;
         self.count_birth(cell);
         Ok(object)
+    }
+
+    fn take_large(&mut self, blocks: u32, align: u64) -> Option<u64> {
+        if self.allows(blocks as u64 * BLOCK_BYTES) { self.large.take(blocks, align) } else { None }
     }
 
     fn count_birth(&mut self, cell: u64) {

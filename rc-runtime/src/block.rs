@@ -109,6 +109,14 @@ impl BlockSpace {
         Some(())
     }
 
+    /// Opens a block that has objects and holes: the heap grows by nothing. `None` when there is none.
+    pub fn open_recyclable_block(&mut self, epoch: u32) -> Option<()> {
+        let block = self.take_recyclable()?;
+        self.current = self.touch(Some(block), epoch);
+        self.search = 0;
+        self.current.map(drop)
+    }
+
     /// Opens a wholly free block for objects that fit no hole.
     pub fn open_overflow_block(&mut self, epoch: u32) -> Option<Hole> {
         let free = self.take_free();

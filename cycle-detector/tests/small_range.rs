@@ -1,0 +1,37 @@
+//! A process whose heap range is small: it is used up by garbage before an epoch is due. A room of its own, because the
+//! range is reserved once in a process.
+
+use cycle_detector::Mutator;
+use rc_runtime::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
+
+static PAGE: TypeDescriptor = TypeDescriptor::plain(c"Page", 8000, &[0]);
+static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
+
+fn registered(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register(descriptor).expect("a sound descriptor")
+}
+
+#[test]
+fn a_used_up_range_is_collected_before_the_program_is_told() {
+    // SAFETY: the only test of this process; nothing has read the variable yet.
+    unsafe { std::env::set_var("TALLY_RESERVE", "64MiB") };
+    for descriptor in [&PAGE, &PAIR] {
+        let mut m =
+            Mutator::new(HeapOptions { epoch_bytes: 1 << 40, ..HeapOptions::default() }).expect("address space");
+        let cell = registered(descriptor).info().cell_bytes(0).expect("a cell");
+        for _ in 0..(200 << 20) / cell {
+            m.allocate(registered(descriptor)).expect("all of it is garbage");
+        }
+        // What is rooted cannot go: then the program is told.
+        let refused = loop {
+            match m.allocate(registered(descriptor)) {
+                Ok(object) => m.push_root(Some(object)),
+                Err(error) => break error,
+            };
+        };
+        assert!(matches!(refused, OutOfMemory::Range { .. }), "{refused}");
+        assert!(m.root_count() as u64 * cell > 48 << 20, "{} objects", m.root_count());
+        let kept: Vec<ObjectRef> = m.live_objects();
+        assert_eq!(kept.len(), m.root_count());
+    }
+}
