@@ -59,6 +59,9 @@ fn make_heap() -> Box<Heap> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     install();
+    if let Err(error) = rc_runtime::range::reserve() {
+        fatal::stop(fatal::STATUS_MEMORY, &error.to_string());
+    }
     // SAFETY: by the caller's promise.
     if let Err(error) = unsafe { rc_runtime::module_registry::register(module) } {
         fatal::stop(STATUS_USAGE, &error.to_string());

@@ -10,7 +10,7 @@
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
 use crate::context::current;
-use crate::descriptor::TypeDescriptor;
+use crate::descriptor::{DescriptorFault, TypeDescriptor};
 use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use crate::heap::Heap;
 use crate::module_record::TypeHandle;
@@ -136,7 +136,10 @@ extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
 fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
     match type_registry::register(descriptor) {
         Ok(id) => id.info(),
-        Err(error) => fatal::stop(STATUS_USAGE, &error.to_string()),
+        Err(error) => {
+            let out_of_room = matches!(error.fault, DescriptorFault::Range(_));
+            fatal::stop(if out_of_room { STATUS_MEMORY } else { STATUS_USAGE }, &error.to_string())
+        }
     }
 }
 

@@ -217,6 +217,8 @@ pub enum DescriptorFault {
     Finalize,
     #[error("all 2^24 type ids are in use")]
     TooManyTypes,
+    #[error("{0}")]
+    Range(crate::range::RangeError),
 }
 
 impl TypeDescriptor {

@@ -102,7 +102,6 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     if record.version != MODULE_VERSION {
         return Err(ModuleError::Version { module: name, version: record.version });
     }
-    let _ = range::reserve();
     let wrong = |error| ModuleError::Descriptor { module: name.clone(), error };
     // SAFETY: the record's tables hold as many entries as it says.
     let (types, globals): (&mut [TypeHandle], &[GlobalRoot]) = unsafe {

@@ -53,7 +53,7 @@ const RESERVE_UNDER_VALGRIND: u64 = 1 << 30;
 const SMALLEST_RESERVE: u64 = 64 << 20;
 
 /// Why no heap range could be reserved.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RangeError {
     /// Not even the smallest range could be mapped at the fixed address.
     #[error(

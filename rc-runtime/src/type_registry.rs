@@ -115,14 +115,15 @@ fn types() -> &'static DashMap<u64, TypeId> {
 /// Registers `descriptor`, or finds it registered.
 ///
 /// # Errors
-/// [`DescriptorError`] when the descriptor is malformed.
+/// [`DescriptorError`] when the descriptor is malformed, or no heap range can be reserved.
 pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
     let key = descriptor as *const TypeDescriptor as u64;
     if let Some(id) = types().get(&key) {
         return Ok(*id);
     }
     let info = describe(descriptor)?;
-    let _ = range::reserve();
+    range::reserve()
+        .map_err(|error| DescriptorError { name: descriptor.display_name(), fault: DescriptorFault::Range(error) })?;
     let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
     if id >= 1 << TYPE_ID_BITS {
         return Err(DescriptorError { name: descriptor.display_name(), fault: DescriptorFault::TooManyTypes });
