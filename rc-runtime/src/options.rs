@@ -105,7 +105,7 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 
 impl RunOptions {
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL` and
-    /// `TALLY_LEAK_CHECK`.
+    /// `TALLY_LEAK_CHECK`, and checks `TALLY_RESERVE`.
     ///
     /// # Errors
     /// [`OptionError::Variable`] naming the variable whose value is wrong.
@@ -131,6 +131,8 @@ impl RunOptions {
             "1" | "-" => Some(StatsTarget::Stderr),
             file => Some(StatsTarget::File(PathBuf::from(file))),
         });
+        // `range` reads it, before there is anybody to complain to; what it means is complained about here.
+        get(read("TALLY_RESERVE"), "TALLY_RESERVE", parse_size)?;
         Ok(RunOptions {
             heap_limit: get(read("TALLY_HEAP_LIMIT"), "TALLY_HEAP_LIMIT", parse_size)?,
             epoch_bytes: get(read("TALLY_EPOCH_BYTES"), "TALLY_EPOCH_BYTES", parse_size)?,
@@ -162,8 +164,10 @@ mod tests {
 
     #[test]
     fn a_wrong_variable_is_named() {
-        let read = |name: &str| (name == "TALLY_EPOCH_BYTES").then(|| "lots".to_owned());
-        let message = RunOptions::from_variables(read).unwrap_err().to_string();
-        assert!(message.starts_with("TALLY_EPOCH_BYTES: `lots` is not a size"), "{message}");
+        for wrong in ["TALLY_EPOCH_BYTES", "TALLY_HEAP_LIMIT", "TALLY_RESERVE"] {
+            let read = |name: &str| (name == wrong).then(|| "lots".to_owned());
+            let message = RunOptions::from_variables(read).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
+        }
     }
 }
