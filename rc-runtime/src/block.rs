@@ -263,25 +263,23 @@ impl BlockSpace {
 impl Drop for BlockSpace {
     fn drop(&mut self) {
         for &block in &self.owned {
-            clear_tables(block, 1);
+            clear_tables(block);
             crate::block_source::give_back(block, 1);
         }
     }
 }
 
-/// Zeroes every table entry of `count` blocks from `first`.
-pub fn clear_tables(first: u32, count: u32) {
-    let (start, end) = (block_start(first), block_start(first + count));
+/// Zeroes every table entry of a block.
+pub fn clear_tables(block: u32) {
+    let (start, end) = (block_start(block), block_start(block + 1));
     LIVE.clear_range(start, end);
     UNLOGGED.clear_range(start, end);
     range::MARK.clear_range(start, end);
     range::BUFFERED.clear_range(start, end);
-    // SAFETY: the blocks are the caller's; their counts and entries are mapped.
+    // SAFETY: the block is the caller's; its counts and entry are mapped.
     unsafe {
         std::ptr::write_bytes(range::count_cell(start), 0, ((end - start) >> 4) as usize);
-        for block in first..first + count {
-            *block_info(block) = range::BlockInfo::default();
-        }
+        *block_info(block) = range::BlockInfo::default();
     }
 }
 
