@@ -41,6 +41,8 @@ impl Heap {
     pub fn decrement_only(&mut self, object: ObjectRef) -> bool {
         let count = object.count();
         if count == STUCK {
+            // Only a mark can tell whether this was the last reference.
+            self.suspects += 1;
             return false;
         }
         if count == 0 {

@@ -119,7 +119,8 @@ pub struct Heap {
     pub late_queue: Vec<ObjectRef>,
     /// Objects that may root a garbage cycle. `[CANDIDATE]`
     pub candidates: Vec<ObjectRef>,
-    /// Candidates that found no room or no verdict: evidence for the backup mark.
+    /// Candidates that found no room or no verdict, and references to stuck counts that went away: evidence for the backup
+    /// mark.
     pub suspects: u64,
     /// True while a backup mark is running: the dead keep their memory.
     pub marking: bool,
