@@ -113,9 +113,11 @@ impl Collector {
     /// Tries candidates with up to `units` of work; what is left, and whether none is left over.
     pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(candidate) = heap.candidates.pop() {
-            if !BUFFERED.get(candidate.address()) {
+            // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
+            // process, and what another heap had buffered there was tried, and freed, here.
+            if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
                 units -= 1;
-                continue; // it died meanwhile
+                continue;
             }
             BUFFERED.clear(candidate.address());
             let was_root = heap.candidates.len() < self.trials.former_roots;
