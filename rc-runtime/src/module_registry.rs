@@ -69,6 +69,14 @@ pub enum ModuleError {
         /// The version found.
         version: u32,
     },
+    /// A table or an entry is not there.
+    #[error("module `{module}`: its record has {what}; lower the module again")]
+    Malformed {
+        /// The module.
+        module: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A descriptor is malformed.
     #[error("module `{module}`: {error}")]
     Descriptor {
@@ -102,36 +110,72 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     if record.version != MODULE_VERSION {
         return Err(ModuleError::Version { module: name, version: record.version });
     }
+    let malformed = |what| ModuleError::Malformed { module: name.clone(), what };
     let wrong = |error| ModuleError::Descriptor { module: name.clone(), error };
+    check_tables(record).map_err(malformed)?;
     // SAFETY: the record's tables hold as many entries as it says.
     let (types, globals): (&mut [TypeHandle], &[GlobalRoot]) = unsafe {
         (slice_mut(record.types, record.type_count), slice_mut(record.globals.cast_mut(), record.global_count))
     };
-    let mut descriptors = vec![];
-    for handle in types {
-        // SAFETY: a handle names a descriptor of its module.
-        let descriptor: &'static TypeDescriptor = unsafe { &*handle.descriptor };
-        let info = type_registry::register(descriptor).map_err(wrong)?.info();
-        handle.meta = info.id;
-        handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
-        descriptors.push(handle.descriptor);
+    for handle in &*types {
+        // SAFETY: a handle names a descriptor of its module, or nothing.
+        let descriptor = unsafe { handle.descriptor.as_ref() };
+        descriptor.ok_or_else(|| malformed("a type without descriptor".to_owned()))?.check().map_err(wrong)?;
+    }
+    if let Some(global) = globals.iter().find(|global| global.slot.is_null()) {
+        return Err(malformed(format!("a global root at address {:#x}", global.slot as u64)));
     }
     let globals = globals.iter().map(global_slot).collect::<Result<_, _>>().map_err(wrong)?;
     if let Some(listener) = LISTENER.get() {
         let wrong = |what| ModuleError::StackMaps { module: name.clone(), what };
         listener.registered(module as u64, record).map_err(wrong)?;
     }
+    let mut descriptors = vec![];
+    for handle in types {
+        // SAFETY: checked above.
+        let descriptor: &'static TypeDescriptor = unsafe { &*handle.descriptor };
+        let info = match type_registry::register(descriptor) {
+            Ok(id) => id.info(),
+            Err(error) => {
+                forget(module as u64, descriptors);
+                return Err(wrong(error));
+            }
+        };
+        handle.meta = info.id;
+        handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
+        descriptors.push(handle.descriptor);
+    }
     modules().insert(module as u64, Registered { globals, descriptors });
     Ok(())
+}
+
+/// What no lowering emits, and would be read all the same.
+fn check_tables(record: &ModuleRecord) -> Result<(), String> {
+    if record.flags != 0 {
+        return Err(format!("flags {:#x}, and none are known", record.flags));
+    }
+    let tables = [
+        ("types", record.type_count, record.types.is_null()),
+        ("globals", record.global_count, record.globals.is_null()),
+        ("roots", record.root_count, record.roots.is_null()),
+    ];
+    match tables.into_iter().find(|&(_, count, is_null)| count != 0 && is_null) {
+        Some((what, count, _)) => Err(format!("{count} {what} at address 0")),
+        None => Ok(()),
+    }
 }
 
 /// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids.
 pub fn unregister(module: *const ModuleRecord) {
     if let Some((key, registered)) = modules().remove(&(module as u64)) {
-        registered.descriptors.into_iter().for_each(type_registry::forget);
-        if let Some(listener) = LISTENER.get() {
-            listener.unregistered(key);
-        }
+        forget(key, registered.descriptors);
+    }
+}
+
+fn forget(key: u64, descriptors: Vec<*const TypeDescriptor>) {
+    descriptors.into_iter().for_each(type_registry::forget);
+    if let Some(listener) = LISTENER.get() {
+        listener.unregistered(key);
     }
 }
 
