@@ -103,13 +103,21 @@ impl TypeInfo {
     }
 }
 
-static TYPES: OnceLock<DashMap<u64, TypeId>> = OnceLock::new();
+/// Address of a descriptor → its type, and the descriptor's content: memory of a module that went away may hold another.
+static TYPES: OnceLock<DashMap<u64, (TypeId, DescriptorImage)>> = OnceLock::new();
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 /// Pointer masks of all tagged types described so far.
 static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
 
-fn types() -> &'static DashMap<u64, TypeId> {
+type DescriptorImage = [u64; std::mem::size_of::<TypeDescriptor>() / 8];
+
+fn types() -> &'static DashMap<u64, (TypeId, DescriptorImage)> {
     TYPES.get_or_init(DashMap::new)
+}
+
+fn image(descriptor: &TypeDescriptor) -> DescriptorImage {
+    // SAFETY: 128 bytes without padding, aligned to 8.
+    unsafe { *(&raw const *descriptor).cast() }
 }
 
 /// Registers `descriptor`, or finds it registered.
@@ -118,8 +126,11 @@ fn types() -> &'static DashMap<u64, TypeId> {
 /// [`DescriptorError`] when the descriptor is malformed, or no heap range can be reserved.
 pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
     let key = descriptor as *const TypeDescriptor as u64;
-    if let Some(id) = types().get(&key) {
-        return Ok(*id);
+    let image = image(descriptor);
+    if let Some(known) = types().get(&key)
+        && known.1 == image
+    {
+        return Ok(known.0);
     }
     let info = describe(descriptor)?;
     range::reserve()
@@ -131,7 +142,7 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
-    types().insert(key, TypeId(id));
+    types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))
 }
 
@@ -234,6 +245,19 @@ mod tests {
         assert_eq!(register(&PAIR), Ok(first));
         assert_eq!(&*first.info().name, "Pair");
         assert_eq!(first.info().cell_bytes(0), Some(24));
+    }
+
+    #[test]
+    fn a_descriptor_at_the_address_of_one_that_is_gone_is_another_type() {
+        let place = Box::into_raw(Box::new(TypeDescriptor::plain(c"Gone", 24, &[0, 8])));
+        // SAFETY: the box is never freed.
+        let gone = register(unsafe { &*place }).expect("sound");
+        // SAFETY: the registry keeps no reference to it.
+        unsafe { *place = TypeDescriptor::plain(c"New", 64, &[]) };
+        // SAFETY: as above.
+        let new = register(unsafe { &*place }).expect("sound");
+        assert_ne!(gone, new);
+        assert_eq!((&*gone.info().name, &*new.info().name, new.info().size), ("Gone", "New", 64));
     }
 
     #[test]
