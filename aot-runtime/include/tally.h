@@ -67,7 +67,9 @@ struct tally_type {
     const char *name;                    /* for messages and reports */
     void (*finalize)(void *object);      /* must be null: this version runs no finalizers */
     /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
-     * image may be a copy: it interprets the words it is given and nothing else. */
+     * image may be a copy: it interprets the words it is given and nothing else, and calls nothing of this header. Words that it
+     * reads to tell references from others (a tag beside a pointer) are stored like references, with tally_gcwrite_i64, once
+     * the object may be known to the collector: the log must have them as they were when the references were. */
     void (*trace)(const uint64_t *words, uint64_t n, tally_visit visit, void *context);
     const tally_type *const *ref_types;         /* static types of the fields at ref_offsets; null, or null entries: any */
     const tally_type *const *element_ref_types; /* the same for element_ref_offsets */
@@ -88,7 +90,8 @@ void *tally_new_array(const tally_type *type, uint64_t n);
  * is no function of this name to link. For plain references: llvm.gcwrite. */
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
 
-/* [leaf] memmove of n reference words into `object`, through the write barrier. */
+/* [leaf] memmove of n reference words into `object`, through the write barrier. When n is 0 the pointers may be null; the same
+ * holds for tally_fill_refs. */
 void tally_copy_refs(void *object, void *to, const void *from, uint64_t n);
 
 /* [leaf] Stores `word` into n slots of `object` from `to` on, through the write barrier. */

@@ -224,9 +224,9 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 /// `dst` names `n` words of `dst_object`, `src` `n` readable words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
-    // SAFETY: by the caller's promise.
-    let (object, target) = unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) };
-    thread_heap().copy_references(object, target, source, count);
+    if let Some((object, target)) = written_into(object, target, count) {
+        thread_heap().copy_references(object, target, source, count);
+    }
 }
 
 /// `void tally_fill_refs(void *dst_object, void *dst, uint64_t word, uint64_t n)`: `word` into `n` words, with barrier.
@@ -235,9 +235,21 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 /// `dst` names `n` words of `dst_object`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
-    // SAFETY: by the caller's promise.
-    let (object, target) = unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) };
-    thread_heap().fill_references(object, target, word, count);
+    if let Some((object, target)) = written_into(object, target, count) {
+        thread_heap().fill_references(object, target, word, count);
+    }
+}
+
+/// The object and the first slot of a bulk write; `None` when there is nothing to write, and then they may be null.
+fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot)> {
+    if count == 0 {
+        return None;
+    }
+    if !crate::range::in_heap(object) {
+        fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
+    }
+    // SAFETY: [HEADER] by the caller's promise.
+    Some(unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) })
 }
 
 /// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object.
@@ -253,5 +265,19 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     if let Some(zeal) = &heap.zeal {
         // SAFETY: by the caller's promise.
         zeal.check_access(address, unsafe { &*site }, heap.epoch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bulk_write_of_no_words_needs_no_object() {
+        // SAFETY: no words are named.
+        unsafe {
+            tally_copy_refs(0, 0, 0, 0);
+            tally_fill_refs(0, 0, 0, 0);
+        }
     }
 }
