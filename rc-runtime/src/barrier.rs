@@ -61,6 +61,9 @@ impl Heap {
     }
 
     fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
+        if !object.type_info().has_references {
+            return; // nothing to log; such an object has one stamp, whatever its length
+        }
         let stamp = self.large.stamps(object)[chunk as usize];
         if stamp == self.epoch {
             return;
