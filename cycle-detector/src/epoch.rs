@@ -29,7 +29,7 @@ pub enum Phase {
     Idle,
     /// Increments and promotion.
     Count,
-    /// Sweeping the blocks that were allocated into.
+    /// Giving back large objects that died young, sweeping the blocks that were allocated into.
     Sweep,
     /// Decrements.
     Release,
@@ -74,10 +74,7 @@ impl Collector {
             let (left, done) = match self.phase {
                 Phase::Idle => return,
                 Phase::Count => self.reconcile(heap, units),
-                Phase::Sweep => match heap.blocks.sweep_pending(units) {
-                    Some(left) => (left, false),
-                    None => (units, true),
-                },
+                Phase::Sweep => self.sweep(heap, units),
                 Phase::Release => self.release(heap, units),
                 Phase::Try => self.try_candidates(heap, units),
             };

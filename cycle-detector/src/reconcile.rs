@@ -17,6 +17,9 @@ use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use smallvec::SmallVec;
 
+/// Giving the blocks of a large object back is a system call that takes microseconds.
+const YOUNG_LARGE_UNITS: i64 = 256;
+
 impl Collector {
     /// Does up to `units` of work; what is left, and whether all increments are done.
     pub(crate) fn reconcile(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
@@ -40,11 +43,6 @@ impl Collector {
     /// The increments are done: what was young at the flip and is not mature now is dead.
     pub(crate) fn bury_the_young(&mut self, heap: &mut Heap) {
         heap.counting = false;
-        for object in std::mem::take(&mut heap.large.pending) {
-            if !object.is_mature() {
-                heap.free_young_large(object);
-            }
-        }
         let epoch = heap.epoch;
         if let Some(zeal) = &mut heap.zeal {
             zeal.bury_young(epoch);
@@ -52,6 +50,27 @@ impl Collector {
         if heap.options.count_objects {
             let statistics = &mut heap.statistics;
             statistics.died_young_objects = self.allocated_at_flip - statistics.promoted_objects;
+        }
+    }
+}
+
+impl Collector {
+    /// Gives back the large objects that died young, then sweeps the blocks that were allocated into; up to `units` of
+    /// work; what is left, and whether all is done. Who is mature here was alive at the flip and has not died since:
+    /// deaths as of this flip are found by `release` only.
+    pub(crate) fn sweep(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
+        while let Some(object) = heap.large.pending.pop() {
+            if !object.is_mature() {
+                heap.free_young_large(object);
+                units -= YOUNG_LARGE_UNITS;
+            }
+            if units <= 0 {
+                return (units, false);
+            }
+        }
+        match heap.blocks.sweep_pending(units) {
+            Some(left) => (left, false),
+            None => (units, true),
         }
     }
 }
