@@ -92,7 +92,10 @@ impl Collector {
         let before = heap.statistics.freed_objects();
         self.finish(heap);
         self.run_epoch(heap);
-        self.start_mark(heap);
+        // A mark that the epoch's end has started sees the same roots.
+        if !self.mark.is_running() {
+            self.start_mark(heap);
+        }
         self.finish(heap);
         // Objects that a log named, and the roots of the first flip, are let go at the next.
         self.run_epoch(heap);

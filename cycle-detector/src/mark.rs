@@ -39,7 +39,7 @@ enum Stage {
 pub struct Mark {
     stage: Stage,
     log_at: LogCursor,
-    /// Large objects reached, with the chunk to visit next.
+    /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
     large: Vec<(ObjectRef, u64)>,
     block_at: usize,
     large_at: usize,
@@ -110,6 +110,7 @@ impl Collector {
     /// Starts a mark from the roots of the last flip.
     pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
         debug_assert_eq!(self.phase == Phase::Count, heap.counting);
+        debug_assert!(!self.mark.is_running(), "what is half condemned would never be let go of");
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
         mark.stage = Stage::Discover;
@@ -204,13 +205,19 @@ impl Collector {
         spent
     }
 
-    /// One block, or one large object: what is mature and unmarked is dead. `None` while deaths must be released first.
+    /// One block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
+    /// first.
     fn release_unmarked(&mut self, heap: &mut Heap) -> Option<i64> {
         if self.has_deaths(heap) {
             return None;
         }
         let mut spent = 32;
-        if let Some(&block) = heap.blocks.owned.get(self.mark.block_at) {
+        if let Some((object, chunk)) = self.mark.large.pop() {
+            if chunk + 1 < heap.large.stamps(object).len() as u64 {
+                self.mark.large.push((object, chunk + 1));
+            }
+            spent = 2 + release_to_survivors(heap, object, Part::Chunk(chunk));
+        } else if let Some(&block) = heap.blocks.owned.get(self.mark.block_at) {
             self.mark.block_at += 1;
             let mut freed = 0;
             heap.for_each_mature_in_block(block, |heap, object| {
@@ -228,7 +235,9 @@ impl Collector {
                 && is_unmarked(object)
             {
                 self.mark.freed += 1;
-                spent += condemn(heap, object);
+                object.add_flags(flag::DEAD);
+                heap.dead_queue.push(object);
+                self.mark.large.push((object, 0));
             }
         } else {
             self.mark.stage = Stage::Free;
@@ -290,12 +299,16 @@ fn is_unmarked(object: ObjectRef) -> bool {
     !MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
 }
 
-/// The object is dead; marked survivors lose the references it held.
+/// The object is dead; marked survivors lose the references it held. Not for large ones.
 fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
     object.add_flags(flag::DEAD);
     heap.dead_queue.push(object);
+    release_to_survivors(heap, object, Part::Whole)
+}
+
+fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     let mut references = 0;
-    object.type_info().for_each_reference(object, Part::Whole, |target| {
+    object.type_info().for_each_reference(object, part, |target| {
         references += 1;
         if MARK.get(target.address()) {
             heap.decrement(target);

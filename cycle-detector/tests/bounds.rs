@@ -1,0 +1,86 @@
+//! `[BOUND]` What one step may do: work is measured by what is visibly different after it.
+
+use cycle_detector::Mutator;
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+
+static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
+static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
+static BUFFER: TypeDescriptor = TypeDescriptor::plain(c"Buffer", 20_000, &[]);
+static WORDS: TypeDescriptor = TypeDescriptor::plain(c"Words", 8, &[]).with_tail(0, 8, &[]);
+
+fn registered(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register(descriptor).expect("a sound descriptor")
+}
+
+fn counts(objects: &[ObjectRef]) -> u64 {
+    objects.iter().map(|object| object.count() as u64).sum()
+}
+
+#[test]
+fn a_large_array_that_the_mark_condemns_lets_go_chunk_by_chunk() {
+    const LENGTH: u64 = 20_000;
+    let mut m = Mutator::new(HeapOptions { eager_marks: true, ..HeapOptions::default() }).expect("address space");
+    let array = m.allocate_array(registered(&ARRAY), LENGTH).expect("memory");
+    let root = m.push_root(Some(array));
+    m.write(array, array.slot(8), array.address());
+    let survivors: Vec<_> = (0..100)
+        .map(|_| {
+            let pair = m.allocate(registered(&PAIR)).expect("memory");
+            m.push_root(Some(pair));
+            pair
+        })
+        .collect();
+    for index in 1..LENGTH {
+        m.write(array, array.slot(8 + index * 8), survivors[index as usize % 100].address());
+    }
+    m.collect();
+    let held = counts(&survivors);
+    assert!(held > LENGTH);
+    m.set_root(root, None);
+    m.flip();
+    let mut before = held;
+    let mut more = true;
+    while more {
+        more = m.step(1);
+        let now = counts(&survivors);
+        assert!(before.saturating_sub(now) <= 256, "one step took {} references back", before - now);
+        before = now;
+    }
+    assert_eq!(counts(&survivors), 100, "only the roots are left");
+    assert_eq!(m.live_objects().len(), 100);
+    m.verify().expect("a sound heap");
+}
+
+#[test]
+fn large_objects_that_die_young_are_given_back_a_few_at_a_time() {
+    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    for _ in 0..300 {
+        m.allocate(registered(&BUFFER)).expect("memory");
+    }
+    m.flip();
+    let mut before = m.heap().used_bytes();
+    let mut more = true;
+    while more {
+        more = m.step(1);
+        let now = m.heap().used_bytes();
+        assert!(before - now <= 4 * 32768, "one step gave {} bytes back", before - now);
+        before = now;
+    }
+    assert_eq!(m.heap().used_bytes(), 0);
+    m.verify().expect("a sound heap");
+    assert_eq!(m.statistics().died_young_objects, 300);
+}
+
+#[test]
+fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_written() {
+    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let words = m.allocate_array(registered(&WORDS), 10_000).expect("memory");
+    m.push_root(Some(words));
+    m.epoch();
+    m.write(words, words.slot(8 + 9_999 * 8), 42);
+    // SAFETY: a thousand words of the object from its element 5,000 on.
+    unsafe { m.fill_refs(words, words.slot(8 + 5_000 * 8), 7, 1_000) };
+    assert_eq!(words.slot(8 + 9_999 * 8).read(), 42);
+    assert_eq!(words.slot(8 + 5_999 * 8).read(), 7);
+    m.verify().expect("a sound heap");
+}
