@@ -13,6 +13,7 @@ use crate::object::{HEADER_BYTES, SMALLEST_CELL};
 use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -202,7 +203,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
 
 /// Follows the declared field types; anything undeclared could be anything.
 fn may_reach_itself(start: &TypeDescriptor) -> bool {
-    let mut seen: Vec<*const TypeDescriptor> = vec![];
+    let mut seen: HashSet<*const TypeDescriptor> = HashSet::new();
     let mut queue: Vec<*const TypeDescriptor> = vec![start];
     while let Some(next) = queue.pop() {
         // SAFETY: field types are constants of the same program as the descriptor that names them.
@@ -224,8 +225,7 @@ fn may_reach_itself(start: &TypeDescriptor) -> bool {
                 if field.is_null() || std::ptr::eq(field, start) {
                     return true;
                 }
-                if !seen.contains(&field) {
-                    seen.push(field);
+                if seen.insert(field) {
                     queue.push(field);
                 }
             }
