@@ -15,6 +15,7 @@ mod allocation;
 mod barrier;
 mod bit_set;
 mod bundle;
+mod cure;
 pub(crate) mod descriptor;
 pub(crate) mod entry_point;
 mod exposure;
@@ -29,6 +30,7 @@ mod runtime;
 mod tagged_words;
 mod zeal;
 
+pub use cure::Cure;
 pub use module_record::NamedRoot;
 
 use crate::callee::{Callee, Callees};
@@ -93,6 +95,8 @@ pub struct LowerOptions {
     pub eliminate_tail_calls: bool,
     /// The module's name in records and messages.
     pub module_name: String,
+    /// For tests: what to leave out, so that its hazard shows.
+    pub without: Option<Cure>,
 }
 
 impl Default for LowerOptions {
@@ -104,6 +108,7 @@ impl Default for LowerOptions {
             root_liveness: true,
             eliminate_tail_calls: false,
             module_name: String::new(),
+            without: None,
         }
     }
 }
@@ -171,7 +176,9 @@ struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     fn new(module: Module, options: &'a LowerOptions, managed: Vec<Value>) -> Lowering<'a> {
         let report = LowerReport { touched: true, functions: managed.len(), ..LowerReport::default() };
-        runtime::strip_promises(module);
+        if options.has(Cure::PromisesStripped) {
+            runtime::strip_promises(module);
+        }
         // What the functions will need is declared first, so that calls of it are known for what they are.
         runtime::declare(module, "tally_safepoint");
         runtime::declare(module, "tally_safepoint_slow");
@@ -186,7 +193,7 @@ impl<'a> Lowering<'a> {
             callees: Callees::of(module),
             managed,
             tables: ModuleTables::new(),
-            thunks: Thunks::default(),
+            thunks: Thunks::new(options.has(Cure::ResultThunks)),
             report,
         }
     }
@@ -209,11 +216,12 @@ impl<'a> Lowering<'a> {
         for (function, roots) in &rooted {
             self.lower_managed(*function, roots, &roots_parameters, &habits);
         }
-        for &function in bodies.iter().filter(|function| !roots_parameters.contains(function)) {
+        let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
+        for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
         for &function in &bodies {
-            bundle::make_walkable(function);
+            bundle::make_walkable(function, self.options.without);
         }
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);
@@ -222,7 +230,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn clean_roots(&mut self, function: Value) -> Vec<Root> {
-        let roots = roots::clean(&self.builder, &self.callees, function, &self.options.module_name);
+        let roots = roots::clean(&self.builder, &self.callees, function, self.options);
         self.tables.stack_roots(function, &roots);
         roots
     }
@@ -245,7 +253,8 @@ impl<'a> Lowering<'a> {
         for call in function.instructions().into_iter().filter_map(Value::as_call) {
             if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
-                    let operands = bundle::operands(&self.builder, roots, &named[&call]);
+                    let named = if self.options.has(Cure::RootNames) { &named[&call][..] } else { &[] };
+                    let operands = bundle::operands(&self.builder, roots, named);
                     self.lower_safepoint(call, &operands);
                 }
             } else {
@@ -308,7 +317,7 @@ impl<'a> Lowering<'a> {
         let Some(main) = self.module.function("main").filter(|main| main.has_body()) else { return };
         if let Some(adapter) = entry_point::wrap(&self.builder, main) {
             bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, adapter);
-            bundle::make_walkable(adapter);
+            bundle::make_walkable(adapter, self.options.without);
         }
         self.report.wraps_main = true;
     }

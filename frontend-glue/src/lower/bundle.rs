@@ -9,7 +9,8 @@
 //! Bare stay: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the callee runs (a function
 //! with one is never inlined, or its bare call would end up in a frame that is there).
 
-use super::result_thunk::{self, Thunks};
+use super::Cure;
+use super::result_thunk::Thunks;
 use super::roots::Root;
 use crate::callee::Callees;
 use crate::llvm::call::Call;
@@ -22,7 +23,7 @@ pub(super) fn operands(builder: &Builder, roots: &[Root], named: &[usize]) -> Ve
 
 /// Gives one safepoint call its bundle; calls whose result LLVM cannot return from a safepoint go through a thunk.
 pub(super) fn attach(builder: &Builder, thunks: &mut Thunks, call: Call, operands: &[Value]) {
-    if result_thunk::is_needed(call.function_type().return_type()) {
+    if thunks.needed_for(call.function_type().return_type()) {
         thunks.route(builder, call, operands);
     } else {
         call.rebuild(builder, operands);
@@ -42,14 +43,16 @@ pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Th
 }
 
 /// What the stack walk needs of every function: a frame pointer, an unwind table, and no inlining of bare tail calls.
-pub(super) fn make_walkable(function: Value) {
-    function.set_string_attribute("frame-pointer", "all");
-    if !function.has_attribute("uwtable") {
+pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
+    if without != Some(Cure::FramePointers) {
+        function.set_string_attribute("frame-pointer", "all");
+    }
+    if without != Some(Cure::UnwindTables) && !function.has_attribute("uwtable") {
         // 2: valid at every instruction, not only at calls.
         function.set_attribute("uwtable", 2);
     }
-    let has_musttail = function.instructions().into_iter().filter_map(Value::as_call).any(Call::is_musttail);
-    if has_musttail {
+    let has_musttail = || function.instructions().into_iter().filter_map(Value::as_call).any(Call::is_musttail);
+    if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
         function.remove_attribute(crate::llvm::call::Position::Function, "alwaysinline");
         function.set_attribute("noinline", 0);
     }

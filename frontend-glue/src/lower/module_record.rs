@@ -236,7 +236,7 @@ fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value)
     let callee = declare(module, runtime);
     let function = module.add_function(name, Type::function(module.void(), &[], false));
     function.set_visibility(Visibility::Internal);
-    super::bundle::make_walkable(function);
+    super::bundle::make_walkable(function, None);
     builder.at_end_unlocated(function.append_block(""));
     builder.call(callee.value_type(), callee, &[record]);
     builder.return_value(None);

@@ -31,14 +31,16 @@ struct Shape {
 }
 
 /// The thunks of a module so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Thunks {
     made: HashMap<Shape, Value>,
+    /// Off only to show what happens without.
+    enabled: bool,
 }
 
 /// Whether a call with a bundle may not return this type. Known to work is what is let through: nothing, or up to two
 /// integer registers and two vector registers, scalar by scalar.
-pub(super) fn is_needed(of: Type) -> bool {
+fn is_needed(of: Type) -> bool {
     let mut registers = (0, 0);
     !fits(of, 1, &mut registers) || registers.0 > 2 || registers.1 > 2
 }
@@ -71,6 +73,15 @@ fn fits(of: Type, times: u64, registers: &mut (u64, u64)) -> bool {
 }
 
 impl Thunks {
+    pub(super) fn new(enabled: bool) -> Thunks {
+        Thunks { made: HashMap::new(), enabled }
+    }
+
+    /// Whether a call that returns this type goes through a thunk.
+    pub(super) fn needed_for(&self, result: Type) -> bool {
+        self.enabled && is_needed(result)
+    }
+
     /// Replaces `call` by a bundled call of a thunk and a load of the result.
     pub(super) fn route(&mut self, builder: &Builder, call: Call, operands: &[Value]) {
         let function = call.value().function();
@@ -149,7 +160,7 @@ fn build(module: Module, call: Call, shape: &Shape, name: &str) -> Value {
     copy_argument_attributes(call, 0, |position, attribute| inner_call.add_attribute(position, attribute));
     builder.store(inner, thunk.parameter(0));
     builder.return_value(None);
-    make_walkable(thunk);
+    make_walkable(thunk, None);
     thunk
 }
 

@@ -15,6 +15,7 @@ use crate::callee::{Callee, Callees};
 use crate::llvm::surgery::move_before;
 use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::lower::module_record::root_id;
+use crate::lower::{Cure, LowerOptions};
 use std::collections::HashMap;
 
 /// One root of a function.
@@ -32,7 +33,7 @@ pub(crate) struct Root {
 }
 
 /// Collects the roots of `function` and makes them clean; no gcroot is left.
-pub(super) fn clean(builder: &Builder, callees: &Callees, function: Value, module_name: &str) -> Vec<Root> {
+pub(super) fn clean(builder: &Builder, callees: &Callees, function: Value, options: &LowerOptions) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
     let mut known = HashMap::new();
     for instruction in function.instructions() {
@@ -46,13 +47,20 @@ pub(super) fn clean(builder: &Builder, callees: &Callees, function: Value, modul
         known.entry(slot).or_insert_with(|| {
             let number = roots.len();
             let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
-            let id = root_id(module_name, &function.name(), &name, number);
+            let id = root_id(&options.module_name, &function.name(), &name, number);
             let bytes = slot_bytes(builder.module(), slot).expect("verified: a root has a constant size");
             roots.push(Root { slot, how, bytes, id, name });
         });
     }
-    hoist(builder, function, &roots);
-    end_lifetimes(builder, callees, &roots);
+    if options.has(Cure::HoistedRoots) {
+        hoist(builder, function, &roots);
+    }
+    if options.has(Cure::EmptyRoots) {
+        empty(builder, function, &roots);
+    }
+    if options.has(Cure::LifetimeMarkers) {
+        end_lifetimes(builder, callees, &roots);
+    }
     roots
 }
 
@@ -73,12 +81,11 @@ pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
     Some(slot.operand(0).constant_integer()? * module.size_of(slot.allocated_type()))
 }
 
-/// Moves the slots to the top of the entry block and makes them null there.
+/// Moves the slots to the top of the entry block.
 fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
     let entry = function.entry();
-    let leading: Vec<Value> = entry.instructions().take_while(|value| value.is(Opcode::LLVMAlloca)).collect();
+    let leading = leading_allocas(function);
     let body = entry.instructions().nth(leading.len()).expect("a block ends in a terminator");
-    // A root alloca may itself be the first instruction after others moved: it is found by asking again below.
     for root in roots.iter().filter(|root| !leading.contains(&root.slot)) {
         if root.slot.block() != entry {
             // Where the alloca stood the program got a new, empty slot: so it still does.
@@ -89,10 +96,20 @@ fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
         debug_assert_ne!(root.slot, body);
         move_before(builder, root.slot, body);
     }
-    for root in roots {
+}
+
+/// Makes all slots null before the program's first instruction.
+fn empty(builder: &Builder, function: Value, roots: &[Root]) {
+    let body = function.entry().instructions().nth(leading_allocas(function).len());
+    let body = body.expect("a block ends in a terminator");
+    for root in roots.iter().filter(|root| root.slot.block() == function.entry()) {
         builder.before_unlocated(body);
         make_null(builder, root);
     }
+}
+
+fn leading_allocas(function: Value) -> Vec<Value> {
+    function.entry().instructions().take_while(|value| value.is(Opcode::LLVMAlloca)).collect()
 }
 
 /// Stores null into the slot.

@@ -1,12 +1,14 @@
 //! What is wrong with a lowered module: every place where the collector would not find a root.
 //!
 //! - no `llvm.gc*` and no gc strategy of Tally's is left;
-//! - every safepoint call carries its bundle, but guaranteed tail calls, and the two kinds of call that are bare by
-//!   design: the inner call of a result thunk, and the call of `tally_run_main` below which nothing is managed;
+//! - every safepoint call carries its bundle, but guaranteed tail calls, and the three kinds of call that are bare by
+//!   design: the inner call of a result thunk, the call of `tally_run_main` below which nothing is managed, and calls of
+//!   the C library that LLVM's passes made (`library.rs`);
 //! - a bundle is pairs of a constant id and a slot, and the slot is a local variable still: null means a slot that was
 //!   optimised away, but an undefined or loaded address means a root that is lost;
 //! - the address of a slot is not returned.
 
+use super::library;
 use crate::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
@@ -59,6 +61,7 @@ fn check_function(callees: &Callees, name: &str, function: Value, findings: &mut
                 }
                 slots.extend(operands.iter().skip(1).step_by(2).copied());
             }
+            None if library::may_be_called_bare(call.callee()) => {}
             None => findings.push(missing_bundle(name, call)),
         }
     }

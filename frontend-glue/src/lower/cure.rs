@@ -1,0 +1,62 @@
+//! What the lowering does against a known way of losing roots, each by name, so that a test can leave one out.
+//!
+//! For tests only: `tests/hazards` has for each cure a program that fails without it, which is how we know that
+//! the program meets the hazard at all. The place where a cure is applied says what it is against.
+
+use super::LowerOptions;
+use std::str::FromStr;
+
+/// One of the things that keep roots from being lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cure {
+    /// Bundles name roots.
+    RootNames,
+    /// Functions without roots get empty bundles.
+    EmptyBundles,
+    /// Results that do not come back in registers go through a thunk.
+    ResultThunks,
+    /// Root slots move to the entry block.
+    HoistedRoots,
+    /// Root slots are null from the entry on.
+    EmptyRoots,
+    /// Lifetime markers of roots are dropped.
+    LifetimeMarkers,
+    /// Functions with a guaranteed tail call are not inlined.
+    TailCallsOutOfLine,
+    /// Every function keeps a frame pointer.
+    FramePointers,
+    /// Every function has an unwind table.
+    UnwindTables,
+    /// Attributes that promise too much are taken from the runtime's entry points.
+    PromisesStripped,
+}
+
+/// All cures and what tests call them.
+const NAMES: [(Cure, &str); 10] = [
+    (Cure::RootNames, "root-names"),
+    (Cure::EmptyBundles, "empty-bundles"),
+    (Cure::ResultThunks, "result-thunks"),
+    (Cure::HoistedRoots, "hoisted-roots"),
+    (Cure::EmptyRoots, "empty-roots"),
+    (Cure::LifetimeMarkers, "lifetime-markers"),
+    (Cure::TailCallsOutOfLine, "tail-calls-out-of-line"),
+    (Cure::FramePointers, "frame-pointers"),
+    (Cure::UnwindTables, "unwind-tables"),
+    (Cure::PromisesStripped, "promises-stripped"),
+];
+
+impl FromStr for Cure {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cure, String> {
+        let found = NAMES.iter().find(|(_, name)| *name == text);
+        found.map(|(cure, _)| *cure).ok_or_else(|| format!("no cure is called {text:?}"))
+    }
+}
+
+impl LowerOptions {
+    /// Whether this cure is not left out.
+    pub(super) fn has(&self, cure: Cure) -> bool {
+        self.without != Some(cure)
+    }
+}

@@ -1,0 +1,58 @@
+//! Every known way in which LLVM loses a root, or breaks on a lowered call: executed with its cure, and without.
+//!
+//! Each `*.ll` here is a program that meets one hazard and ends with status 0 only if no root was lost; `support.ll` is the
+//! module that all of them are linked with. Its comments say what the hazard is and what the runner is to do:
+//!
+//! ```text
+//! ; WITH: native.c                  further modules
+//! ; LEVELS: 1 2 3 s                 where it runs; without this line at all five
+//! ; ZEAL: no                        too long, or too deep, for an epoch at every safepoint
+//! ; REFUSED: text                   it is refused with exit status 2, and the message holds this
+//! ; WITHOUT cure at level: text     with this cure left out, what comes out holds this (or this|or this): the program's
+//!                                   output, `status N`, `signal`, or what is said while it is compiled
+//! ```
+//!
+//! A right program runs under `tally run` with tiny epochs and a leak check at every level, under zeal at two, and as an
+//! executable at two. One program alone: `TALLY_HAZARD=name cargo test --test hazards`.
+
+mod program;
+#[allow(dead_code, reason = "shared with the tests of the command, which use the rest")]
+#[path = "../cli/tally.rs"]
+mod tally;
+mod tools;
+mod without;
+
+use program::{Program, all_programs};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tally::build_runtime;
+
+#[test]
+fn every_hazard_is_survived_at_every_level() {
+    each_program(|program| program.check_runs());
+}
+
+#[test]
+fn every_hazard_shows_without_its_cure() {
+    each_program(without::check);
+}
+
+/// Runs `check` on all programs, on as many threads as there are processors, and lists what failed.
+fn each_program(check: impl Fn(&Program) -> Result<(), String> + Sync) {
+    build_runtime();
+    let programs = all_programs();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(reason) = check(program) {
+                        failures.lock().unwrap().push(format!("{}: {reason}", program.name));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}

@@ -1,0 +1,120 @@
+//! One hazard's program: what its comments ask for, and the ways in which it is run.
+
+use crate::tally::{Folder, Outcome};
+use std::path::{Path, PathBuf};
+
+pub const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+/// Executables, and zeal, where code differs most.
+const TWO_LEVELS: [&str; 2] = ["0", "2"];
+const TINY_EPOCHS: &str = "4KiB";
+
+/// A program and what it expects.
+#[derive(Debug)]
+pub struct Program {
+    pub name: String,
+    pub file: PathBuf,
+    /// The other modules.
+    pub others: Vec<PathBuf>,
+    pub withouts: Vec<Without>,
+    levels: Vec<String>,
+    zeal: bool,
+    refused: Option<String>,
+}
+
+/// `; WITHOUT cure at level: text`
+#[derive(Debug)]
+pub struct Without {
+    pub cure: String,
+    pub level: String,
+    pub shows: String,
+}
+
+pub fn folder_of_programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hazards")
+}
+
+/// All of them, or the one that the environment names.
+pub fn all_programs() -> Vec<Program> {
+    let wanted = std::env::var("TALLY_HAZARD").ok();
+    let entries = std::fs::read_dir(folder_of_programs()).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll") && !file.ends_with("support.ll"));
+    files.sort();
+    assert!(files.len() > 20, "the programs are missing");
+    let programs = files.into_iter().map(Program::read);
+    programs.filter(|program| wanted.as_ref().is_none_or(|wanted| *wanted == program.name)).collect()
+}
+
+impl Program {
+    fn read(file: PathBuf) -> Program {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(text.starts_with("; Hazard: "), "{name} does not say what its hazard is");
+        let mut program = Program {
+            name,
+            file,
+            others: vec![folder_of_programs().join("support.ll")],
+            withouts: Vec::new(),
+            levels: LEVELS.map(str::to_owned).to_vec(),
+            zeal: true,
+            refused: None,
+        };
+        for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
+            let Some((keyword, rest)) = line.split_once(": ") else { continue };
+            match keyword {
+                "WITH" => program.others.extend(rest.split(' ').map(|name| folder_of_programs().join(name))),
+                "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
+                "ZEAL" => program.zeal = rest != "no",
+                "REFUSED" => program.refused = Some(rest.to_owned()),
+                _ => program.withouts.extend(Without::read(keyword, rest)),
+            }
+        }
+        program
+    }
+
+    /// With all cures, in all ways.
+    pub fn check_runs(&self) -> Result<(), String> {
+        for level in &self.levels {
+            let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
+            self.check(&format!("run at {level}"), &self.tally(&run))?;
+        }
+        if self.refused.is_some() {
+            return Ok(());
+        }
+        for level in TWO_LEVELS.into_iter().filter(|level| self.levels.iter().any(|other| other == level)) {
+            if self.zeal {
+                self.check(&format!("zeal at {level}"), &self.tally(&["run", "--zeal", "--opt", level]))?;
+            }
+            let folder = Folder::with(&[]);
+            let outcome = folder.tally(&self.with_files(&["build", "-o", "program", "--opt", level]));
+            self.check(&format!("build at {level}"), &outcome)?;
+            let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
+            self.check(&format!("executable at {level}"), &folder.program(&variables, &[]))?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, what: &str, outcome: &Outcome) -> Result<(), String> {
+        let right = match &self.refused {
+            None => outcome.status == Some(0) && !outcome.stderr.contains("tally"),
+            Some(text) => outcome.status == Some(2) && outcome.stderr.contains(text),
+        };
+        if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
+    }
+
+    fn tally(&self, arguments: &[&str]) -> Outcome {
+        Folder::with(&[]).tally(&self.with_files(arguments))
+    }
+
+    fn with_files<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let files = std::iter::once(&self.file).chain(&self.others);
+        arguments.iter().copied().chain(files.map(|file| file.to_str().unwrap())).collect()
+    }
+}
+
+impl Without {
+    fn read(keyword: &str, shows: &str) -> Option<Without> {
+        let (cure, level) = keyword.strip_prefix("WITHOUT ")?.split_once(" at ")?;
+        Some(Without { cure: cure.to_owned(), level: level.to_owned(), shows: shows.to_owned() })
+    }
+}

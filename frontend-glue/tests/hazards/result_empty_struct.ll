@@ -1,0 +1,32 @@
+; Hazard: a safepoint call that returns members of no size.
+; Without the roots' names the box is lost.
+; WITHOUT root-names at 0: lost: a box of 7
+; WITHOUT root-names at 2: lost: a box of 7
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @box(i64)
+declare void @churn()
+declare void @expect(ptr, i64) "gc-leaf-function"
+declare i32 @memcmp(ptr, ptr, i64) "gc-leaf-function"
+
+@sample = global { {}, i64, [0 x i32] } { {} zeroinitializer, i64 5, [0 x i32] zeroinitializer }
+@copy = global { {}, i64, [0 x i32] } zeroinitializer
+
+define { {}, i64, [0 x i32] } @result() noinline gc "refcount" {
+  call void @churn()
+  %value = load { {}, i64, [0 x i32] }, ptr @sample
+  ret { {}, i64, [0 x i32] } %value
+}
+
+define i32 @main() gc "refcount" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %box = call ptr @box(i64 7)
+  store ptr %box, ptr %root
+  %value = call { {}, i64, [0 x i32] } @result()
+  store { {}, i64, [0 x i32] } %value, ptr @copy
+  call void @expect(ptr %box, i64 7)
+  %difference = call i32 @memcmp(ptr @copy, ptr @sample, i64 8)
+  %differs = icmp ne i32 %difference, 0
+  %status = zext i1 %differs to i32
+  ret i32 %status
+}

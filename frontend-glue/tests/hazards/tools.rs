@@ -1,0 +1,1 @@
+//! Tools of LLVM and the system on lowered modules.
