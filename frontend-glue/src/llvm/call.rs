@@ -119,6 +119,14 @@ impl Call {
         raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
     }
 
+    /// The memory that the callee writes its result to, if it is told by an `sret` argument, and the result's type.
+    pub(crate) fn result_in_memory(self) -> Option<(Value, Type)> {
+        let of = |index| self.attributes(Position::Parameter(index)).into_iter().find(|it| it.is("sret"));
+        let count = self.arguments().len() as u32;
+        let (index, attribute) = (0..count.min(2)).find_map(|index| Some((index, of(index)?)))?;
+        Some((self.argument(index), Type(raw!(LLVMGetTypeAttributeValue(attribute.0)))))
+    }
+
     /// The operands of the bundle with this tag.
     pub(crate) fn bundle(self, tag: &str) -> Option<Vec<Value>> {
         (0..raw!(LLVMGetNumOperandBundles(self.0.0))).find_map(|index| {

@@ -29,7 +29,10 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
         } else {
             result.next_instruction().expect("a call is no terminator")
         };
-        let (address, bytes) = if result.type_of().is_void() {
+        let (address, bytes) = if let Some((memory, of)) = call.result_in_memory() {
+            // A struct that the callee wrote to where it was told is in flight like one in registers.
+            (memory, module.size_of(of))
+        } else if result.type_of().is_void() {
             (module.pointer().null(), 0)
         } else {
             let entry = function.entry().instructions().next().expect("a block ends in a terminator");
@@ -37,7 +40,7 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
             (builder.alloca(result.type_of(), "tally.in_flight"), module.store_size_of(result.type_of()))
         };
         builder.before_with_location_of(after, result);
-        if bytes > 0 {
+        if !result.type_of().is_void() {
             builder.store(result, address);
         }
         builder.call(zeal.value_type(), zeal, &[address, builder.i64(bytes)]);
