@@ -6,6 +6,7 @@
 //! exit statuses; those of the runtime stand in `--help`.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -62,6 +63,13 @@ impl<E: Display> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure(error.to_string())
     }
+}
+
+/// Writes a result to standard output: a disk may be full there, too.
+fn print(text: &[u8]) -> Result<(), Failure> {
+    let mut output = std::io::stdout().lock();
+    let written = output.write_all(text).and_then(|()| output.flush());
+    written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
 /// Does what the command line asks for.

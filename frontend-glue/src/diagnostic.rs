@@ -48,6 +48,11 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
+/// Findings as a person reads them, one on a line.
+pub(crate) fn lines(findings: &[Diagnostic]) -> String {
+    findings.iter().map(Diagnostic::to_string).collect::<Vec<_>>().join("\n")
+}
+
 impl Diagnostic {
     /// A finding about the module `file` as a whole.
     pub fn about_module(file: &str, message: impl Into<String>) -> Diagnostic {

@@ -29,6 +29,7 @@ pub mod output_file;
 pub mod pipeline;
 pub mod placed_object;
 pub mod root_listing;
+pub mod source_file;
 pub mod target;
 pub mod thread_locals;
 pub mod verify;

@@ -1,14 +1,13 @@
 //! From a file to a module: `.ll`, `.bc` and `.c`, or a sentence that says why not.
 //!
-//! The kind of a file is read from its name, except that bitcode is recognised by its first bytes
-//! whatever the name (a `.ll` that is bitcode loads as bitcode, as it does in LLVM's own tools).
-//! C goes through [`crate::c_frontend`]. Every module is checked against the target before
-//! anything else sees it, and LLVM's own verifier has the last word: what leaves this room is
-//! valid IR for this machine. Reading is ours and not LLVM's, so that a directory, an empty file
-//! or a missing permission is named as what it is.
+//! The bytes come from [`crate::source_file`], C goes through [`crate::c_frontend`]. Every module is checked against
+//! the target before anything else sees it. What LLVM's verifier knows of the gc intrinsics is checked before it runs:
+//! it refuses the same things, but names neither function nor remedy. Its own findings come with the function that
+//! they are in. What leaves this room is valid IR for this machine.
+//!
+//! IR and bitcode of older LLVMs are read as far as LLVM reads them: typed pointers (up to LLVM 14) become plain ones,
+//! text from before 3.7 does not parse, and the message says what the file is.
 
-use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use inkwell::context::Context;
@@ -18,51 +17,31 @@ use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
 use crate::c_frontend::{self, ClangError};
-use crate::lower::STRATEGY;
+use crate::diagnostic::{self, Diagnostic};
+use crate::source_file::{self, Kind, SourceError};
 use crate::target::{self, TargetError};
-use crate::{callers, llvm_messages};
+use crate::verify::source::intrinsics;
+use crate::{llvm, llvm_messages};
 
 /// Why a file did not become a module.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The operating system did not hand it over.
-    #[error("{}: cannot be read: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
-    /// A directory was named.
-    #[error("{}: is a directory; name the .ll, .bc or .c files in it", .0.display())]
-    Directory(PathBuf),
-    /// `-` was named.
-    #[error("reading a program from standard input is not supported; name a .ll, .bc or .c file")]
-    StandardInput,
-    /// There is nothing in it.
-    #[error("{}: is empty", .0.display())]
-    Empty(PathBuf),
-    /// Neither its name nor its content says what it is.
-    #[error("{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode) or .c", .0.display())]
-    UnknownKind(PathBuf),
+    /// The file has no bytes of a program in it, or they cannot be had.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// LLVM could not parse it; the text has file, line and column.
     #[error("{}", .0.trim_end())]
     Parse(String),
-    /// A function roots or writes objects but does not say whose they are.
-    #[error("{}: in @{function}: {intrinsic} in a function without a gc strategy; add gc \"{STRATEGY}\" to the function", path.display())]
-    NoStrategy {
-        /// The file.
-        path: PathBuf,
-        /// The function.
-        function: String,
-        /// What it calls.
-        intrinsic: &'static str,
-    },
+    /// An intrinsic is used as it cannot be.
+    #[error("{}", diagnostic::lines(.0))]
+    Intrinsics(Vec<Diagnostic>),
     /// It parses but breaks a rule of LLVM IR.
-    #[error("{}: not valid LLVM IR: {message}", path.display())]
+    #[error("{}: {}not valid LLVM IR: {message}", path.display(), in_function(function))]
     Invalid {
         /// The file.
         path: PathBuf,
+        /// The first function that is wrong, if it is in one.
+        function: Option<String>,
         /// What LLVM's verifier found.
         message: String,
     },
@@ -74,18 +53,10 @@ pub enum LoadError {
     Clang(#[from] ClangError),
 }
 
-/// What a file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Bitcode,
-    C,
-}
-
 /// Reads `path` into a valid module for the target of `machine`.
 pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
-    let bytes = read(path)?;
-    let module = match kind(path, &bytes)? {
+    let (kind, bytes) = source_file::read(path)?;
+    let module = match kind {
         Kind::Text | Kind::Bitcode => parse(context, path, &bytes)?,
         Kind::C => {
             let bitcode = c_frontend::compile(path)?;
@@ -95,63 +66,50 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
         }
     };
     target::adopt(&module, path, machine)?;
-    require_strategy(&module, path)?;
+    let misused = intrinsics::misused(llvm::Module::of(&module), &path.to_string_lossy());
+    if !misused.is_empty() {
+        return Err(LoadError::Intrinsics(misused));
+    }
     module.verify().map_err(|message| LoadError::Invalid {
         path: path.to_owned(),
+        function: first_invalid_function(&module),
         message: message.to_string().trim_end().to_owned(),
     })?;
     Ok(module)
 }
 
-/// LLVM's verifier refuses this too, but cannot say what to do.
-fn require_strategy(module: &Module, path: &Path) -> Result<(), LoadError> {
-    for intrinsic in ["llvm.gcroot", "llvm.gcwrite", "llvm.gcread"] {
-        if let Some(function) =
-            callers::of_name(module, intrinsic).into_iter().find(|&function| !callers::has_gc(function))
-        {
-            let function = function.get_name().to_string_lossy().into_owned();
-            return Err(LoadError::NoStrategy { path: path.to_owned(), function, intrinsic });
-        }
-    }
-    Ok(())
+/// LLVM's verifier prints instructions without saying where they are.
+fn first_invalid_function(module: &Module) -> Option<String> {
+    let wrong = module.get_functions().find(|function| !function.verify(false))?;
+    Some(wrong.get_name().to_string_lossy().into_owned())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    if path == Path::new("-") {
-        return Err(LoadError::StandardInput);
-    }
-    let unreadable = |error| LoadError::Unreadable { path: path.to_owned(), error };
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
-        return Err(LoadError::Directory(path.to_owned()));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(LoadError::Empty(path.to_owned()));
-    }
-    Ok(bytes)
-}
-
-fn kind(path: &Path, bytes: &[u8]) -> Result<Kind, LoadError> {
-    // Raw bitcode, and the wrapper that Darwin tools put around it.
-    if bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes()) {
-        return Ok(Kind::Bitcode);
-    }
-    match path.extension().and_then(OsStr::to_str) {
-        Some("ll") => Ok(Kind::Text),
-        Some("bc") => Ok(Kind::Bitcode),
-        Some("c") => Ok(Kind::C),
-        _ => Err(LoadError::UnknownKind(path.to_owned())),
-    }
+fn in_function(function: &Option<String>) -> String {
+    function.as_ref().map(|name| format!("in @{name}: ")).unwrap_or_default()
 }
 
 fn parse<'ctx>(context: &'ctx Context, path: &Path, bytes: &[u8]) -> Result<Module<'ctx>, LoadError> {
     let name = path.to_string_lossy();
     let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, &name);
-    let module = context.create_module_from_ir(buffer).map_err(|message| LoadError::Parse(message.to_string()))?;
+    let module =
+        context.create_module_from_ir(buffer).map_err(|message| LoadError::Parse(explained(message.to_string())))?;
     match llvm_messages::take_errors() {
         None => Ok(module),
         Some(message) => Err(LoadError::Parse(format!("{name}: {message}"))),
     }
+}
+
+/// Before LLVM 3.7 a load said `load i32* %p` and an address `getelementptr i32* %p, i32 1`.
+fn explained(message: String) -> String {
+    let asks_for_type = message.contains("expected comma after load's type")
+        || message.contains("expected comma after getelementptr's type");
+    if asks_for_type {
+        return format!(
+            "{}\nthis is IR for an LLVM before 3.7; have an LLVM between 3.7 and 14 rewrite it",
+            message.trim_end()
+        );
+    }
+    message
 }
 
 #[cfg(test)]
@@ -180,26 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn bitcode_is_known_by_content() {
-        let context = Context::create();
-        let module = context.create_module("m");
-        let bitcode = module.write_bitcode_to_memory();
-        for name in ["a.bc", "a.ll", "a.bin"] {
-            load_bytes(name, bitcode.as_slice()).unwrap();
-        }
-    }
-
-    #[test]
     fn a_parse_error_has_file_and_line() {
         let message = load_bytes("a.ll", b"define i32 @f() {\n  ret i32 %x\n}\n").unwrap_err();
         assert!(message.starts_with("a.ll:2:11: error: use of undefined value '%x'"), "{message}");
     }
 
     #[test]
-    fn unusable_files_say_what_they_are() {
+    fn modules_that_cannot_be_used_say_why() {
         let message = |name, bytes: &[u8]| load_bytes(name, bytes).unwrap_err();
-        assert_eq!(message("a.ll", b" \n"), "a.ll: is empty");
-        assert!(message("a.py", b"print(1)").starts_with("a.py: unknown kind of file"));
         assert!(message("a.bc", b"BC\xC0\xDEgarbage!").contains("a.bc"));
         assert!(message("a.bc", b"not bitcode").contains("a.bc"));
         let foreign = message("a.ll", b"target triple = \"aarch64-unknown-linux-gnu\"\n");
@@ -210,6 +156,6 @@ mod tests {
             "a.ll",
             b"define void @f() {\na:\n  br label %b\nb:\n  %x = phi i32 [ 0, %a ], [ 1, %a ]\n  ret void\n}\n",
         );
-        assert!(invalid.starts_with("a.ll"), "{invalid}");
+        assert!(invalid.starts_with("a.ll: in @f: not valid LLVM IR: "), "{invalid}");
     }
 }

@@ -16,7 +16,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{self, Diagnostic};
 use crate::emit::{self, EmitError};
 use crate::level::Level;
 use crate::load::{self, LoadError};
@@ -72,7 +72,7 @@ pub enum CompileError {
     #[error(transparent)]
     Target(#[from] TargetError),
     /// A module breaks the contract of gc functions.
-    #[error("{}", lines(.0))]
+    #[error("{}", diagnostic::lines(.0))]
     Contract(Vec<Diagnostic>),
     /// The lowered module is wrong, which is not the program's fault.
     #[error("{file}: {stage} left a module that is not in order:\n{message}")]
@@ -207,11 +207,7 @@ fn emit(
 fn check(module: &Module, file: &Path, stage: &'static str) -> Result<(), CompileError> {
     let broken = |message| CompileError::Broken { file: file.display().to_string(), stage, message };
     module.verify().map_err(|message| broken(message.to_string()))?;
-    verify::verify_lowered(module, &file.to_string_lossy()).map_err(|findings| broken(lines(&findings)))
-}
-
-fn lines(findings: &[Diagnostic]) -> String {
-    findings.iter().map(Diagnostic::to_string).collect::<Vec<_>>().join("\n")
+    verify::verify_lowered(module, &file.to_string_lossy()).map_err(|findings| broken(diagnostic::lines(&findings)))
 }
 
 fn defines_main(module: &Module) -> bool {

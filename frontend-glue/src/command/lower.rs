@@ -1,6 +1,5 @@
 //! `tally lower`: write the lowered module.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -78,7 +77,7 @@ impl Form {
 
     fn write(self, module: &Module, output: &Path) -> Result<(), Failure> {
         match self {
-            Form::StandardOutput => std::io::stdout().write_all(&text(module))?,
+            Form::StandardOutput => super::print(&text(module))?,
             Form::Text => output_file::write(output, &text(module))?,
             Form::Bitcode => output_file::write(output, module.write_bitcode_to_memory().as_slice())?,
         }

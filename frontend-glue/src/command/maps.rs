@@ -35,7 +35,7 @@ impl Maps {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let options = self.compiling.compile_options(false, Destination::LinkedImage);
         for object in pipeline::compile(&[self.file], &options)? {
-            print!("{}", table(&root_listing::list(&object.bytes)?));
+            super::print(table(&root_listing::list(&object.bytes)?).as_bytes())?;
         }
         Ok(())
     }

@@ -45,11 +45,10 @@ impl Verify {
         }
         let file = self.file.display();
         match (findings.errors.len(), findings.warnings.len()) {
-            (0, 0) => println!("{file}: ok"),
-            (0, warnings) => println!("{file}: ok, {}", counted(warnings, "warning")),
-            (errors, _) => return Err(Failure(format!("{file}: {}", counted(errors, "error")))),
+            (0, 0) => super::print(format!("{file}: ok\n").as_bytes()),
+            (0, warnings) => super::print(format!("{file}: ok, {}\n", counted(warnings, "warning")).as_bytes()),
+            (errors, _) => Err(Failure(format!("{file}: {}", counted(errors, "error")))),
         }
-        Ok(())
     }
 }
 

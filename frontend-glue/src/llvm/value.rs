@@ -3,7 +3,7 @@
 //! Nothing here changes the module but `erase`, `replace_all_uses` and the setters of a global; see `llvm.rs` for the
 //! invariant [HANDLE] that all of it rests on.
 
-use super::{Block, Module, Opcode, Type};
+use super::{Block, Module, Opcode, Type, TypeKind};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMLinkage, LLVMValueKind};
@@ -195,6 +195,42 @@ impl Value {
     /// Member of a constant struct or array.
     pub(crate) fn constant_member(self, index: u32) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetAggregateElement(self.0, index)))
+    }
+
+    /// Whether this is a global variable that is never written.
+    pub(crate) fn is_constant_variable(self) -> bool {
+        self.is_global_variable() && raw!(LLVMIsGlobalConstant(self.0)) != 0
+    }
+
+    /// How far a constant address lies behind the global that it was made from.
+    pub(crate) fn constant_offset(self, module: Module) -> Option<i64> {
+        match self.constant_opcode() {
+            None => Some(0),
+            Some(Opcode::LLVMGetElementPtr) => {
+                let of = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
+                let mut operands = self.operands().skip(1);
+                let index = operands.next()?.constant_integer()? as i64;
+                let mut offset = index.checked_mul(i64::try_from(module.size_of(of)).ok()?)?;
+                let mut inner = of;
+                for operand in operands {
+                    let index = operand.constant_integer()?;
+                    let (member, behind) = match inner.kind() {
+                        TypeKind::LLVMStructTypeKind => {
+                            let member = u32::try_from(index).ok()?;
+                            (inner.members().get(member as usize)?.0, module.member_offset(inner, member) as i64)
+                        }
+                        _ => {
+                            let element = inner.members().first()?.0;
+                            (element, (index as i64).checked_mul(i64::try_from(module.size_of(element)).ok()?)?)
+                        }
+                    };
+                    offset = offset.checked_add(behind)?;
+                    inner = member;
+                }
+                offset.checked_add(self.operand(0).constant_offset(module)?)
+            }
+            Some(_) => None,
+        }
     }
 
     /// The opcode of a constant expression.

@@ -4,8 +4,11 @@
 //! through), so fields are found by where they lie, with the offsets of the runtime's own `repr(C)` declaration.
 
 use crate::llvm::{Module, Opcode, TypeKind, Value};
-use rc_runtime::descriptor::{DESCRIPTOR_VERSION, SlotKind, TypeDescriptor};
-use std::mem::offset_of;
+use rc_runtime::descriptor::{
+    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
+};
+use std::ffi::{CString, c_void};
+use std::mem::{offset_of, size_of};
 
 /// What allocation needs to know of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +53,176 @@ impl Descriptor {
         self.stride > 0
     }
 }
+
+/// What the runtime would say against the descriptor at `address`, or what it could not see and would stumble over; none
+/// if it is in order, or spelled in a way that cannot be read here.
+pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
+    let constant = address.definitive_initializer()?;
+    let bytes = module.size_of(constant.type_of());
+    if bytes < size_of::<TypeDescriptor>() as u64 {
+        return Some(format!("a type descriptor has {} bytes, this constant has {bytes}", size_of::<TypeDescriptor>()));
+    }
+    let image = Image { module, constant };
+    image.fault().map(|fault| match fault {
+        Fault::Runtime(error) => error.to_string(),
+        Fault::Short { field, count, entries } => {
+            format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
+        }
+        Fault::Name => "name is no C string; end it with a zero byte".to_owned(),
+    })
+}
+
+/// The size of the fixed part that the descriptor at `address` describes.
+pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
+    let constant = address.definitive_initializer()?;
+    Image { module, constant }.u64_at(offset_of!(TypeDescriptor, size))
+}
+
+enum Fault {
+    Runtime(DescriptorError),
+    Short { field: &'static str, count: u32, entries: u64 },
+    Name,
+}
+
+/// What is behind a pointer field.
+enum Pointee {
+    Null,
+    Constant(Value),
+    Elsewhere,
+}
+
+/// A descriptor's constant, read as the runtime reads memory. Every question answers none where the constant is spelled
+/// in a way that does not show it.
+struct Image {
+    module: Module,
+    constant: Value,
+}
+
+impl Image {
+    fn fault(&self) -> Option<Fault> {
+        use std::mem::offset_of as at;
+        type D = TypeDescriptor;
+        let name = match self.pointee(at!(D, name))? {
+            Pointee::Constant(text) => match self.text(text) {
+                Some(text) => text,
+                None => return Some(Fault::Name),
+            },
+            Pointee::Null | Pointee::Elsewhere => c"(unnamed)".to_owned(),
+        };
+        let wrong = |fault| Some(Fault::Runtime(DescriptorError { name: name.to_string_lossy().into_owned(), fault }));
+        let version = self.u32_at(at!(D, version))?;
+        if version != DESCRIPTOR_VERSION {
+            return wrong(DescriptorFault::Version(version));
+        }
+        let mut tables = Vec::new();
+        for (field, part, count, bytes, offsets, types) in [
+            ("ref_offsets", "the fixed part", at!(D, ref_count), at!(D, size), at!(D, ref_offsets), at!(D, ref_types)),
+            (
+                "element_ref_offsets",
+                "an element",
+                at!(D, element_ref_count),
+                at!(D, stride),
+                at!(D, element_ref_offsets),
+                at!(D, element_ref_types),
+            ),
+        ] {
+            let (count, bytes) = (self.u32_at(count)?, self.u64_at(bytes)?);
+            if u64::from(count) > bytes / 8 {
+                return wrong(DescriptorFault::TooManyReferences { part, count, bytes });
+            }
+            let table = match self.pointee(offsets)? {
+                Pointee::Null => None,
+                Pointee::Elsewhere => return None,
+                Pointee::Constant(array) => match self.entries(array, 4) {
+                    entries if entries < u64::from(count) => return Some(Fault::Short { field, count, entries }),
+                    _ => Some(self.offsets(array, count)?),
+                },
+            };
+            if let Pointee::Constant(array) = self.pointee(types)? {
+                let entries = self.entries(array, 8);
+                if entries < u64::from(count) {
+                    let field = if field == "ref_offsets" { "ref_types" } else { "element_ref_types" };
+                    return Some(Fault::Short { field, count, entries });
+                }
+            }
+            tables.push((count, table));
+        }
+        let is_set = |offset| Some(!matches!(self.pointee(offset)?, Pointee::Null));
+        let pointer = |table: &Option<Vec<u32>>| table.as_ref().map_or(std::ptr::null(), |table| table.as_ptr());
+        let copy = TypeDescriptor {
+            version,
+            flags: self.u32_at(at!(D, flags))?,
+            size: self.u64_at(at!(D, size))?,
+            align: self.u32_at(at!(D, align))?,
+            slot_kind: self.u32_at(at!(D, slot_kind))?,
+            tag_mask: self.u64_at(at!(D, tag_mask))?,
+            tag_pattern: self.u64_at(at!(D, tag_pattern))?,
+            pointer_mask: self.u64_at(at!(D, pointer_mask))?,
+            ref_count: tables[0].0,
+            element_ref_count: tables[1].0,
+            ref_offsets: pointer(&tables[0].1),
+            length_offset: self.u64_at(at!(D, length_offset))?,
+            stride: self.u64_at(at!(D, stride))?,
+            element_ref_offsets: pointer(&tables[1].1),
+            name: name.as_ptr(),
+            finalize: if is_set(at!(D, finalize))? { stand_in_trace as *const c_void } else { std::ptr::null() },
+            trace: is_set(at!(D, trace))?.then_some(stand_in_trace as TraceFunction),
+            ref_types: std::ptr::null(),
+            element_ref_types: std::ptr::null(),
+        };
+        copy.check().err().map(Fault::Runtime)
+    }
+
+    fn u32_at(&self, offset: usize) -> Option<u32> {
+        self.integer(offset, 4).map(|word| word as u32)
+    }
+
+    fn u64_at(&self, offset: usize) -> Option<u64> {
+        self.integer(offset, 8)
+    }
+
+    /// An integer of exactly that width; null of any kind is zero.
+    fn integer(&self, offset: usize, bytes: u64) -> Option<u64> {
+        let scalar = scalar_at(self.module, self.constant, offset as u64)?;
+        if self.module.store_size_of(scalar.type_of()) != bytes {
+            return None;
+        }
+        if scalar.is_null() { Some(0) } else { scalar.constant_integer() }
+    }
+
+    fn pointee(&self, offset: usize) -> Option<Pointee> {
+        let scalar = scalar_at(self.module, self.constant, offset as u64)?;
+        if self.module.store_size_of(scalar.type_of()) != 8 {
+            return None;
+        }
+        Some(match scalar.definitive_initializer() {
+            _ if scalar.is_null() => Pointee::Null,
+            Some(constant) => Pointee::Constant(constant),
+            None => Pointee::Elsewhere,
+        })
+    }
+
+    fn entries(&self, array: Value, bytes: u64) -> u64 {
+        self.module.size_of(array.type_of()) / bytes
+    }
+
+    fn offsets(&self, array: Value, count: u32) -> Option<Vec<u32>> {
+        let table = Image { module: self.module, constant: array };
+        (0..count as usize).map(|index| table.u32_at(index * 4)).collect()
+    }
+
+    /// The bytes up to the zero; none if there is no zero.
+    fn text(&self, constant: Value) -> Option<CString> {
+        let table = Image { module: self.module, constant };
+        let bytes = (0..self.entries(constant, 1) as usize).map_while(|index| table.integer(index, 1));
+        let text: Vec<u8> = bytes.map(|byte| byte as u8).collect();
+        let length = text.iter().position(|&byte| byte == 0)?;
+        CString::new(&text[..length]).ok()
+    }
+}
+
+/// Stands for functions that only exist when the program runs; never called.
+unsafe extern "C" fn stand_in_trace(_: *const u64, _: u64, _: TraceVisit, _: *mut c_void) {}
 
 fn offsets(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
     let array = scalar_at(module, constant, offset_of!(TypeDescriptor, ref_offsets) as u64)?;

@@ -2,18 +2,23 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named; writes have an object and a slot; no call has a
+//! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
+//! descriptors are in order (`descriptors.rs`); writes have an object and a slot; no call has a
 //! deopt bundle of its own; `main` can be called by the runtime.
+
+mod descriptors;
+pub(crate) mod intrinsics;
 
 use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Module, Opcode, Value};
 use crate::lower::module_record::base_global;
-use crate::lower::roots::{rooted_alloca, slot_bytes};
+use crate::lower::roots::rooted_alloca;
 use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use descriptors::Faults;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
 const LLVMS_OWN: [&str; 5] = ["shadow-stack", "ocaml", "erlang", "statepoint-example", "coreclr"];
@@ -36,7 +41,15 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         let finding = Diagnostic::about_module(name, "the module is lowered already");
         return vec![finding.help("hand over the IR as the frontend wrote it")];
     }
-    let mut check = Check { name, gc_names, callees: Callees::of(module), module, findings: Vec::new() };
+    let mut check = Check {
+        name,
+        gc_names,
+        callees: Callees::of(module),
+        module,
+        faults: Faults::default(),
+        seen_slots: HashSet::new(),
+        findings: Vec::new(),
+    };
     check.strategies();
     if !check.findings.is_empty() {
         return check.findings;
@@ -59,6 +72,9 @@ struct Check<'a> {
     gc_names: &'a [(String, Plan)],
     callees: Callees,
     module: Module,
+    faults: Faults,
+    /// Slots of gcwrites whose other stores were looked at.
+    seen_slots: HashSet<Value>,
     findings: Vec<Diagnostic>,
 }
 
@@ -127,15 +143,19 @@ impl Check<'_> {
                 Callee::GcWrite => "gcwrite",
                 Callee::GcRead => "gcread",
                 Callee::WriteWord => "tally_gcwrite_i64",
+                Callee::New => "tally_new",
+                Callee::NewArray => "tally_new_array",
                 _ => "",
             };
-            if !what.is_empty() && !managed {
+            let needs_strategy = !matches!(callee, Callee::New | Callee::NewArray);
+            if !what.is_empty() && needs_strategy && !managed {
                 let message = format!("{what} in a function without a gc strategy");
                 self.at(call.value(), message, "add gc \"refcount\" to the function");
                 continue;
             }
             match callee {
                 Callee::GcRoot => self.root(call, &mut descriptors),
+                Callee::New | Callee::NewArray if any_managed => self.allocation(call, what),
                 Callee::GcWrite | Callee::WriteWord => self.write(call, what),
                 _ => {}
             }
@@ -151,31 +171,22 @@ impl Check<'_> {
 
     fn root(&mut self, call: Call, descriptors: &mut HashMap<Value, Value>) {
         let (place, how) = (call.value(), call.argument(1));
-        let Some(slot) = rooted_alloca(call.argument(0)) else {
-            return self.at(
-                place,
-                "gcroot of something that is no alloca",
-                "keep the reference in an alloca and root that",
-            );
+        let slot = match intrinsics::rooted_slot(self.module, self.name, call) {
+            Ok(slot) => slot,
+            Err(finding) => return self.findings.push(*finding),
         };
-        if slot_bytes(self.module, slot).is_none() {
-            let help = "give the alloca a constant size, or keep the references in an object on the heap";
-            return self.at(place, "gcroot of an alloca whose size is not constant", help);
-        }
-        if !how.is_constant() || how.is_undef() {
-            let help = "pass null or the address of a constant type descriptor";
-            return self.at(place, "the second argument of gcroot is no constant", help);
-        }
-        let of = slot.allocated_type();
-        let one_pointer = of.is_pointer() && slot_bytes(self.module, slot) == Some(self.module.size_of(of));
-        if how.is_null() && !one_pointer {
-            let what = if of.integer_bits().is_some() { "an integer" } else { "an aggregate" };
-            let help = "pass a type descriptor as second argument: it says which words of the slot are references";
-            return self.at(place, format!("gcroot of {what} without a descriptor"), help);
-        }
         if descriptors.insert(slot, how).is_some_and(|other| other != how) {
             let help = "root each alloca with one descriptor";
             self.at(place, "gcroot of one alloca with two different descriptors", help);
+        }
+        if let Some(fault) = self.faults.of_root(self.module, slot, how) {
+            self.findings.push(Diagnostic::at(self.name, place, fault));
+        }
+    }
+
+    fn allocation(&mut self, call: Call, what: &str) {
+        if let Some(fault) = self.faults.of_allocation(self.module, call.argument(0), what) {
+            self.findings.push(Diagnostic::at(self.name, call.value(), fault));
         }
     }
 
@@ -210,6 +221,7 @@ impl Check<'_> {
             let help = "store to a root slot with a plain store";
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }
+        self.other_stores(slot);
         let Some(global) = base_global(object) else { return };
         if global.is_thread_local() {
             let help = "keep the reference in a root, or in an object that one global names";
@@ -220,10 +232,48 @@ impl Check<'_> {
                         into an object on the heap";
             return self.at(place, format!("{what} to a global at a slot that is not constant"), help);
         }
+        if global.is_constant_variable() {
+            let help = "make the variable a `global` to write to it";
+            return self.at(place, format!("{what} to the constant @{}", global.name()), help);
+        }
+        if let Some(offset) = self.misplaced(slot) {
+            let help = "write to an aligned word inside the variable";
+            return self.at(place, format!("{what} to @{} at offset {offset}", global.name()), help);
+        }
         if what == "tally_gcwrite_i64" {
             let help = "keep the tagged word in an object that a plain global root names";
             self.at(place, "a tagged word cannot be a global root: nothing says how to read it", help);
         }
+    }
+
+    /// Fields that gcwrite writes are references: atomic and volatile stores to them would lose objects.
+    fn other_stores(&mut self, slot: Value) {
+        if !slot.is_local() || !self.seen_slots.insert(slot) {
+            return;
+        }
+        let help = "write references with gcwrite only; where threads share a word, keep it outside of objects";
+        for user in slot.users().collect::<Vec<_>>() {
+            match user.opcode() {
+                Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_atomic() => {
+                    self.at(user, "atomic store to a field that gcwrite writes", help);
+                }
+                Some(Opcode::LLVMStore) if user.operand(1) == slot && user.is_volatile() => {
+                    self.at(user, "volatile store to a field that gcwrite writes", help);
+                }
+                Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) if user.operand(0) == slot => {
+                    self.at(user, "atomic access to a field that gcwrite writes", help);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The offset of a constant slot in its variable, if no aligned word of that variable is there.
+    fn misplaced(&self, slot: Value) -> Option<i64> {
+        let global = base_global(slot).filter(|global| global.initializer().is_some())?;
+        let offset = slot.constant_offset(self.module)?;
+        let bytes = self.module.size_of(global.value_type()) as i64;
+        (offset % 8 != 0 || offset < 0 || offset + 8 > bytes).then_some(offset)
     }
 
     fn main(&mut self, main: Value) {

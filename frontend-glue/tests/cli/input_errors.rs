@@ -3,7 +3,7 @@
 use crate::tally::Folder;
 
 /// Every subcommand that reads a file, on `file`; each must say `expected` and nothing else.
-fn check(folder: &Folder, file: &str, expected: &str) {
+pub fn check(folder: &Folder, file: &str, expected: &str) {
     let commands: [&[&str]; 5] = [
         &["run", file],
         &["build", file, "-o", "program"],

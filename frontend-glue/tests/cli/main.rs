@@ -3,8 +3,10 @@
 mod build;
 mod headers;
 mod input_errors;
+mod machine;
 mod managed;
 mod mixed;
+mod refused;
 mod run;
 mod tally;
 mod usage;

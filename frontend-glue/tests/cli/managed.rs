@@ -269,7 +269,7 @@ fn a_broken_contract_is_an_error_that_says_where() {
     for subcommand in ["run", "verify"] {
         let outcome = folder.tally(&[subcommand, "list.ll"]);
         assert_eq!(outcome.status, Some(2), "{outcome:?}");
-        let expected = "tally: list.ll: in @main: llvm.gcroot in a function without a gc strategy; add gc \"refcount\" to the function\n";
+        let expected = "tally: list.ll: in @main: gcroot in a function without a gc strategy; add gc \"refcount\" to the function\n";
         assert_eq!(outcome.stderr, expected);
     }
 }

@@ -76,7 +76,8 @@ impl Folder {
         outcome.stdout
     }
 
-    fn command(&self, name: &Path) -> Command {
+    /// A command that starts in the folder, without variables of ours.
+    pub fn command(&self, name: &Path) -> Command {
         let mut command = Command::new(name);
         command.current_dir(self.folder.path());
         for (name, _) in std::env::vars_os() {
@@ -89,7 +90,7 @@ impl Folder {
 }
 
 impl Outcome {
-    fn of(output: Output) -> Outcome {
+    pub fn of(output: Output) -> Outcome {
         Outcome {
             status: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -1,0 +1,157 @@
+//! The bytes of a source file, or what the file is instead of one.
+//!
+//! Reading is ours and not LLVM's, so that a directory, an empty file, a pipe or a missing permission is named as what
+//! it is, and nothing is read without end: only regular files are opened, and no more of them is read than a module
+//! may have. The kind of a file is read from its name, except that bitcode is recognised by its first bytes whatever
+//! the name (a `.ll` that is bitcode loads as bitcode, as it does in LLVM's own tools). Text with a zero byte in its
+//! beginning is refused before the rest is read: LLVM skips such bytes and would take a file of zeros for an empty module.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// The largest file that is read. Reading one takes twice its size, and parsing text many times that.
+const BYTES_MAX: u64 = 512 << 20;
+
+/// So much is looked at before the rest is read.
+const BEGINNING_BYTES: u64 = 64 << 10;
+
+/// Why a file was not read.
+#[derive(Debug, Error)]
+pub enum SourceError {
+    /// The operating system did not hand it over.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// A directory was named.
+    #[error("{}: is a directory; name the .ll, .bc or .c files in it", .0.display())]
+    Directory(PathBuf),
+    /// A pipe, socket or device was named.
+    #[error("{}: is no regular file; write the program to a .ll, .bc or .c file and name that", .0.display())]
+    Irregular(PathBuf),
+    /// `-` was named.
+    #[error("reading a program from standard input is not supported; name a .ll, .bc or .c file")]
+    StandardInput,
+    /// There is nothing in it.
+    #[error("{}: is empty", .0.display())]
+    Empty(PathBuf),
+    /// More than anybody writes or generates as one module.
+    #[error("{}: is larger than {} MiB; split the module", .0.display(), BYTES_MAX >> 20)]
+    TooLarge(PathBuf),
+    /// Its name says text, its content does not.
+    #[error("{}: is no text: byte {offset} is zero; was a binary file given this name?", path.display())]
+    NotText {
+        /// The file.
+        path: PathBuf,
+        /// Where the first zero byte is.
+        offset: usize,
+    },
+    /// Neither its name nor its content says what it is.
+    #[error("{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode) or .c", .0.display())]
+    UnknownKind(PathBuf),
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// LLVM IR as text.
+    Text,
+    /// LLVM bitcode.
+    Bitcode,
+    /// C.
+    C,
+}
+
+/// Reads a file that may be a module.
+pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
+    if path == Path::new("-") {
+        return Err(SourceError::StandardInput);
+    }
+    let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
+    // Asked before it is opened: opening a pipe waits for somebody to write to it.
+    let there = std::fs::metadata(path).map_err(unreadable)?;
+    if there.is_dir() {
+        return Err(SourceError::Directory(path.to_owned()));
+    }
+    if !there.is_file() {
+        return Err(SourceError::Irregular(path.to_owned()));
+    }
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(BEGINNING_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
+    let kind = if bytes.is_empty() { None } else { Some(kind(path, &bytes)?) };
+    if let Some(offset) = bytes.iter().position(|&byte| byte == 0).filter(|_| kind != Some(Kind::Bitcode)) {
+        return Err(SourceError::NotText { path: path.to_owned(), offset });
+    }
+    if there.len() > BYTES_MAX {
+        return Err(SourceError::TooLarge(path.to_owned()));
+    }
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    match kind {
+        Some(kind) if !bytes.iter().all(u8::is_ascii_whitespace) => Ok((kind, bytes)),
+        _ => Err(SourceError::Empty(path.to_owned())),
+    }
+}
+
+fn kind(path: &Path, bytes: &[u8]) -> Result<Kind, SourceError> {
+    // Raw bitcode, and the wrapper that Darwin tools put around it.
+    if bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes()) {
+        return Ok(Kind::Bitcode);
+    }
+    match path.extension().and_then(OsStr::to_str) {
+        Some("ll") => Ok(Kind::Text),
+        Some("bc") => Ok(Kind::Bitcode),
+        Some("c") => Ok(Kind::C),
+        _ => Err(SourceError::UnknownKind(path.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_bytes(name: &str, bytes: &[u8], length: u64) -> Result<Kind, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        // The rest is a hole: it takes no place on the disk.
+        File::options().write(true).open(&path).unwrap().set_len(length.max(bytes.len() as u64)).unwrap();
+        let message = |error: SourceError| error.to_string().replace(&format!("{}/", folder.path().display()), "");
+        read(&path).map(|(kind, _)| kind).map_err(message)
+    }
+
+    #[test]
+    fn the_kind_is_in_the_name_but_bitcode_in_the_bytes() {
+        assert_eq!(read_bytes("a.ll", b"define", 0), Ok(Kind::Text));
+        assert_eq!(read_bytes("a.c", b"int x;", 0), Ok(Kind::C));
+        for name in ["a.bc", "a.ll", "a.bin", "a"] {
+            assert_eq!(read_bytes(name, b"BC\xC0\xDE\0\0", 0), Ok(Kind::Bitcode));
+        }
+        assert!(read_bytes("a.py", b"print(1)", 0).unwrap_err().starts_with("a.py: unknown kind of file"));
+    }
+
+    #[test]
+    fn a_gigabyte_of_nothing_is_refused_by_its_beginning() {
+        for name in ["a.ll", "a.c"] {
+            let message = read_bytes(name, b"", 1 << 30).unwrap_err();
+            assert!(message.contains("is no text: byte 0 is zero"), "{message}");
+        }
+        assert_eq!(
+            read_bytes("a.bc", b"BC\xC0\xDE", 1 << 30),
+            Err("a.bc: is larger than 512 MiB; split the module".into())
+        );
+    }
+
+    #[test]
+    fn blank_text_is_empty() {
+        assert_eq!(read_bytes("a.ll", b" \n", 0), Err("a.ll: is empty".into()));
+        assert_eq!(read_bytes("a", b"", 0), Err("a: is empty".into()));
+    }
+}

@@ -1,0 +1,56 @@
+//! Type descriptors that are wrong, found where they are used, as far as the module shows them.
+//!
+//! The runtime checks every descriptor when a module is registered, and that is the last word. But a descriptor that is
+//! a constant of the module can be read now, and then the message has a file, a line and a function. The check is the
+//! runtime's own (`lower/descriptor.rs` hands it the constant's words), so the two cannot disagree; added here is what
+//! only the compiler sees: arrays shorter than their count, and a root's slot smaller than what its descriptor describes.
+
+use crate::llvm::{Module, Value};
+use crate::lower::descriptor;
+use crate::lower::roots::slot_bytes;
+use std::collections::HashSet;
+
+/// The descriptors looked at; each is complained about once.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    seen: HashSet<Value>,
+}
+
+impl Faults {
+    /// What is wrong with the descriptor `how` as the reading of the root `slot`.
+    pub(super) fn of_root(&mut self, module: Module, slot: Value, how: Value) -> Option<String> {
+        if how.is_null() {
+            return None;
+        }
+        if let Some(fault) = self.of(module, how) {
+            return Some(fault);
+        }
+        let (described, bytes) = (descriptor::size(module, how)?, slot_bytes(module, slot)?);
+        (described > bytes).then(|| {
+            format!(
+                "the descriptor @{} of this root describes {described} bytes, the alloca has {bytes}; it must describe \
+                 the alloca as if that were an object",
+                how.name()
+            )
+        })
+    }
+
+    /// What is wrong with `address` as the descriptor of an allocation.
+    pub(super) fn of_allocation(&mut self, module: Module, address: Value, what: &str) -> Option<String> {
+        if address.is_null() || address.is_undef() {
+            return Some(format!("{what} without a type descriptor; pass the address of one"));
+        }
+        if address.is_function() {
+            return Some(format!("{what} of the function @{}; pass the address of a type descriptor", address.name()));
+        }
+        self.of(module, address)
+    }
+
+    fn of(&mut self, module: Module, address: Value) -> Option<String> {
+        if !self.seen.insert(address) {
+            return None;
+        }
+        let fault = descriptor::fault(module, address)?;
+        Some(format!("@{}: {fault}", address.name()))
+    }
+}

@@ -1,0 +1,90 @@
+//! Are the gc intrinsics used as they can be? Asked twice: before LLVM's verifier sees a module, and by the rest of `source.rs`.
+//!
+//! LLVM's verifier knows most of these rules, too, but prints an instruction without its function, and never what to
+//! do. So `load.rs` asks here first, of a module that has only been parsed: nothing is assumed of it but that an
+//! intrinsic's arguments have the types of its declaration, which is the first rule.
+
+use crate::callee::signature;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
+use crate::llvm::{Module, Value};
+use crate::lower::STRATEGY;
+use crate::lower::roots::{rooted_alloca, slot_bytes};
+use std::collections::HashSet;
+
+/// The intrinsics and what they take and give, in the letters of the runtime's list.
+const INTRINSICS: [(&str, &str); 3] = [("llvm.gcroot", "v(pp)"), ("llvm.gcwrite", "v(ppp)"), ("llvm.gcread", "p(pp)")];
+
+/// What is wrong with the uses of the gc intrinsics in a module that LLVM's verifier has not seen.
+pub(crate) fn misused(module: Module, name: &str) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let mut without_strategy = HashSet::new();
+    for (intrinsic, text) in INTRINSICS {
+        let Some(function) = module.function(intrinsic) else { continue };
+        let short = intrinsic.trim_start_matches("llvm.");
+        let wanted = signature(module, text);
+        let help = format!("declare and call it as {}", wanted.print());
+        if function.value_type() != wanted {
+            let message = format!("{intrinsic} is declared as {}", function.value_type().print());
+            findings.push(Diagnostic::about_module(name, message).help(help));
+            continue;
+        }
+        // LLVM lists uses in the order of their making, last first.
+        let users: Vec<Value> = function.users().collect();
+        for user in users.into_iter().rev() {
+            let at = |message: String, help: &str| Diagnostic::at(name, user, message).help(help);
+            let Some(call) = user.as_call().filter(|call| call.callee() == function) else {
+                let message = format!("the address of {intrinsic} is taken");
+                let finding = if user.is_instruction() {
+                    Diagnostic::at(name, user, message)
+                } else {
+                    Diagnostic::about_module(name, message)
+                };
+                findings.push(finding.help("intrinsics can only be called"));
+                continue;
+            };
+            if call.function_type() != wanted {
+                findings.push(at(format!("{short} is called as {}", call.function_type().print()), &help));
+            } else if call.is_invoke() {
+                findings.push(at(format!("{short} is invoked"), "call it: it never unwinds"));
+            } else if user.function().gc().is_none() {
+                if without_strategy.insert(user.function()) {
+                    let help = format!("add gc \"{STRATEGY}\" to the function");
+                    findings.push(at(format!("{short} in a function without a gc strategy"), &help));
+                }
+            } else if intrinsic == "llvm.gcroot"
+                && let Err(finding) = rooted_slot(module, name, call)
+            {
+                findings.push(*finding);
+            }
+        }
+    }
+    findings
+}
+
+/// The alloca that a gcroot names, if it is one that can be named in bundles.
+pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Value, Box<Diagnostic>> {
+    let refuse = |message: &str, help: &str| Err(Box::new(Diagnostic::at(name, call.value(), message).help(help)));
+    let how = call.argument(1);
+    let Some(slot) = rooted_alloca(call.argument(0)) else {
+        return refuse(
+            "gcroot of something that is no alloca",
+            "keep the reference in an alloca and root that; an element of an array is rooted with the whole array, through a descriptor",
+        );
+    };
+    let Some(bytes) = slot_bytes(module, slot) else {
+        let help = "give the alloca a constant size, or keep the references in an object on the heap";
+        return refuse("gcroot of an alloca whose size is not constant", help);
+    };
+    if !how.is_constant() || how.is_undef() {
+        let help = "pass null or the address of a constant type descriptor";
+        return refuse("the second argument of gcroot is no constant", help);
+    }
+    let of = slot.allocated_type();
+    if how.is_null() && !(of.is_pointer() && bytes == module.size_of(of)) {
+        let what = if of.integer_bits().is_some() { "an integer" } else { "an aggregate" };
+        let help = "pass a type descriptor as second argument: it says which words of the slot are references";
+        return refuse(&format!("gcroot of {what} without a descriptor"), help);
+    }
+    Ok(slot)
+}

@@ -1,0 +1,12 @@
+; REFUSED: in @main: the descriptor @pair of this root describes 16 bytes, the alloca has 8
+%tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+@name = private constant [5 x i8] c"Pair\00"
+@refs = private constant [2 x i32] [i32 0, i32 8]
+@pair = private constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 0, i64 0, i64 0, i64 0, i32 2, i32 0,
+  ptr @refs, i64 0, i64 0, ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+declare void @llvm.gcroot(ptr, ptr)
+define i32 @main() gc "refcount" {
+  %r = alloca i64
+  call void @llvm.gcroot(ptr %r, ptr @pair)
+  ret i32 0
+}

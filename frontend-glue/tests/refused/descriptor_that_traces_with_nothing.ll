@@ -1,0 +1,11 @@
+; REFUSED: in @main: @pair: type descriptor `Pair`: slot_kind 3 asks for a trace function, and trace is null
+%tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+@name = private constant [5 x i8] c"Pair\00"
+@refs = private constant [1 x i32] [i32 0]
+@pair = private constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 3, i64 0, i64 0, i64 0, i32 1, i32 0,
+  ptr @refs, i64 0, i64 0, ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+declare ptr @tally_new(ptr)
+define i32 @main() gc "refcount" {
+  %o = call ptr @tally_new(ptr @pair)
+  ret i32 0
+}
