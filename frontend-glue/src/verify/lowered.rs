@@ -49,8 +49,11 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
 }
 
 fn check_function(callees: &Callees, name: &str, function: Value, findings: &mut Vec<Diagnostic>) {
+    let instructions = function.instructions();
+    // Bundles may be long and many, so slots are gathered for the rare function that returns the address of an alloca.
+    let returned: Vec<Value> = instructions.iter().copied().filter(returns_an_alloca).collect();
     let mut slots = HashSet::new();
-    for call in function.instructions().into_iter().filter_map(Value::as_call) {
+    for call in instructions.into_iter().filter_map(Value::as_call) {
         if !callees.is_safepoint(call) || call.is_musttail() || call.callee().name() == "tally_run_main" {
             continue;
         }
@@ -59,20 +62,23 @@ fn check_function(callees: &Callees, name: &str, function: Value, findings: &mut
                 if let Some(fault) = bundle_fault(&operands) {
                     findings.push(Diagnostic::at(name, call.value(), fault));
                 }
-                slots.extend(operands.iter().skip(1).step_by(2).copied());
+                if !returned.is_empty() {
+                    slots.extend(operands.iter().skip(1).step_by(2).copied());
+                }
             }
             None if library::may_be_called_bare(call.callee()) => {}
             None => findings.push(missing_bundle(name, call)),
         }
     }
-    for slot in slots.into_iter().filter(|slot| slot.is(Opcode::LLVMAlloca)) {
-        if let Some(user) = slot.users().find(|user| user.is(Opcode::LLVMRet)) {
-            findings.push(
-                Diagnostic::at(name, user, format!("the address of the root slot %{} is returned", slot.name()))
-                    .help("a root slot ends with its function; return the reference"),
-            );
-        }
+    for user in returned.into_iter().filter(|user| slots.contains(&user.operand(0))) {
+        let message = format!("the address of the root slot %{} is returned", user.operand(0).name());
+        let help = "a root slot ends with its function; return the reference";
+        findings.push(Diagnostic::at(name, user, message).help(help));
     }
+}
+
+fn returns_an_alloca(instruction: &Value) -> bool {
+    instruction.is(Opcode::LLVMRet) && instruction.operands().any(|value| value.is(Opcode::LLVMAlloca))
 }
 
 fn missing_bundle(name: &str, call: Call) -> Diagnostic {
@@ -90,7 +96,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
         if pair[0].constant_integer().is_none() {
             return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
         }
-        if !names_a_slot(pair[1], &mut HashSet::new()) {
+        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1], &mut HashSet::new()) {
             return Some(format!("the bundle of roots names something that is no slot: {}", pair[1].print()));
         }
     }

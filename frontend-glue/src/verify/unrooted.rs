@@ -19,7 +19,7 @@ use crate::diagnostic::Diagnostic;
 use crate::flow::{Direction, Flow};
 use crate::llvm::{Block, Module, Opcode, Value};
 use crate::lower::Plan;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// One warning per reference and safepoint that breaks the rule.
 pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
@@ -63,21 +63,26 @@ struct Watch<'a> {
     flow: Flow,
     places: Vec<Value>,
     numbers: HashMap<Value, usize>,
-    /// Values that only their own block uses: they need not be carried any further.
-    passing: HashSet<usize>,
+    /// Values that only their own block uses, by the place of their last use: nothing behind it needs them. Long
+    /// blocks would otherwise carry, and every safepoint look at, all values that were ever there.
+    last_uses: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> Watch<'a> {
     fn new(callees: &'a Callees, references: &'a References, function: Value) -> Watch<'a> {
         let mut places: Vec<Value> = (0..function.parameter_count()).map(|index| function.parameter(index)).collect();
         places.extend(function.instructions());
-        let numbers = places.iter().copied().zip(0..).collect();
+        let numbers: HashMap<Value, usize> = places.iter().copied().zip(0..).collect();
         let stays_at_home = |value: &Value| {
             value.is_instruction()
                 && value.users().all(|user| user.block() == value.block() && !user.is(Opcode::LLVMPHI))
         };
-        let passing = (0..).zip(&places).filter(|(_, value)| stays_at_home(value)).map(|(number, _)| number).collect();
-        Watch { callees, references, flow: Flow::of(function), places, numbers, passing }
+        let mut last_uses: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (number, value) in (0..).zip(&places).filter(|(_, value)| stays_at_home(value)) {
+            let last = value.users().map(|user| numbers[&user]).max().unwrap_or(number);
+            last_uses.entry(last).or_default().push(number);
+        }
+        Watch { callees, references, flow: Flow::of(function), places, numbers, last_uses }
     }
 
     fn findings(&self, name: &str, findings: &mut Vec<Diagnostic>) {
@@ -108,9 +113,11 @@ impl<'a> Watch<'a> {
         let block = self.flow.blocks[block];
         for instruction in block.instructions() {
             self.pass(&mut state, instruction, used);
+            for &number in self.last_uses.get(&self.numbers[&instruction]).into_iter().flatten() {
+                state.remove(&Carrier::Value(number));
+            }
         }
         self.prepare_phis(&mut state, block);
-        state.retain(|carrier, _| !matches!(carrier, Carrier::Value(number) if self.passing.contains(number)));
         state
     }
 
