@@ -106,8 +106,34 @@ void tally_safepoint(void);
 void tally_collect(void);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
- * the program's main; a program has no reason to call it. */
+ * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
+
+/* ---- LLVM's own runtime interface -----------------------------------------------------------------------------------
+ * For code that was written against the functions that LLVM's documentation recommends to collectors. */
+
+/* [leaf] Makes the thread's heap; the first allocation does it as well. Heaps grow as they need: the size is not used. */
+void llvm_gc_initialize(uint32_t initial_heap_size);
+
+/* [safepoint] A zeroed object of `size` bytes without a descriptor: each of its words that holds an address in the heap range is
+ * a reference to an object. It may hold anything else but integers of that range (2^45 to 2^45 + 2^40). */
+void *llvm_gc_allocate(uint32_t size);
+
+/* [safepoint] The same as tally_collect. */
+void llvm_gc_collect(void);
+
+/* [safepoint] Calls `visit` with each root slot on the calling thread's stack that matters to its function, and with the second
+ * argument of its llvm.gcroot: a descriptor, or null. The walk is over by then: `visit` may do anything. */
+void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta));
+
+/* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled; they are roots like any others while the chain lies
+ * on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
+typedef struct tally_shadow_entry {
+    struct tally_shadow_entry *next;
+    const void *map;
+    void *roots[];
+} tally_shadow_entry;
+extern tally_shadow_entry *llvm_gc_root_chain;
 
 /* ---- What lowered code emits and calls by itself ---------------------------------------------------------------------
  * For frontends that lower on their own, and for reading lowered IR. */

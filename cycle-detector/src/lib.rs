@@ -14,19 +14,22 @@
 //! | [`report`] | what the epoch did, as plain data |
 //! | [`verify`] | the heap recounted from scratch |
 //!
-//! [`stack`] finds the roots of compiled code, [`program`] is the life of a compiled program around its `main`, and
-//! [`Mutator`] is the heap as a Rust host sees it.
+//! [`stack`] finds the roots of compiled code, [`program`] is the life of a compiled program around its `main`,
+//! `thread_heap` that of a thread's heap, and [`Mutator`] is the heap as a Rust host sees it.
 
 pub mod collector;
 pub mod epoch;
 pub mod flip;
+pub mod llvm_interface;
 pub mod mark;
 pub mod mutator;
 pub mod program;
 pub mod reconcile;
 pub mod release;
 pub mod report;
+pub mod shadow_stack;
 pub mod stack;
+mod thread_heap;
 pub mod trial;
 pub mod trigger;
 pub mod verify;

@@ -4,10 +4,12 @@
 //! heap from the run's options (`TALLY_*`, or what `tally run` was told), enters compiled code through a trampoline
 //! whose return address the walker knows as the bottom of the stack, and does the exit work: the leak check, the statistics.
 //! A program that calls `exit` gets the same work from an exit handler; its frames never return and count as gone.
+//!
+//! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
+//! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
 
 use crate::stack::StackMapListener;
 use rc_runtime::fatal::{self, STATUS_LEAK, STATUS_USAGE};
-use rc_runtime::heap::HeapOptions;
 use rc_runtime::module_record::ModuleRecord;
 use rc_runtime::options::{RunOptions, StatsTarget};
 use rc_runtime::statistics::Statistics;
@@ -17,17 +19,22 @@ use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
 static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
 static EXIT_WORK_DONE: AtomicBool = AtomicBool::new(false);
+/// The heap of the thread that ran `main`; null when a host of another kind runs compiled code.
+static MAIN_HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
+/// The exit status that threads which have ended ask for.
+static ENDED_THREADS_STATUS: AtomicI32 = AtomicI32::new(0);
 
 /// Sets the options of this process's program; only the first call counts, and without one the environment does.
 pub fn configure(options: RunOptions) {
     let _ = OPTIONS.set(options);
 }
 
-fn options() -> &'static RunOptions {
+/// The options of this process's heaps of compiled code.
+pub(crate) fn options() -> &'static RunOptions {
     OPTIONS.get_or_init(|| match RunOptions::from_env() {
         Ok(options) => options,
         Err(error) => fatal::stop(STATUS_USAGE, &error.to_string()),
@@ -46,10 +53,7 @@ fn make_heap() -> Box<Heap> {
         // SAFETY: registers a handler that takes no arguments.
         unsafe { libc::atexit(at_exit) };
     });
-    match crate::mutator::new_heap(HeapOptions::from_run(options())) {
-        Ok(heap) => heap,
-        Err(error) => fatal::stop(fatal::STATUS_MEMORY, &error.to_string()),
-    }
+    crate::thread_heap::make()
 }
 
 /// `void tally_register_module(const tally_module *)`: called by the module's constructor.
@@ -78,21 +82,27 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 }
 
 /// `int tally_run_main(int (*main)(int, char **, char **), int argc, char **argv)`: runs a program and answers its exit
-/// status.
+/// status. Called again from inside the program (C's `main` may be called like any function) it is a call of `main` and
+/// nothing else. What `main` throws passes through.
 ///
 /// # Safety
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
     install();
-    abi::thread_heap();
+    let heap = &raw mut *abi::thread_heap();
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
     let status = unsafe {
         let context = context::current();
-        let outer = (*context).entry;
+        if (*context).entry != 0 {
+            // Not through the trampoline: the walk would take it for the bottom of the stack.
+            let main: Main = std::mem::transmute(main);
+            return main(argc, argv, environ);
+        }
         (*context).entry = 1;
+        MAIN_HEAP.store(heap, Ordering::Release);
         let status = enter(main, argc, argv, environ);
-        (*context).entry = outer;
+        (*context).entry = 0;
         status
     };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
@@ -102,6 +112,9 @@ pub unsafe extern "C" fn tally_run_main(main: *const u8, argc: c_int, argv: *con
         work_status => work_status,
     }
 }
+
+/// C's `main`, with everything that it may ask for.
+type Main = unsafe extern "C-unwind" fn(c_int, *const *const c_char, *const *const c_char) -> c_int;
 
 unsafe extern "C" {
     static environ: *const *const c_char;
@@ -115,8 +128,11 @@ pub fn entry_return() -> u64 {
 }
 
 /// Calls `main` from a known address, with a frame record that the walker can stop at.
+///
+/// To the unwinder it is the first frame of the thread: an exception that nobody catches ends in the language's own words, and
+/// `pthread_exit` in `main` does not try to unwind the host below, which may be in no mood for it (Rust's `main` is not).
 #[unsafe(naked)]
-unsafe extern "C" fn enter(
+unsafe extern "C-unwind" fn enter(
     main: *const u8,
     argc: c_int,
     argv: *const *const c_char,
@@ -129,6 +145,7 @@ unsafe extern "C" fn enter(
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
+        ".cfi_undefined rip",
         "mov rax, rdi",
         "mov edi, esi",
         "mov rsi, rdx",
@@ -155,40 +172,84 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Leak check and statistics, once; the exit status they ask for, or 0.
+/// Leak check and statistics, once; the exit status they and the threads that have ended ask for, or 0.
 fn exit_work() -> c_int {
+    let ended_threads = ENDED_THREADS_STATUS.swap(0, Ordering::AcqRel);
     // SAFETY: this thread's context.
     let attached = unsafe { (*context::current()).heap };
-    if attached.is_null() || EXIT_WORK_DONE.swap(true, Ordering::Relaxed) {
-        return 0;
+    let main = MAIN_HEAP.load(Ordering::Acquire);
+    if main.is_null() && attached.is_null() || EXIT_WORK_DONE.swap(true, Ordering::Relaxed) {
+        return ended_threads;
+    }
+    if !main.is_null() && attached != main {
+        return ended_threads.max(exit_work_on_another_thread(main));
     }
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
-    let options = options();
-    let mut status = 0;
-    if options.leak_check {
+    let mut status = ended_threads;
+    if options().leak_check {
         heap.with_driver(|driver, heap| driver.collect(heap));
-        if let Some(report) = leak_report(heap) {
-            eprint!("{report}");
-            status = STATUS_LEAK;
-        }
+        status = status.max(leak_check(heap, "at exit"));
     }
     heap.retire_allocation();
-    match &options.stats {
+    status.max(report_statistics(&heap.statistics))
+}
+
+/// A thread other than main's called `exit`: main's frames may be running, so nothing is collected.
+fn exit_work_on_another_thread(main: *const Heap) -> c_int {
+    if options().leak_check {
+        eprintln!("tally: no leak check: `exit` was called on another thread while main's was running");
+    }
+    // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
+    // words that may be out of date.
+    let statistics = unsafe { std::ptr::read_volatile(&raw const (*main).statistics) };
+    report_statistics(&statistics)
+}
+
+/// A thread is about to end: if it is main's (`pthread_exit` in `main`), this is its exit.
+pub(crate) fn before_thread_end(heap: &mut Heap) {
+    if std::ptr::eq(heap, MAIN_HEAP.load(Ordering::Acquire)) {
+        ENDED_THREADS_STATUS.fetch_max(exit_work(), Ordering::AcqRel);
+    }
+}
+
+/// A thread's heap was collected for the last time.
+pub(crate) fn after_thread_end(heap: &mut Heap) {
+    if std::ptr::eq(heap, MAIN_HEAP.load(Ordering::Acquire)) {
+        // Its exit work is done, and the address may become another heap's.
+        MAIN_HEAP.store(std::ptr::dangling_mut(), Ordering::Release);
+    } else if options().leak_check {
+        ENDED_THREADS_STATUS.fetch_max(leak_check(heap, "at the end of a thread"), Ordering::AcqRel);
+    }
+}
+
+/// Says what is left in a heap that was just collected; the exit status that asks for.
+fn leak_check(heap: &mut Heap, when: &str) -> c_int {
+    match leak_report(heap, when) {
+        Some(report) => {
+            eprint!("{report}");
+            STATUS_LEAK
+        }
+        None => 0,
+    }
+}
+
+fn report_statistics(statistics: &Statistics) -> c_int {
+    match &options().stats {
         None => {}
-        Some(StatsTarget::Stderr) => eprint!("{}", statistics_table(&heap.statistics)),
+        Some(StatsTarget::Stderr) => eprint!("{}", statistics_table(statistics)),
         Some(StatsTarget::File(path)) => {
-            if let Err(error) = write_atomically(path, &statistics_json(&heap.statistics)) {
+            if let Err(error) = write_atomically(path, &statistics_json(statistics)) {
                 eprintln!("tally: cannot write statistics to {}: {error}", path.display());
-                status = status.max(STATUS_USAGE);
+                return STATUS_USAGE;
             }
         }
     }
-    status
+    0
 }
 
 /// What is left in the heap, by type; `None` when nothing is.
-fn leak_report(heap: &mut Heap) -> Option<String> {
+fn leak_report(heap: &mut Heap, when: &str) -> Option<String> {
     let mut by_type: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     heap.for_each_mature(|_, object| {
         let info = object.type_info();
@@ -201,7 +262,7 @@ fn leak_report(heap: &mut Heap) -> Option<String> {
     }
     let objects: u64 = by_type.values().map(|entry| entry.0).sum();
     let bytes: u64 = by_type.values().map(|entry| entry.1).sum();
-    let mut report = format!("tally: {objects} objects ({bytes} bytes) are still reachable at exit:\n");
+    let mut report = format!("tally: {objects} objects ({bytes} bytes) are still reachable {when}:\n");
     for (name, (objects, bytes)) in by_type {
         report += &format!("  {objects:>10} {name} ({bytes} bytes)\n");
     }

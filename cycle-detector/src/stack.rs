@@ -4,13 +4,20 @@
 //! heap keeps the snapshot it last used and looks at one version number per flip, so the walk takes no lock.
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
+//!
+//! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
+//! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
+use crate::shadow_stack;
 use dashmap::DashMap;
+use rc_runtime::context::Context;
+use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
 use rc_runtime::module_record::{ModuleRecord, RootInfo};
 use rc_runtime::module_registry::{ModuleListener, text};
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
-use rc_runtime::{Heap, ObjectRef, range};
+use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{FrameRoot, FrameTable, FrameTables, Registers, StackEnd, stack_map, visit_thread_stack};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +28,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub struct NamedRoot {
     /// How its slot is read; `None` = one plain reference.
     pub how: Option<Arc<TypeInfo>>,
+    /// Address of the descriptor that says so, or 0.
+    pub descriptor: u64,
     /// The variable's name.
     pub name: Arc<str>,
     /// The function it was declared in.
@@ -30,7 +39,7 @@ pub struct NamedRoot {
 /// What one module contributes.
 struct ModuleRoots {
     frames: Arc<FrameTable>,
-    roots: Vec<(u64, NamedRoot)>,
+    roots: Box<[(u64, NamedRoot)]>,
 }
 
 /// Everything registered at one moment.
@@ -61,23 +70,29 @@ impl ModuleListener for StackMapListener {
     fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
         let frames = read_frames(module)?;
         let roots = read_roots(module)?;
-        registry().modules.insert(key, ModuleRoots { frames: Arc::new(frames), roots });
-        registry().publish();
+        registry().publish(key, Some(ModuleRoots { frames: Arc::new(frames), roots: roots.into() }));
         Ok(())
     }
 
     fn unregistered(&self, key: u64) {
-        registry().modules.remove(&key);
-        registry().publish();
+        registry().publish(key, None);
     }
 }
 
 impl Registry {
-    fn publish(&self) {
+    /// Makes the snapshot in which module `key` has these roots, or none.
+    fn publish(&self, key: u64, module: Option<ModuleRoots>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = Snapshot::default();
+        let frames = match &module {
+            Some(module) => current.frames.with(key, module.frames.clone()),
+            None => current.frames.without(key),
+        };
+        match module {
+            Some(module) => self.modules.insert(key, module),
+            None => self.modules.remove(&key).map(|(_, module)| module),
+        };
+        let mut next = Snapshot { frames, ..Snapshot::default() };
         for module in &self.modules {
-            next.frames = next.frames.with(*module.key(), module.frames.clone());
             next.roots.extend(module.roots.iter().cloned());
         }
         next.any_described = next.roots.values().any(|root| root.how.is_some());
@@ -131,6 +146,7 @@ fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
     let (name, function) = unsafe { (text(root.name), text(root.function)) };
     let named = NamedRoot {
         how: how.map_err(|error| error.to_string())?.map(Arc::new),
+        descriptor: root.how as u64,
         name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
         function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
     };
@@ -142,6 +158,7 @@ fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
 pub struct StackRoots {
     snapshot: Arc<Snapshot>,
     version: u64,
+    shadow_types: ShadowTypes,
 }
 
 impl StackRoots {
@@ -155,64 +172,99 @@ impl StackRoots {
 
     /// Visits every reference that a root of the calling thread's compiled frames holds, if `heap` runs compiled code.
     pub(crate) fn visit(&mut self, heap: &mut Heap, mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String)) {
-        let context = heap.context_mut();
-        if context.exit_pc == 0 {
-            return;
-        }
-        let registers =
-            Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx: Some(context.exit_rbx) };
+        let Some(registers) = anchor(heap.context_mut()) else { return };
         self.refresh();
         let snapshot = self.snapshot.clone();
         let mut slots = 0;
-        let mut stack = StackReader::new(registers.sp);
-        let entry_return = crate::program::entry_return();
-        let visit = visit_thread_stack(
-            registers,
-            |address| stack.read(address),
-            &snapshot.frames,
-            entry_return,
-            |root| {
-                slots += 1;
-                snapshot.visit_root(&root, |object| {
-                    if heap.owns(object) {
-                        found(heap, object, &|| snapshot.describe(&root));
-                    }
-                });
-            },
-        );
-        heap.statistics.frames_walked += visit.frames as u64;
+        let mut take = |heap: &mut Heap, object: ObjectRef, name: &dyn Fn() -> String| {
+            if heap.owns(object) {
+                found(heap, object, name);
+            } else if heap.zeal.is_some() {
+                let what = format!("{} holds {:#x}, {}", name(), object.address(), abi::FOREIGN);
+                fatal::violation("ROOT", heap.epoch, &what);
+            }
+        };
+        heap.statistics.frames_walked += walk(registers, &snapshot, |root| {
+            slots += 1;
+            snapshot.visit_root(root, |object| take(heap, object, &|| snapshot.describe(root)));
+        });
+        slots += shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
+            self.shadow_types.visit_root(slot, meta, |object| {
+                take(heap, object, &|| format!("the shadow stack's root at {slot:#x}"));
+            });
+        });
         heap.statistics.roots_walked += slots;
-        // SAFETY: the calling thread's context.
-        let entered = unsafe { (*rc_runtime::context::current()).entry } != 0;
-        match visit.end {
-            StackEnd::Bottom { .. } => {}
-            StackEnd::EndOfStack { .. } if !entered => {}
-            StackEnd::EndOfStack { pc } => {
-                let what = format!(
-                    "the stack cannot be walked beyond {pc:#x}: a frame without an unwind table hides its callers' roots"
-                );
-                rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
-            }
-            StackEnd::Malformed { registers, fault } => {
-                let what = format!("the stack is not as compiled code leaves it at {:#x}: {fault:?}", registers.pc);
-                rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
-            }
+    }
+
+    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null.
+    pub(crate) fn visit_slots(&mut self, context: &Context, mut visit: impl FnMut(u64, *const TypeDescriptor)) {
+        let Some(registers) = anchor(context) else { return };
+        self.refresh();
+        walk(registers, &self.snapshot, |root| {
+            let named = self.snapshot.roots.get(&root.id);
+            visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
+        });
+        shadow_stack::visit(registers.sp..stack_end(), visit);
+    }
+}
+
+/// Where compiled code left for the runtime; none when it does not run.
+fn anchor(context: &Context) -> Option<Registers> {
+    let rbx = Some(context.exit_rbx);
+    (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
+}
+
+/// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack. Answers how many frames.
+fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameRoot)) -> u64 {
+    let mut stack = StackReader::new(registers.sp);
+    let entry_return = crate::program::entry_return();
+    let frames = &snapshot.frames;
+    let walked =
+        visit_thread_stack(registers, |address| stack.read(address), frames, entry_return, |root| visit(&root));
+    match walked.end {
+        StackEnd::Bottom { .. } => {}
+        // The unwinder's last step: the first frame of a thread has no caller.
+        StackEnd::EndOfStack { pc: 0 } => {}
+        StackEnd::EndOfStack { pc } => fatal::stop(
+            STATUS_VIOLATION,
+            &format!(
+                "the stack cannot be walked beyond {}: that native code has no unwind table, so the roots of the functions \
+                 that called it cannot be found; compile it with -fasynchronous-unwind-tables (or -funwind-tables)",
+                native_place(pc)
+            ),
+        ),
+        StackEnd::Malformed { registers, fault } => fatal::stop(
+            STATUS_VIOLATION,
+            &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
+        ),
+    }
+    walked.frames as u64
+}
+
+/// An address of code in words: the function that exports its name, and the file.
+fn native_place(pc: u64) -> String {
+    // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(pc as *const libc::c_void, &mut info) == 0 {
+            return format!("{pc:#x}");
+        }
+        let offset = pc - info.dli_fbase as u64;
+        let file = text(info.dli_fname).unwrap_or_default();
+        match text(info.dli_sname) {
+            Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
+            None => format!("{pc:#x} ({file}+{offset:#x})"),
         }
     }
 }
 
 impl Snapshot {
-    fn visit_root(&self, root: &FrameRoot, mut found: impl FnMut(ObjectRef)) {
+    fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         let described = if self.any_described && root.id != 0 { self.roots.get(&root.id) } else { None };
         if let Some(how) = described.and_then(|named| named.how.as_ref()) {
             return how.for_each_reference_in_root(root.slot_address, found);
         }
-        // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
-        let word = unsafe { Slot::from_address(root.slot_address) }.read();
-        if range::in_heap(word) {
-            // SAFETY: [ROOT] what a root slot holds in the heap is an object.
-            found(unsafe { ObjectRef::from_address(word) });
-        }
+        visit_plain_root(root.slot_address, found);
     }
 
     fn describe(&self, root: &FrameRoot) -> String {
@@ -220,6 +272,31 @@ impl Snapshot {
             Some(named) => format!("root `{}` of function `{}` (called at {:#x})", named.name, named.function, root.pc),
             None => format!("root number {} of the frame called at {:#x}", root.ordinal, root.pc),
         }
+    }
+}
+
+fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
+    // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
+    let word = unsafe { Slot::from_address(slot) }.read();
+    if range::in_heap(word) {
+        // SAFETY: [ROOT] what a root slot holds in the heap is an object.
+        found(unsafe { ObjectRef::from_address(word) });
+    }
+}
+
+/// How the shadow stack's roots are read, by descriptor.
+#[derive(Debug, Default)]
+struct ShadowTypes(HashMap<u64, TypeInfo>);
+
+impl ShadowTypes {
+    fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
+        // SAFETY: the metadata of a root is null or a descriptor.
+        let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
+        let how = self.0.entry(meta as u64).or_insert_with(|| match type_registry::describe(descriptor) {
+            Ok(info) => info,
+            Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
+        });
+        how.for_each_reference_in_root(slot, found);
     }
 }
 

@@ -9,6 +9,12 @@
 //!
 //! The linker and its code live until the process ends: handlers that the program gave to `atexit`
 //! run after `main`, from code that must still be there. [`Program::run`] therefore does not return.
+//!
+//! A host that adds and removes modules while it runs has a [`Session`] instead.
+
+mod session;
+
+pub use session::{ModuleHandle, Session, SessionError};
 
 use std::ffi::{CString, c_char, c_int};
 use std::sync::OnceLock;
@@ -129,6 +135,8 @@ macro_rules! list_addresses {
         // Only their addresses are taken; their types are the runtime's own matter.
         unsafe extern "C" {
             $(static $name: u8;)*
+            /// Code of LLVM's strategy "shadow-stack" brings a weak one, which this one overrides.
+            static llvm_gc_root_chain: u8;
         }
 
         /// What compiled code finds in this process by name, apart from the C library.
@@ -136,6 +144,7 @@ macro_rules! list_addresses {
             vec![
                 // glibc has it in the part that is linked statically into every executable.
                 ("atexit", libc::atexit as *const () as u64),
+                ("llvm_gc_root_chain", &raw const llvm_gc_root_chain as u64),
                 $((stringify!($name), &raw const $name as u64),)*
             ]
         }

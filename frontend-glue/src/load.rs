@@ -65,6 +65,21 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
             module
         }
     };
+    accept(module, path, machine)
+}
+
+/// Loads a module of IR or bitcode that a host has in memory; `name` is what messages call it.
+pub fn load_from_memory<'ctx>(
+    context: &'ctx Context,
+    name: &Path,
+    bytes: &[u8],
+    machine: &TargetMachine,
+) -> Result<Module<'ctx>, LoadError> {
+    accept(parse(context, name, bytes)?, name, machine)
+}
+
+/// Whether it is valid, and for this machine.
+fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
     target::adopt(&module, path, machine)?;
     let misused = intrinsics::misused(llvm::Module::of(&module), &path.to_string_lossy());
     if !misused.is_empty() {

@@ -19,6 +19,7 @@ use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit::*;
 use inkwell::llvm_sys::orc2::*;
+use inkwell::llvm_sys::prelude::LLVMMemoryBufferRef;
 use thiserror::Error;
 
 /// What ORC answered instead of an address.
@@ -101,16 +102,22 @@ impl Linker {
 
     /// Adds an object; `name` appears in messages.
     pub fn add_object(&self, object: &[u8], name: &str) -> Result<(), LinkError> {
-        let name = c_string(name);
-        // SAFETY: bytes and name are copied by the first call, and the copy is handed over.
-        check(unsafe {
-            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
-                object.as_ptr().cast::<c_char>(),
-                object.len(),
-                name.as_ptr(),
-            );
-            LLVMOrcLLJITAddObjectFile(self.jit, self.library, buffer)
-        })
+        let buffer = copy(object, name);
+        // SAFETY: the buffer is handed over.
+        check(unsafe { LLVMOrcLLJITAddObjectFile(self.jit, self.library, buffer) })
+    }
+
+    /// What objects can be added to that are to be removed together.
+    pub fn tracker(&self) -> Tracker {
+        // SAFETY: the library is alive.
+        Tracker(unsafe { LLVMOrcJITDylibCreateResourceTracker(self.library) })
+    }
+
+    /// Adds an object that goes away with its tracker.
+    pub fn add_object_to(&self, tracker: &Tracker, object: &[u8], name: &str) -> Result<(), LinkError> {
+        let buffer = copy(object, name);
+        // SAFETY: the buffer is handed over; the tracker is of this linker's library.
+        check(unsafe { LLVMOrcLLJITAddObjectFileWithRT(self.jit, tracker.0, buffer) })
     }
 
     /// The address of a symbol; links the object that defines it, and all it needs, first.
@@ -148,6 +155,33 @@ impl Linker {
     fn reported(&self) -> MutexGuard<'_, Vec<String>> {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Objects that are removed together. Dropped, it lets them stay for as long as the linker.
+#[derive(Debug)]
+pub struct Tracker(LLVMOrcResourceTrackerRef);
+
+impl Tracker {
+    /// Unmaps the objects and forgets their symbols. Callers see to it that no code in them runs on, and that the linker is
+    /// there.
+    pub fn remove(&self) -> Result<(), LinkError> {
+        // SAFETY: the tracker is alive; a second removal finds nothing.
+        check(unsafe { LLVMOrcResourceTrackerRemove(self.0) })
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        // SAFETY: made by `Linker::tracker`, released once.
+        unsafe { LLVMOrcReleaseResourceTracker(self.0) };
+    }
+}
+
+/// A buffer of LLVM's with these bytes, to be handed over.
+fn copy(bytes: &[u8], name: &str) -> LLVMMemoryBufferRef {
+    let name = c_string(name);
+    // SAFETY: bytes and name are copied by the call.
+    unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast::<c_char>(), bytes.len(), name.as_ptr()) }
 }
 
 /// An address, or why there is none.

@@ -115,21 +115,47 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
         .map(|(context, file)| load(context, file, &machine))
         .collect::<Result<Vec<_>, _>>()?;
     whole_program::adopt(&modules, &options.gc_names);
-    let mut objects = Vec::new();
-    for (index, (module, file)) in modules.iter().zip(files).enumerate() {
-        let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
-        if is_lowered(module) {
-            // The output of `tally lower`, perhaps after another tool has worked on it.
-            check(module, file, "what changed it after `tally lower`")?;
-        } else {
-            lower(module, file, options)?;
-        }
-        optimise(module, file, &machine, options.level)?;
-        let defines_main = defines_main(module);
-        let bytes = emit(module, file, index, &machine, options)?;
-        objects.push(Object { file: file.clone(), bytes, defines_main, warnings });
+    let compiled = modules.iter().zip(files).enumerate();
+    compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()
+}
+
+/// Compiles one module that a host has built or loaded, on its own; it is lowered and optimised in place. `number` must differ
+/// from that of every other module it is linked with.
+pub fn compile_module(
+    module: &Module,
+    name: &Path,
+    number: usize,
+    options: &CompileOptions,
+) -> Result<Object, CompileError> {
+    whole_program::adopt_into_host(module, &options.gc_names);
+    compile_loaded(module, name, number, &target::machine(options.level)?, options)
+}
+
+/// Makes LLVM ready; an error says why it cannot be.
+pub fn prepare(options: &CompileOptions) -> Result<(), CompileError> {
+    llvm_messages::catch_fatal_errors();
+    target::machine(options.level)?;
+    Ok(())
+}
+
+fn compile_loaded(
+    module: &Module,
+    file: &Path,
+    index: usize,
+    machine: &TargetMachine,
+    options: &CompileOptions,
+) -> Result<Object, CompileError> {
+    let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
+    if is_lowered(module) {
+        // The output of `tally lower`, perhaps after another tool has worked on it.
+        check(module, file, "what changed it after `tally lower`")?;
+    } else {
+        lower(module, file, options)?;
     }
-    Ok(objects)
+    optimise(module, file, machine, options.level)?;
+    let defines_main = defines_main(module);
+    let bytes = emit(module, file, index, machine, options)?;
+    Ok(Object { file: file.to_owned(), bytes, defines_main, warnings })
 }
 
 /// Loads one file.
@@ -137,6 +163,17 @@ pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) 
     llvm_messages::catch_fatal_errors();
     llvm_messages::listen(context);
     load::load(context, file, machine)
+}
+
+/// Loads a module of IR or bitcode from memory.
+pub fn load_from_memory<'ctx>(
+    context: &'ctx Context,
+    name: &Path,
+    ir: &[u8],
+    options: &CompileOptions,
+) -> Result<Module<'ctx>, CompileError> {
+    llvm_messages::listen(context);
+    Ok(load::load_from_memory(context, name, ir, &target::machine(options.level)?)?)
 }
 
 /// Checks a module that was just loaded against the contract of gc functions.

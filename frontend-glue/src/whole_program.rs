@@ -40,6 +40,15 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
     }
 }
 
+/// Makes a module fit into a process in which other modules have gc functions.
+pub fn adopt_into_host(module: &Module, gc_names: &[(String, Plan)]) {
+    let is_managed =
+        pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
+    if !is_managed {
+        make_unwindable(module);
+    }
+}
+
 fn make_unwindable(module: &Module) {
     let kind = Attribute::get_named_enum_kind_id("uwtable");
     let attribute = module.get_context().create_enum_attribute(kind, ASYNCHRONOUS);

@@ -11,7 +11,7 @@
 
 use crate::context::current;
 use crate::descriptor::{DescriptorFault, TypeDescriptor};
-use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
+use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE, STATUS_VIOLATION};
 use crate::heap::Heap;
 use crate::module_record::TypeHandle;
 use crate::object::{ObjectRef, Slot};
@@ -215,8 +215,17 @@ extern "C" fn log_slow(object: u64, slot: u64) {
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
     let (object, slot) = unsafe { (ObjectRef::from_address(object), Slot::from_address(slot)) };
-    thread_heap().log_slow(object, slot);
+    let heap = thread_heap();
+    if !heap.owns(object) {
+        fatal::stop(STATUS_USAGE, &format!("gcwrite into {:#x}, {FOREIGN}", object.address()));
+    }
+    heap.log_slow(object, slot);
 }
+
+/// What an object of another heap is, and what not to do with it.
+pub const FOREIGN: &str = "which is not an object of this thread's heap but of another thread's, which may have ended: \
+                           each thread has a heap of its own, and references do not pass from one to another; \
+                           pass copies of the data";
 
 /// `void tally_copy_refs(void *dst_object, void *dst, const void *src, uint64_t n)`: memmove of `n` words with barrier.
 ///
@@ -252,7 +261,8 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     Some(unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) })
 }
 
-/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object.
+/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object, or in
+/// the heap of another thread.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -264,7 +274,11 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     let heap = thread_heap();
     if let Some(zeal) = &heap.zeal {
         // SAFETY: by the caller's promise.
-        zeal.check_access(address, unsafe { &*site }, heap.epoch);
+        let site = unsafe { &*site };
+        zeal.check_access(address, site, heap.epoch);
+        if !heap.owns_address(address) {
+            fatal::stop(STATUS_VIOLATION, &format!("{site}: use of {address:#x}, {FOREIGN}"));
+        }
     }
 }
 

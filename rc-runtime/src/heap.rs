@@ -231,9 +231,16 @@ impl Heap {
     }
 
     /// Whether the object lies in a block of this heap.
+    #[inline(always)]
     pub fn owns(&self, object: ObjectRef) -> bool {
+        self.owns_address(object.address())
+    }
+
+    /// Whether an address of the heap range lies in a block of this heap.
+    #[inline(always)]
+    pub fn owns_address(&self, address: u64) -> bool {
         // SAFETY: the entry of an address in the heap range.
-        unsafe { (*range::block_info(object.block())).owner == self.number }
+        unsafe { (*range::block_info(range::block_of(address))).owner == self.number }
     }
 
     /// Bytes of blocks in use.

@@ -26,6 +26,10 @@ macro_rules! for_each_runtime_symbol {
             tally_unregister_module, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_run_main, "i(pip)", safepoint;
+            llvm_gc_initialize, "v(i)", leaf;
+            llvm_gc_allocate, "p(i)", safepoint;
+            llvm_gc_collect, "v()", safepoint;
+            llvm_cg_walk_gcroots, "v(p)", safepoint;
         }
     };
 }

@@ -1,0 +1,95 @@
+//! The runtime interface that LLVM's documentation recommends to collectors (*Garbage Collection with LLVM*), for
+//! frontends that were written against it: `llvm_gc_initialize`, `llvm_gc_allocate`, `llvm_gc_collect` and
+//! `llvm_cg_walk_gcroots`; `llvm_gc_root_chain` stands in `shadow_stack`.
+//!
+//! The interface knows no types. An object of `llvm_gc_allocate` is therefore read by a rule: **each of its words that
+//! holds an address in the heap range is a reference to an object.** Everything else is legal in it, small integers,
+//! pointers to other memory, floating-point numbers; an integer of the heap range (2⁴⁵ to 2⁴⁵ + 2⁴⁰) is not. The types
+//! made for it are named `untyped N bytes`, one per size.
+
+use crate::stack::StackRoots;
+use dashmap::DashMap;
+use rc_runtime::abi::thread_heap;
+use rc_runtime::context;
+use rc_runtime::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use rc_runtime::fatal::{self, STATUS_MEMORY};
+use rc_runtime::{TypeId, range, safepoint_shim, type_registry};
+use std::ffi::{CString, c_void};
+use std::sync::OnceLock;
+
+/// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, which its first allocation would do
+/// as well. Heaps grow as they need, so the size is not used.
+#[unsafe(no_mangle)]
+pub extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
+    crate::program::install();
+    thread_heap();
+}
+
+safepoint_shim! {
+    /// `void *llvm_gc_allocate(unsigned size)`: a zeroed object of `size` bytes.
+    llvm_gc_allocate => allocate
+}
+safepoint_shim! {
+    /// `void llvm_gc_collect(void)`: `tally_collect` under LLVM's name.
+    llvm_gc_collect => collect
+}
+safepoint_shim! {
+    /// `void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta))`: calls `visit` with the slot of each root on
+    /// the thread's stack that matters at its call, and the descriptor given to `llvm.gcroot`, or null.
+    llvm_cg_walk_gcroots => walk_gcroots
+}
+
+extern "C" fn allocate(size: u32) -> u64 {
+    crate::program::install();
+    match thread_heap().allocate(untyped(size)) {
+        Ok(object) => {
+            let bytes = object.type_info().size as usize;
+            // SAFETY: the payload of a new object.
+            unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, bytes) };
+            object.address()
+        }
+        Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
+    }
+}
+
+extern "C" fn collect() {
+    crate::program::install();
+    thread_heap().with_driver(|driver, heap| driver.collect(heap));
+}
+
+extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
+    let mut roots = vec![];
+    // SAFETY: this thread's context, in which the shim has just written the anchor.
+    StackRoots::default().visit_slots(unsafe { &*context::current() }, |slot, meta| roots.push((slot, meta)));
+    // Visited when the walk is over: what is called may do anything, a collection included.
+    for (slot, meta) in roots {
+        // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
+        unsafe { visit(slot as *mut u64, meta) };
+    }
+}
+
+/// The type of objects of `size` bytes, rounded up to whole words.
+fn untyped(size: u32) -> TypeId {
+    static TYPES: OnceLock<DashMap<u64, TypeId>> = OnceLock::new();
+    let bytes = u64::from(size).next_multiple_of(8);
+    *TYPES.get_or_init(DashMap::new).entry(bytes).or_insert_with(|| {
+        let name = CString::new(format!("untyped {bytes} bytes")).expect("no NUL in it").into_raw();
+        let mut descriptor = TypeDescriptor::plain(c"", bytes, &[]);
+        (descriptor.name, descriptor.slot_kind) = (name, SlotKind::Trace as u32);
+        descriptor.trace = Some(trace_words);
+        type_registry::register(Box::leak(Box::new(descriptor))).expect("a sound descriptor")
+    })
+}
+
+/// The rule in the file's first lines.
+unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
+    for index in 0..count as usize {
+        // SAFETY: `count` words are readable, and `visit` takes what it finds, by the contract of trace functions.
+        unsafe {
+            let word = *words.add(index);
+            if range::in_heap(word) {
+                visit(word as *mut c_void, context);
+            }
+        }
+    }
+}

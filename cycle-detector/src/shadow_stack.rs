@@ -1,0 +1,118 @@
+//! Roots of code that LLVM's own `shadow-stack` strategy compiled.
+//!
+//! Such code links its frames' roots into a list whose head is the symbol `llvm_gc_root_chain`; it brings a weak
+//! definition of its own, and the runtime has the strong one:
+//!
+//! ```text
+//! llvm_gc_root_chain ─► entry { next, map, roots… } ─► caller's entry ─► … ─► null      on the stack
+//!                                     └─► map { i32 roots, i32 metas, ptr meta… }       a constant
+//! ```
+//!
+//! The head is one variable for the whole process, so one thread at a time runs such code. A thread follows the chain only
+//! while it lies on its own stack. `[ADVANCE]` Entries of callers lie above those of callees, or the walk stops.
+//!
+//! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a word.
+//! (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
+
+use rc_runtime::descriptor::TypeDescriptor;
+
+/// The frames' roots, innermost first.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the name is LLVM's")]
+pub static mut llvm_gc_root_chain: *const Entry = std::ptr::null();
+
+/// The roots of one frame.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Entry {
+    next: *const Entry,
+    map: *const FrameMap,
+    roots: [u64; 0],
+}
+
+/// The constant that says what an entry holds.
+#[repr(C)]
+#[derive(Debug)]
+struct FrameMap {
+    root_count: i32,
+    meta_count: i32,
+    meta: [*const TypeDescriptor; 0],
+}
+
+/// Calls `visit` with the slot and the descriptor, or null, of every root in the chain, if it lies in `stack`.
+pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
+    // SAFETY: a word; if another thread changes it meanwhile, what it holds is not on this stack.
+    let mut entry = unsafe { (&raw const llvm_gc_root_chain).read_volatile() };
+    let (mut above, mut visited) = (stack.start, 0);
+    while (above..stack.end).contains(&(entry as u64)) {
+        // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM emitted.
+        unsafe {
+            let map = (*entry).map;
+            let mut slot = (&raw const (*entry).roots) as u64;
+            for index in 0..(*map).root_count {
+                let described = index < (*map).meta_count;
+                let meta = if described {
+                    *(&raw const (*map).meta).cast::<*const TypeDescriptor>().add(index as usize)
+                } else {
+                    std::ptr::null()
+                };
+                visit(slot, meta);
+                slot += meta.as_ref().map_or(8, |how: &TypeDescriptor| how.size.next_multiple_of(8).max(8));
+                visited += 1;
+            }
+            above = entry as u64 + 1;
+            entry = (*entry).next;
+        }
+    }
+    visited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::null;
+
+    #[repr(C)]
+    struct Linked {
+        entry: Entry,
+        roots: [u64; 3],
+    }
+
+    #[repr(C)]
+    struct Map {
+        map: FrameMap,
+        meta: [*const TypeDescriptor; 1],
+    }
+
+    #[test]
+    fn chain_is_followed_while_it_lies_on_the_stack_and_rises() {
+        let pair = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
+        let map = Map { map: FrameMap { root_count: 2, meta_count: 1, meta: [] }, meta: [&raw const pair] };
+        let mut frames: [Linked; 3] = std::array::from_fn(|_| Linked {
+            entry: Entry { next: null(), map: &raw const map.map, roots: [] },
+            roots: [0; 3],
+        });
+        let at = |frame: &Linked| &raw const frame.entry;
+        frames[0].entry.next = at(&frames[1]);
+        frames[1].entry.next = at(&frames[2]);
+        let seen = |head: *const Entry, stack: std::ops::Range<u64>| {
+            // SAFETY: no other code of this test process uses the chain.
+            unsafe { llvm_gc_root_chain = head };
+            let mut slots = vec![];
+            let count = visit(stack, |slot, meta| slots.push((slot, meta)));
+            // SAFETY: as above.
+            unsafe { llvm_gc_root_chain = null() };
+            assert_eq!(count, slots.len() as u64);
+            slots
+        };
+        let stack = at(&frames[0]) as u64..at(&frames[2]) as u64 + 1;
+        let all = seen(at(&frames[0]), stack.clone());
+        assert_eq!(all.len(), 6);
+        assert_eq!(all[0], (frames[0].roots.as_ptr() as u64, &raw const pair));
+        assert_eq!(all[1], (frames[0].roots.as_ptr() as u64 + 16, null()));
+        assert_eq!(seen(at(&frames[0]), stack.start..stack.end - 1).len(), 4, "the last entry is beyond the stack");
+        assert_eq!(seen(at(&frames[0]), stack.start + 8..stack.end), [], "the head is below it");
+        frames[1].entry.next = at(&frames[1]);
+        assert_eq!(seen(at(&frames[0]), stack).len(), 4, "a chain in a ring ends");
+    }
+}

@@ -1,0 +1,66 @@
+//! The heap of a thread that runs compiled code: made when the thread first needs one, given back when it ends.
+//!
+//! Each thread has its own (`rc_runtime::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
+//! key of the C library carries the heap, because its destructors run for threads of every origin (pthread, Rust, C++),
+//! when they return as when they call `pthread_exit` or are cancelled; and they run again for a heap that another key's
+//! destructor made meanwhile.
+//!
+//! At the thread's end no frame of compiled code is left, so a full collection leaves what global roots hold and
+//! nothing else. If that is nothing, the heap and its blocks go back to the process. Otherwise the heap is kept until
+//! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
+
+use crate::program;
+use rc_runtime::Heap;
+use rc_runtime::fatal::{self, STATUS_MEMORY};
+use rc_runtime::heap::HeapOptions;
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+/// Makes the calling thread's heap.
+pub(crate) fn make() -> Box<Heap> {
+    let mut heap = match crate::mutator::new_heap(HeapOptions::from_run(program::options())) {
+        Ok(heap) => heap,
+        Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
+    };
+    // SAFETY: the key is valid; the heap stays at this address until `thread_ended` gets it back.
+    if unsafe { libc::pthread_setspecific(key(), (&raw mut *heap).cast()) } != 0 {
+        fatal::stop(STATUS_MEMORY, "no memory for a thread's heap");
+    }
+    heap
+}
+
+fn key() -> libc::pthread_key_t {
+    static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: `thread_ended` is a destructor; the key is never deleted.
+        if unsafe { libc::pthread_key_create(&mut key, Some(thread_ended)) } != 0 {
+            fatal::stop(
+                STATUS_MEMORY,
+                "the process has used up its keys for thread-specific data (pthread_key_create)",
+            );
+        }
+        key
+    })
+}
+
+/// Runs on the thread that ends; the C library has set its value of the key to null.
+unsafe extern "C" fn thread_ended(heap: *mut c_void) {
+    let heap = heap.cast::<Heap>();
+    // SAFETY: `make` gave this address of a heap that nobody has dropped; only its own thread uses it.
+    let left = unsafe { end(&mut *heap) };
+    if left == 0 {
+        // SAFETY: as above; `rc_runtime::abi` leaked the box, and the context forgot it.
+        drop(unsafe { Box::from_raw(heap) });
+    }
+}
+
+/// Collects a heap whose thread has no frames left, and takes it off the thread. Answers how many objects must stay.
+fn end(heap: &mut Heap) -> u64 {
+    program::before_thread_end(heap);
+    heap.context_mut().exit_pc = 0;
+    heap.with_driver(|driver, heap| driver.collect(heap));
+    program::after_thread_end(heap);
+    heap.detach();
+    heap.statistics.live_objects.max(heap.zeal.is_some().into())
+}

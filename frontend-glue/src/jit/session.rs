@@ -1,0 +1,189 @@
+//! Code that comes and goes in a host's process: a read-eval-print loop, a plug-in, a method compiler.
+//!
+//! A [`Session`] takes modules as text, bitcode or inkwell's own, compiles them like `tally run` does, links each
+//! against the host's functions, the runtime, the C library and the modules that are there already, and runs its constructors:
+//! from then on the stack maps are known. A module that is removed is unregistered first and unmapped then; what comes next
+//! may get its addresses.
+//!
+//! A session makes no heap. The thread that calls compiled code gets one at its first allocation, with the options given to
+//! `cycle_detector::program::configure`, or those of the environment; it is collected and given back when the thread ends.
+
+use std::path::PathBuf;
+
+use inkwell::context::Context;
+use inkwell::module::Module;
+use thiserror::Error;
+
+use super::{call, runtime_symbols};
+use crate::constructors::{self, Kind};
+use crate::orc::{LinkError, Linker, Tracker};
+use crate::pipeline::{self, CompileError, CompileOptions, Destination};
+
+/// Modules in this process, and what links them.
+#[derive(Debug)]
+pub struct Session {
+    loaded: Vec<Loaded>,
+    linker: Linker,
+    options: CompileOptions,
+    next_number: usize,
+}
+
+/// A module of a session; see [`Session::remove`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ModuleHandle(usize);
+
+/// Why a module was not added or removed.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// It is not valid, breaks the contract, or could not be compiled.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// It refers to what is nowhere, or defines what is there already.
+    #[error("cannot link {module}: {error}")]
+    Link {
+        /// The module.
+        module: String,
+        /// What is missing or double.
+        error: LinkError,
+    },
+    /// It is not there (any more).
+    #[error("this module is not loaded")]
+    NotLoaded,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    number: usize,
+    name: String,
+    tracker: Tracker,
+    /// In the order in which they are to run.
+    destructors: Vec<u64>,
+}
+
+impl Session {
+    /// A session without modules. The destination in `options` is this process, whatever it says.
+    ///
+    /// # Errors
+    /// [`SessionError`] when this LLVM cannot make code for this machine.
+    pub fn new(options: CompileOptions) -> Result<Session, SessionError> {
+        let options = CompileOptions { destination: Destination::ThisProcess, ..options };
+        pipeline::prepare(&options)?;
+        let link = |error| SessionError::Link { module: "the runtime".into(), error };
+        let linker = Linker::new().map_err(link)?;
+        linker.define(&runtime_symbols()).map_err(link)?;
+        cycle_detector::program::install();
+        Ok(Session { loaded: Vec::new(), linker, options, next_number: 0 })
+    }
+
+    /// Gives modules that are added from now on a function, or data, of the host by name. A function that compiled code calls
+    /// is `extern "C"`, or `extern "C-unwind"` if it may panic.
+    ///
+    /// # Errors
+    /// [`SessionError::Link`] when the name is taken.
+    pub fn define(&mut self, symbol: &str, address: *const ()) -> Result<(), SessionError> {
+        let link = |error| SessionError::Link { module: "the host".into(), error };
+        self.linker.define(&[(symbol, address as u64)]).map_err(link)
+    }
+
+    /// Adds a module of LLVM IR, as text or bitcode. `name` appears in messages and as the roots' module.
+    ///
+    /// # Errors
+    /// [`SessionError`]; the session is as before then.
+    pub fn add(&mut self, name: &str, ir: &[u8]) -> Result<ModuleHandle, SessionError> {
+        let context = Context::create();
+        let module = pipeline::load_from_memory(&context, name.as_ref(), ir, &self.options)?;
+        self.add_module(name, &module)
+    }
+
+    /// Adds a module that was built with inkwell. It is lowered and optimised in place; throw it away afterwards.
+    ///
+    /// # Errors
+    /// [`SessionError`]; the session is as before then.
+    pub fn add_module(&mut self, name: &str, module: &Module) -> Result<ModuleHandle, SessionError> {
+        let number = self.next_number;
+        self.next_number += 1;
+        // A root's id is made of its module's name, and ids must differ.
+        let unique = PathBuf::from(format!("{name}#{number}"));
+        let object = pipeline::compile_module(module, &unique, number, &self.options)?;
+        let tracker = self.linker.tracker();
+        match self.link(number, &tracker, &object.bytes, name) {
+            Ok((constructors, destructors)) => {
+                for function in constructors {
+                    // SAFETY: an entry of the module's table, run once, before anything else of the module.
+                    unsafe { call(function) };
+                }
+                self.loaded.push(Loaded { number, name: name.to_owned(), tracker, destructors });
+                Ok(ModuleHandle(number))
+            }
+            Err(error) => {
+                // What is left of it must not satisfy a later module's references.
+                let _ = tracker.remove();
+                Err(SessionError::Link { module: name.to_owned(), error })
+            }
+        }
+    }
+
+    /// The address of a function or variable of the session's modules, of the host's definitions, or of the process. That of
+    /// a module's is good until the module is removed or the session dropped.
+    pub fn lookup(&self, symbol: &str) -> Option<u64> {
+        self.linker.address(symbol).ok()
+    }
+
+    /// Removes a module: its destructors run, its globals are no roots any more, its code and data go away. Objects of its
+    /// types stay valid, unless the type has a `trace` function, which goes with the module.
+    ///
+    /// # Safety
+    /// No thread has a frame of the module on its stack or will call it again, and no module that is left refers to it.
+    ///
+    /// # Errors
+    /// [`SessionError::NotLoaded`] for a handle that was used before; [`SessionError::Link`] in the linker's words.
+    pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
+        let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
+        // SAFETY: the caller's duty.
+        unsafe { self.loaded.remove(place).unload() }
+    }
+
+    /// Links one object; its constructors and destructors, in the order in which they are to run.
+    fn link(
+        &self,
+        number: usize,
+        tracker: &Tracker,
+        object: &[u8],
+        name: &str,
+    ) -> Result<(Vec<u64>, Vec<u64>), LinkError> {
+        self.linker.add_object_to(tracker, object, name)?;
+        let table = |kind: Kind| -> Result<Vec<u64>, LinkError> {
+            let address = self.linker.address(&kind.symbol(number))?;
+            // SAFETY: the pipeline exports a table under this symbol from this module.
+            let mut entries = unsafe { constructors::read(address) };
+            entries.sort_by_key(|entry| entry.priority);
+            Ok(entries.into_iter().map(|entry| entry.function).collect())
+        };
+        let (constructors, mut destructors) = (table(Kind::Constructors)?, table(Kind::Destructors)?);
+        destructors.reverse();
+        Ok((constructors, destructors))
+    }
+}
+
+impl Loaded {
+    /// # Safety
+    /// Nobody executes the module's code or will.
+    unsafe fn unload(self) -> Result<(), SessionError> {
+        for function in self.destructors {
+            // SAFETY: an entry of the module's table; the last of them unregisters it.
+            unsafe { call(function) };
+        }
+        self.tracker.remove().map_err(|error| SessionError::Link { module: self.name, error })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        while let Some(module) = self.loaded.pop() {
+            // SAFETY: addresses from `lookup` are good for as long as the session; what uses one later is wrong.
+            if let Err(error) = unsafe { module.unload() } {
+                eprintln!("tally: {error}");
+            }
+        }
+    }
+}

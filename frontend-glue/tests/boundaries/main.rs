@@ -1,0 +1,32 @@
+//! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the stack,
+//! the host that loads and unloads code. Promised in `docs/embedding.md`.
+
+#[path = "../cli/tally.rs"]
+#[allow(dead_code, reason = "the tests of the command use all of it")]
+mod tally;
+
+mod callbacks;
+mod host;
+mod llvm_interface;
+mod native_code;
+mod signals;
+mod threads;
+
+use tally::{Folder, Outcome};
+
+/// A program that ends in peace.
+fn prints(stdout: &str) -> Outcome {
+    Outcome { status: Some(0), stdout: stdout.into(), stderr: String::new() }
+}
+
+/// Runs a program in both ways, at both ends of optimisation, with a leak check and an epoch every 64 KiB.
+fn runs(program: &str, stdout: &str) {
+    let folder = Folder::with(&[("program.c", program)]);
+    for level in ["0", "2"] {
+        let jit = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
+        assert_eq!(folder.tally(&jit), prints(stdout), "tally run --opt {level}");
+        folder.build(&["--opt", level, "program.c"]);
+        let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
+        assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
+    }
+}
