@@ -20,6 +20,7 @@ pub(crate) mod descriptor;
 pub(crate) mod entry_point;
 mod exposure;
 mod fresh;
+mod hiding_place;
 mod influence;
 mod liveness;
 pub(crate) mod module_record;
@@ -243,12 +244,13 @@ impl<'a> Lowering<'a> {
         habits: &poll::Habits,
     ) {
         self.forget_unwinding_of_runtime(function);
-        if self.options.zeal {
-            zeal::stop_everywhere(&self.builder, &self.callees, function);
-        }
         let poll = runtime::declare(self.module, "tally_safepoint");
         let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, roots, habits, poll);
         self.report.polls += polls;
+        if self.options.zeal {
+            // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
+            zeal::stop_everywhere(&self.builder, &self.callees, function);
+        }
         let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
         for call in function.instructions().into_iter().filter_map(Value::as_call) {
             if self.callees.is_safepoint(call) {

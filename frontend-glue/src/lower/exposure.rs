@@ -10,10 +10,12 @@
 //! begins at the next safepoint.
 
 use super::bit_set::BitSet;
+use super::hiding_place::{holds_pointers, holds_wide_integers, may_hide_references};
 use super::roots::Root;
+use super::tagged_words;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow};
-use crate::llvm::{Block, Opcode, Type, TypeKind, Value};
+use crate::llvm::{Block, Opcode, TypeKind, Value};
 use std::collections::{HashMap, HashSet};
 
 /// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
@@ -64,6 +66,8 @@ struct Ground {
     variables: HashSet<Value>,
     /// Integers that may be tagged words.
     words: HashSet<Value>,
+    /// Whether there are tagged words at all.
+    has_words: bool,
     /// Some other local variable may hold pointers, out of sight.
     has_hidden_pointers: bool,
 }
@@ -78,12 +82,16 @@ impl Ground {
         let holders = roots.iter().zip(0..).filter(|(root, _)| {
             known.contains(&root.slot) && module.size_of(root.slot.allocated_type()) == root.bytes && root.bytes == 8
         });
+        let words = tagged_words::possible(callees, &instructions, &is_root);
         Ground {
             roots: holders.map(|(root, number)| (root.slot, number)).collect(),
             root_count: roots.len(),
-            has_hidden_pointers: other.iter().any(|alloca| !is_root(alloca) && holds_pointers(alloca.allocated_type())),
+            has_hidden_pointers: other
+                .iter()
+                .any(|alloca| !is_root(alloca) && may_hide_references(callees, &words, *alloca)),
             variables: known.into_iter().filter(|alloca| !is_root(alloca)).collect(),
-            words: super::tagged_words::possible(callees, &instructions, &is_root),
+            has_words: !words.is_empty() || tagged_words::are_used(&instructions, &is_root),
+            words,
         }
     }
 
@@ -96,7 +104,7 @@ impl Ground {
         match of.kind() {
             TypeKind::LLVMPointerTypeKind => source.is_local() && !source.is(Opcode::LLVMAlloca),
             TypeKind::LLVMIntegerTypeKind => self.words.contains(&value),
-            _ => holds_pointers(of),
+            _ => holds_pointers(of) || (self.has_words && holds_wide_integers(of)),
         }
     }
 
@@ -251,8 +259,4 @@ fn is_plain_variable(alloca: Value) -> bool {
 
 fn is_lifetime_marker(instruction: Value) -> bool {
     instruction.as_call().is_some_and(|call| call.callee().name().starts_with("llvm.lifetime."))
-}
-
-fn holds_pointers(of: Type) -> bool {
-    of.is_pointer() || of.members().into_iter().any(|(member, _)| holds_pointers(member))
 }

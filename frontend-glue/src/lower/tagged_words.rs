@@ -10,11 +10,7 @@ use std::collections::HashSet;
 
 /// The integers of a function, and its integer variables (by alloca), that may be tagged words.
 pub(super) fn possible(callees: &Callees, instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> HashSet<Value> {
-    let Some(module) = instructions.first().map(|instruction| instruction.function().module()) else {
-        return HashSet::new();
-    };
-    let uses_words = module.function(WRITE_WORD).is_some()
-        || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer());
+    let uses_words = are_used(instructions, is_root);
     let mut pending: Vec<Value> = Vec::new();
     for &instruction in instructions {
         match instruction.opcode() {
@@ -33,6 +29,13 @@ pub(super) fn possible(callees: &Callees, instructions: &[Value], is_root: &impl
     let reached = sources(pending);
     let words = not_numbers(&reached);
     reached.into_iter().filter(|value| words.contains(value)).collect()
+}
+
+/// Whether the module writes tagged words, or the function has a root that is no plain pointer.
+pub(super) fn are_used(instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> bool {
+    let module = instructions.first().map(|instruction| instruction.function().module());
+    module.is_some_and(|module| module.function(WRITE_WORD).is_some())
+        || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer())
 }
 
 /// Everything that the given values may be copies of, or be computed from.

@@ -17,6 +17,16 @@
 ; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: define void @hidden_in_a_struct
 ; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i64 @hidden_in_a_union
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i64 @hidden_in_an_array_of_words
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define void @hidden_from_view
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i64 @words_in_registers
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i32 @array_of_numbers
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: define void @last
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
@@ -160,6 +170,103 @@ loop:
 done:
   %q = load ptr, ptr %s
   ret void
+}
+define i64 @hidden_in_a_union(ptr %o) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %u = alloca { i64 }
+  %q = call ptr @llvm.gcread(ptr %o, ptr %o)
+  store ptr %q, ptr %u
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %found = load ptr, ptr %u
+  %x = load i64, ptr %found
+  ret i64 %x
+}
+define i64 @hidden_in_an_array_of_words(ptr %o) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %words = alloca [2 x i64]
+  %word = load i64, ptr %o
+  store i64 %word, ptr %words
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %second = getelementptr [2 x i64], ptr %words, i64 0, i64 1
+  %found = load i64, ptr %second
+  %object = inttoptr i64 %found to ptr
+  %x = load i64, ptr %object
+  ret i64 %x
+}
+declare void @take(ptr)
+define void @hidden_from_view(ptr %o) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %s = alloca { i64, i32 }
+  %q = call ptr @llvm.gcread(ptr %o, ptr %o)
+  store ptr %q, ptr %s
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  call void @take(ptr %s)
+  ret void
+}
+define i64 @words_in_registers(ptr %o, { i64, i64 } %both) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %word = extractvalue { i64, i64 } %both, 1
+  %object = inttoptr i64 %word to ptr
+  %x = load i64, ptr %object
+  ret i64 %x
+}
+define i32 @array_of_numbers(ptr %o) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %counts = alloca [4 x i64]
+  %text = alloca [8 x i8]
+  call void @take(ptr %text)
+  store i64 5, ptr %counts
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %third = getelementptr [4 x i64], ptr %counts, i64 0, i64 2
+  %count = load i64, ptr %third
+  %small = trunc i64 %count to i32
+  ret i32 %small
 }
 define void @last() {
   ret void
