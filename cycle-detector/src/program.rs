@@ -25,6 +25,8 @@ static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
 static EXIT_WORK_DONE: AtomicBool = AtomicBool::new(false);
 /// The heap of the thread that ran `main`; null when a host of another kind runs compiled code.
 static MAIN_HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
+/// The process ends while threads may still run compiled code: its modules stay registered.
+static EXITING: AtomicBool = AtomicBool::new(false);
 /// The exit status that threads which have ended ask for.
 static ENDED_THREADS_STATUS: AtomicI32 = AtomicI32::new(0);
 
@@ -72,13 +74,16 @@ pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     }
 }
 
-/// `void tally_unregister_module(const tally_module *)`: before the module's memory goes away.
+/// `void tally_unregister_module(const tally_module *)`: before the module's memory goes away. While the process exits, when
+/// destructors run under the feet of other threads, and memory does not go away, it does nothing.
 ///
 /// # Safety
 /// No frame of the module is on any stack.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
-    rc_runtime::module_registry::unregister(module);
+    if !EXITING.load(Ordering::Acquire) {
+        rc_runtime::module_registry::unregister(module);
+    }
 }
 
 /// `int tally_run_main(int (*main)(int, char **, char **), int argc, char **argv)`: runs a program and answers its exit
@@ -162,6 +167,7 @@ unsafe extern "C-unwind" fn enter(
 }
 
 extern "C" fn at_exit() {
+    EXITING.store(true, Ordering::Release);
     let status = exit_work();
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.

@@ -7,6 +7,7 @@ mod tally;
 
 mod callbacks;
 mod host;
+mod host_in_c;
 mod llvm_interface;
 mod native_code;
 mod signals;

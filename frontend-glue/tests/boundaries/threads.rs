@@ -157,6 +157,34 @@ fn main_may_leave_before_its_threads() {
 }
 
 #[test]
+fn main_may_end_the_process_under_the_feet_of_its_threads() {
+    let main = r#"
+#include <unistd.h>
+static void *run(void *unused) {
+    for (;;) if (work(2000) != 1999000) abort();
+}
+int main(void) {
+    for (int i = 0; i < 6; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, run, NULL);
+    }
+    work(20000);
+    usleep(3000);
+    return 0;
+}
+"#;
+    let folder = Folder::with(&[("program.c", &program(main))]);
+    folder.build(&["program.c"]);
+    let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "4KiB")];
+    for _ in 0..20 {
+        assert_eq!(folder.program(&variables, &[]), prints(""));
+    }
+    for _ in 0..3 {
+        assert_eq!(folder.tally_with(&variables, &["run", "program.c"]), prints(""));
+    }
+}
+
+#[test]
 fn statistics_are_those_of_mains_heap_whoever_calls_exit() {
     let exit_elsewhere = "
 static void *run(void *unused) { work(5000); exit(0); }
