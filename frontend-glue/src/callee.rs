@@ -64,7 +64,12 @@ impl Callees {
         if callee.is_inline_asm() {
             return Callee::InlineAsm;
         }
-        self.known.get(&callee).copied().unwrap_or(Callee::Ordinary)
+        if let Some(known) = self.known.get(&callee) {
+            return *known;
+        }
+        // The lowering's own memset was taken for a safepoint in modules that had declared none.
+        let is_new_intrinsic = callee.is_function() && callee.intrinsic_id() != 0;
+        if is_new_intrinsic { classify(callee).expect("an intrinsic") } else { Callee::Ordinary }
     }
 
     /// Rule 1. A safepoint call carries a bundle, unless it is a guaranteed tail call.

@@ -177,6 +177,12 @@ impl Module {
         std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextFunction(value.0))))
     }
 
+    /// The first function that a resolver chooses when the program starts.
+    pub(crate) fn first_ifunc(self) -> Option<Value> {
+        let first = Value(raw!(LLVMGetFirstGlobalIFunc(self.0)));
+        (!first.0.is_null()).then_some(first)
+    }
+
     pub(crate) fn function(self, name: &str) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetNamedFunctionWithLength(self.0, name.as_ptr().cast(), name.len())))
     }

@@ -234,10 +234,19 @@ fn emit(
         }
         Destination::ThisProcess => {
             thread_locals::refuse(module, file)?;
+            refuse_ifuncs(module, file)?;
             constructors::export_for_host(module, index);
         }
     }
     emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
+}
+
+/// LLVM's in-process linker does not know them.
+fn refuse_ifuncs(module: &Module, file: &Path) -> Result<(), CompileError> {
+    let Some(ifunc) = crate::llvm::Module::of(module).first_ifunc() else { return Ok(()) };
+    let message = format!("the ifunc @{} is not supported by `tally run`", ifunc.name());
+    let finding = Diagnostic::about_module(&file.to_string_lossy(), message).help("use `tally build`");
+    Err(CompileError::Contract(vec![finding]))
 }
 
 /// LLVM's verifier and ours, on a module that is ours by now.

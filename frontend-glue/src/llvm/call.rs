@@ -273,6 +273,12 @@ impl Value {
             && !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute_kind(name))).is_null()
     }
 
+    /// Whether any parameter of the function carries it.
+    pub(crate) fn has_parameter_attribute(self, name: &str) -> bool {
+        let kind = attribute_kind(name);
+        (1..=self.parameter_count()).any(|index| !raw!(LLVMGetEnumAttributeAtIndex(self.0, index, kind)).is_null())
+    }
+
     pub(crate) fn set_string_attribute(self, name: &str, value: &str) {
         let attribute = Attribute::string(self, name, value);
         raw!(LLVMAddAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute.0));

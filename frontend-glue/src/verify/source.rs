@@ -3,10 +3,11 @@
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
-//! descriptors are in order (`descriptors.rs`); writes have an object and a slot; no call has a
-//! deopt bundle of its own; `main` can be called by the runtime.
+//! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
+//! (`frames.rs`); no call has a deopt bundle of its own; `main` can be called by the runtime.
 
 mod descriptors;
+mod frames;
 pub(crate) mod intrinsics;
 
 use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
@@ -134,6 +135,9 @@ impl Check<'_> {
         let managed = is_managed(function, self.gc_names);
         if !managed && strategy.is_some() {
             return;
+        }
+        if any_managed {
+            self.findings.extend(frames::errors(self.name, &self.callees, function, managed));
         }
         let mut descriptors: HashMap<Value, Value> = HashMap::new();
         for call in function.instructions().into_iter().filter_map(Value::as_call) {

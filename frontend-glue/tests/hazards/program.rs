@@ -19,6 +19,8 @@ pub struct Program {
     levels: Vec<String>,
     zeal: bool,
     refused: Option<String>,
+    /// What `tally run` says, if only an executable can do it.
+    linked_only: Option<String>,
 }
 
 /// `; WITHOUT cure at level: text`
@@ -58,6 +60,7 @@ impl Program {
             levels: LEVELS.map(str::to_owned).to_vec(),
             zeal: true,
             refused: None,
+            linked_only: None,
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
             let Some((keyword, rest)) = line.split_once(": ") else { continue };
@@ -65,6 +68,7 @@ impl Program {
                 "WITH" => program.others.extend(rest.split(' ').map(|name| folder_of_programs().join(name))),
                 "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
                 "ZEAL" => program.zeal = rest != "no",
+                "LINKED-ONLY" => program.linked_only = Some(rest.to_owned()),
                 "REFUSED" => program.refused = Some(rest.to_owned()),
                 _ => program.withouts.extend(Without::read(keyword, rest)),
             }
@@ -74,32 +78,25 @@ impl Program {
 
     /// With all cures, in all ways.
     pub fn check_runs(&self) -> Result<(), String> {
+        let refusal = self.refused.as_ref().or(self.linked_only.as_ref()).map(String::as_str);
         for level in &self.levels {
             let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
-            self.check(&format!("run at {level}"), &self.tally(&run))?;
+            check(&format!("run at {level}"), &self.tally(&run), refusal)?;
         }
         if self.refused.is_some() {
             return Ok(());
         }
         for level in TWO_LEVELS.into_iter().filter(|level| self.levels.iter().any(|other| other == level)) {
-            if self.zeal {
-                self.check(&format!("zeal at {level}"), &self.tally(&["run", "--zeal", "--opt", level]))?;
+            if self.zeal && self.linked_only.is_none() {
+                check(&format!("zeal at {level}"), &self.tally(&["run", "--zeal", "--opt", level]), None)?;
             }
             let folder = Folder::with(&[]);
             let outcome = folder.tally(&self.with_files(&["build", "-o", "program", "--opt", level]));
-            self.check(&format!("build at {level}"), &outcome)?;
+            check(&format!("build at {level}"), &outcome, None)?;
             let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
-            self.check(&format!("executable at {level}"), &folder.program(&variables, &[]))?;
+            check(&format!("executable at {level}"), &folder.program(&variables, &[]), None)?;
         }
         Ok(())
-    }
-
-    fn check(&self, what: &str, outcome: &Outcome) -> Result<(), String> {
-        let right = match &self.refused {
-            None => outcome.status == Some(0) && !outcome.stderr.contains("tally"),
-            Some(text) => outcome.status == Some(2) && outcome.stderr.contains(text),
-        };
-        if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
     }
 
     fn tally(&self, arguments: &[&str]) -> Outcome {
@@ -110,6 +107,15 @@ impl Program {
         let files = std::iter::once(&self.file).chain(&self.others);
         arguments.iter().copied().chain(files.map(|file| file.to_str().unwrap())).collect()
     }
+}
+
+/// Whether a run went well, or was refused with these words.
+fn check(what: &str, outcome: &Outcome, refusal: Option<&str>) -> Result<(), String> {
+    let right = match refusal {
+        None => outcome.status == Some(0) && !outcome.stderr.contains("tally"),
+        Some(text) => outcome.status == Some(2) && outcome.stderr.contains(text),
+    };
+    if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
 }
 
 impl Without {

@@ -4,6 +4,8 @@
 ; CHECK: call void @llvm.memset.p0.i64(ptr align 8 %slots, i8 0, i64 24, i1 false)
 ; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %slots) ]
 ; OPTIMISED: call void @poke() [ "deopt"(i64 {{id}}, ptr %slots) ]
+; COUNT 1: memset.p0.i64(ptr align 8 %slots, i8 0, i64 24, i1 false)
+; COUNT 0: i1 false) [
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [6 x i8] c"Three\00"
 @refs = private constant [3 x i32] [i32 0, i32 8, i32 16]

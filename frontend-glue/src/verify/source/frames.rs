@@ -1,0 +1,64 @@
+//! Functions whose frames cannot be found or read, and calls that LLVM cannot make into safepoints, by what they say themselves.
+//!
+//! A root is an address in a frame that hangs on a frame pointer. Some calling conventions use the frame pointer for a
+//! value of the program; some attributes take the slots elsewhere; and LLVM 22 silently drops two things at a call with a
+//! `"deopt"` bundle: what `swifterror` returns in a register, and the check of `kcfi`. What is let through was seen to work.
+
+use crate::callee::Callees;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::Value;
+use crate::llvm::call::{Call, Position};
+
+/// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall, SysV,
+/// Win64, vectorcall, regcall and preserve_none.
+const CONVENTIONS: [u32; 15] = [0, 8, 9, 14, 15, 16, 17, 18, 20, 64, 78, 79, 80, 92, 21];
+
+/// Attributes under which slots lie elsewhere, and where that is.
+const ELSEWHERE: [(&str, &str, &str); 2] = [
+    ("safestack", "another stack", "compile without -fsanitize=safe-stack"),
+    ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
+];
+
+/// What is wrong with `function`, which stands in a module with managed functions.
+pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bool) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    if !CONVENTIONS.contains(&function.function_convention()) {
+        let message = format!("calling convention {} leaves no frame to walk", function.function_convention());
+        findings.push(Diagnostic::about_function(name, function, message).help("use tailcc or fastcc"));
+    }
+    if function.has_parameter_attribute("swiftasync") {
+        let message = "a swiftasync parameter marks the frame pointer, and a walk does not know such a frame";
+        let help = "pass the context as an ordinary parameter";
+        findings.push(Diagnostic::about_function(name, function, message).help(help));
+    }
+    for (attribute, place, help) in ELSEWHERE {
+        if managed && function.has_attribute(attribute) {
+            let message = format!("attribute {attribute} moves root slots to {place}");
+            findings.push(Diagnostic::about_function(name, function, message).help(help));
+        }
+    }
+    let calls = function.instructions().into_iter().filter_map(Value::as_call);
+    for call in calls.filter(|&call| callees.is_safepoint(call) && !call.is_musttail()) {
+        if !CONVENTIONS.contains(&call.convention()) {
+            let message = format!("a call of calling convention {} cannot be a safepoint", call.convention());
+            let help = "mark the callee \"gc-leaf-function\", or use tailcc or fastcc";
+            findings.push(Diagnostic::at(name, call.value(), message).help(help));
+        }
+        if call.bundle("kcfi").is_some() {
+            let message = "LLVM drops the kcfi check of a safepoint call";
+            let help = "compile without -fsanitize=kcfi, or mark the call \"gc-leaf-function\"";
+            findings.push(Diagnostic::at(name, call.value(), message).help(help));
+        }
+        if has_swifterror(call) {
+            let message = "LLVM loses what a safepoint call returns through swifterror";
+            let help = "pass the address of an ordinary variable, or mark the callee \"gc-leaf-function\"";
+            findings.push(Diagnostic::at(name, call.value(), message).help(help));
+        }
+    }
+    findings
+}
+
+fn has_swifterror(call: Call) -> bool {
+    let positions = (0..call.arguments().len() as u32).map(Position::Parameter);
+    positions.flat_map(|position| call.attributes(position)).any(|attribute| attribute.is("swifterror"))
+}
