@@ -8,6 +8,7 @@
 //! * `setup.rs`: the ways a heap is set up for a run, and `check`, which most tests call
 //! * `shrink.rs`: makes a failing program short; `failure_report.rs`: what is printed and drawn of it; `journal.rs`: which
 //!   program killed the process
+//! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
 //! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
@@ -19,6 +20,7 @@ pub mod heap_under_test;
 pub mod journal;
 pub mod model_heap;
 pub mod op;
+pub mod random_program;
 pub mod recount;
 pub mod replay;
 pub mod setup;

@@ -1,0 +1,150 @@
+//! `cargo run -p tally-tests --release --bin random_programs -- --seed 1 --count 1000`: random C programs through the real
+//! pipeline, compared with the same programs over `calloc`, for as long as one likes.
+//!
+//! Program number n of seed S is program S + n. A program that differs is kept in the folder that `--keep` names, with
+//! what was seen in a comment at its end, and made short unless `--no-reduce` says otherwise.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use clap::Parser;
+use tally_tests::random_program::dice::Dice;
+use tally_tests::random_program::trial::{Difference, Way, compare, ways};
+use tally_tests::random_program::{program, reduce::reduce};
+use tally_tests::tally_command::source_tree;
+
+#[derive(Parser)]
+#[command(about = "Runs random C programs through Tally and compares them with the same programs over calloc")]
+struct Arguments {
+    /// The first program.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many programs.
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// How many at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: u64,
+    /// Where failing programs are kept.
+    #[arg(long, default_value = "target/random-programs")]
+    keep: PathBuf,
+    /// Keep failing programs as they are.
+    #[arg(long)]
+    no_reduce: bool,
+    /// Go on after a difference.
+    #[arg(long)]
+    go_on: bool,
+    /// Only print the program of the seed.
+    #[arg(long)]
+    print: bool,
+    /// The `tally` to test; without it one is built.
+    #[arg(long)]
+    tally: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.print {
+        print!("{}", program(arguments.seed));
+        return ExitCode::SUCCESS;
+    }
+    match soak(&arguments) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("random_programs: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// How many programs differed.
+fn soak(arguments: &Arguments) -> Result<u64, String> {
+    let tally = match &arguments.tally {
+        Some(tally) => std::path::absolute(tally).map_err(|error| error.to_string())?,
+        None => build()?,
+    };
+    let keep = std::path::absolute(&arguments.keep).map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(&keep).map_err(|error| format!("{}: {error}", keep.display()))?;
+    let (next, found, runs) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.max(1) {
+            scope.spawn(|| {
+                while arguments.go_on || found.load(Ordering::Relaxed) == 0 {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= arguments.count {
+                        return;
+                    }
+                    match one(&tally, &keep, arguments.seed + number, arguments.no_reduce) {
+                        Ok(taken) => _ = runs.fetch_add(taken, Ordering::Relaxed),
+                        Err(report) => {
+                            found.fetch_add(1, Ordering::Relaxed);
+                            eprintln!("{report}");
+                        }
+                    }
+                    if (number + 1).is_multiple_of(25) {
+                        eprintln!("{} of {} programs, {:.0?}", number + 1, arguments.count, started.elapsed());
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner();
+    let done = next.into_inner().min(arguments.count);
+    println!(
+        "{done} programs from seed {}, {} runs: {found} differ, {:.0?}",
+        arguments.seed,
+        runs.into_inner(),
+        started.elapsed()
+    );
+    Ok(found)
+}
+
+/// Runs one program in several ways; how many, or the report of a difference.
+fn one(tally: &Path, keep: &Path, seed: u64, no_reduce: bool) -> Result<u64, String> {
+    let folder = keep.join(format!("work-{seed}"));
+    let clear = || _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let (text, ways) = (program(seed), ways(&mut Dice::new(!seed)));
+    let outcome = try_text(tally, &folder.join("program.c"), &text, &ways);
+    let report = match outcome {
+        Ok(None) => {
+            clear();
+            return Ok(ways.len() as u64);
+        }
+        Ok(Some(difference)) => {
+            let way = [difference.way.clone()];
+            let same = |text: &str| {
+                matches!(try_text(tally, &folder.join("smaller.c"), text, &way),
+                    Ok(Some(found)) if found.sort == difference.sort)
+            };
+            let short = if no_reduce || !same(&text) { text } else { reduce(&text, same) };
+            let said = format!("seed {seed}, {:?}\n{}", difference.way, difference.what).replace("*/", "* /");
+            let place = keep.join(format!("seed-{seed}.c"));
+            std::fs::write(&place, format!("{short}\n/* {said} */\n")).map_err(|error| error.to_string())?;
+            format!("{said}\nkept as {}", place.display())
+        }
+        Err(error) => format!("seed {seed}: {error}"),
+    };
+    clear();
+    Err(report)
+}
+
+fn try_text(tally: &Path, place: &Path, text: &str, ways: &[Way]) -> Result<Option<Difference>, String> {
+    std::fs::write(place, text).map_err(|error| error.to_string())?;
+    compare(tally, place, ways)
+}
+
+fn build() -> Result<PathBuf, String> {
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--release", "-p", "frontend-glue", "-p", "aot-runtime"])
+        .current_dir(source_tree())
+        .status()
+        .map_err(|error| error.to_string())?;
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let target = own.parent().and_then(Path::parent).ok_or("this program lies in no target directory")?;
+    if status.success() { Ok(target.join("release/tally")) } else { Err("cargo cannot build `tally`".to_owned()) }
+}

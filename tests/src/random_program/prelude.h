@@ -1,0 +1,130 @@
+/* The part that all random programs share: types of every kind, and reading of objects without a call.
+ *
+ * Every object begins with a tag, its kind and a serial number; SEE mixes it into the checksum, so a lost or overwritten object
+ * changes what the program prints. Addresses never enter the checksum. IS_X(v) says that v refers to an X (with elements, if it is
+ * an array); AT(X, v, n) is an index into it. */
+#pragma clang diagnostic ignored "-Weverything"
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally_gc.h>
+
+typedef struct Any { long tag; } Any;
+typedef uint64_t Low;
+typedef uint64_t Nan;
+TALLY_TAGGED_TYPE(Low, 1, 0, ~UINT64_C(1));
+TALLY_TAGGED_TYPE(Nan, UINT64_C(0xffff000000000000), UINT64_C(0xfffc000000000000), UINT64_C(0x0000ffffffffffff));
+
+typedef struct Leaf { long tag, x; } Leaf;
+TALLY_ACYCLIC_TYPE(Leaf);
+typedef struct Pair { long tag; Any *a, *b; long x; } Pair;
+TALLY_TYPE(Pair, a, b);
+typedef struct Node { long tag; Any *left; long x; Any *right; struct { long y; Any *more[2]; } inner; } Node;
+TALLY_TYPE(Node, left, right, inner.more[0], inner.more[1]);
+typedef struct Row { long tag; uint64_t length; Any *at[]; } Row;
+TALLY_ARRAY_TYPE(Row, length, at);
+typedef struct Entry { Any *key; long n; Any *value; } Entry;
+typedef struct Table { long tag; Any *owner; uint64_t length; Entry at[]; } Table;
+TALLY_STRUCT_ARRAY_TYPE(Table, length, at, (key, value), owner);
+typedef struct Bytes { long tag; uint64_t length; Any *owner; unsigned char at[]; } Bytes;
+TALLY_DATA_ARRAY_TYPE(Bytes, length, at, owner);
+typedef struct Cell { long tag; Low head, tail; long x; } Cell;
+TALLY_TYPE_TAGGED(Cell, Low, head, tail);
+typedef struct Vec { long tag; Nan first; uint64_t length; Nan at[]; } Vec;
+TALLY_ARRAY_TYPE_TAGGED(Vec, Nan, length, at, first);
+typedef struct Big { long tag; Any *f[10]; long x; long pad[1200]; Any *last; } Big;
+TALLY_TYPE(Big, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], last);
+typedef struct Wide { _Alignas(64) long tag; Any *a; long x; Any *b; } Wide;
+TALLY_TYPE(Wide, a, b);
+
+/* Structs that live on the stack. */
+typedef struct Few { Any *r[4]; } Few;
+TALLY_TYPE(Few, r[0], r[1], r[2], r[3]);
+typedef struct Two { Any *a; long n; } Two;
+TALLY_TYPE(Two, a);
+typedef struct Three { Any *a, *b; long n; } Three;
+TALLY_TYPE(Three, a, b);
+typedef long Long4 __attribute__((vector_size(32)));
+typedef union Either { long n; Any *r; } Either;
+
+enum { K_Leaf, K_Pair, K_Node, K_Row, K_Table, K_Bytes, K_Cell, K_Vec, K_Big, K_Wide };
+#define KIND(v) (((Any *)(v))->tag & 15)
+#define IS_Leaf(v) ((v) && KIND(v) == K_Leaf)
+#define IS_Pair(v) ((v) && KIND(v) == K_Pair)
+#define IS_Node(v) ((v) && KIND(v) == K_Node)
+#define IS_Row(v) ((v) && KIND(v) == K_Row && ((Row *)(v))->length)
+#define IS_Table(v) ((v) && KIND(v) == K_Table && ((Table *)(v))->length)
+#define IS_Bytes(v) ((v) && KIND(v) == K_Bytes && ((Bytes *)(v))->length)
+#define IS_Cell(v) ((v) && KIND(v) == K_Cell)
+#define IS_Vec(v) ((v) && KIND(v) == K_Vec && ((Vec *)(v))->length)
+#define IS_Big(v) ((v) && KIND(v) == K_Big)
+#define IS_Wide(v) ((v) && KIND(v) == K_Wide)
+#define AT(Type, v, n) ((uint64_t)(n) % ((Type *)(v))->length)
+
+static unsigned long sum, dice;
+static long serial, fuel;
+#define MIX(n) (sum = (sum ^ (unsigned long)(n)) * 0x9E3779B97F4A7C15u, sum ^= sum >> 29)
+#define SEE(v) MIX((v) ? ((Any *)(v))->tag : 7)
+#define ROLL(k) (dice = dice * 6364136223846793005u + 1442695040888963407u, (long)((dice >> 33) % (k)))
+#define TAG(Type) (K_##Type | ++serial << 4)
+
+/* Words. A low word is a number if its lowest bit is set; a NaN box is a reference if its high bits are 0xfffc. */
+#define LOW_NUMBER(n) ((Low)(n) << 1 | 1)
+#define LOW_OF(v) ((Low)(uintptr_t)(v))
+#define LOW_IS(w) ((w) && !((w) & 1))
+#define LOW_REF(w) (LOW_IS(w) ? (Any *)(uintptr_t)(w) : NULL)
+#define LOW_SEE(w) MIX(LOW_IS(w) ? ((Any *)(uintptr_t)(w))->tag : (long)(w))
+#define NAN_BOX UINT64_C(0xfffc000000000000)
+#define NAN_BITS UINT64_C(0x0000ffffffffffff)
+#define NAN_NUMBER(n) ((Nan)((n) & 0xffffffff))
+#define NAN_OF(v) (NAN_BOX | (Nan)(uintptr_t)(v))
+#define NAN_IS(w) ((w) >> 48 == 0xfffc && ((w) & NAN_BITS))
+#define NAN_REF(w) (NAN_IS(w) ? (Any *)(uintptr_t)((w) & NAN_BITS) : NULL)
+#define NAN_SEE(w) MIX(NAN_IS(w) ? ((Any *)(uintptr_t)((w) & NAN_BITS))->tag : (long)(w))
+
+/* Reads what can be reached from v, a few steps at random. Reading only: no safepoint, no roots. */
+static __attribute__((noinline)) void look(Any *v, long steps) {
+    unsigned long way = (unsigned long)steps * 2654435761u + 12345;
+    while (v && steps-- > 0) {
+        way = way * 6364136223846793005u + 1442695040888963407u;
+        unsigned long pick = way >> 40;
+        SEE(v);
+        switch (KIND(v)) {
+        case K_Leaf: MIX(((Leaf *)v)->x); return;
+        case K_Pair: MIX(((Pair *)v)->x); v = pick & 1 ? ((Pair *)v)->a : ((Pair *)v)->b; break;
+        case K_Node:
+            MIX(((Node *)v)->x ^ ((Node *)v)->inner.y);
+            v = pick & 2 ? ((Node *)v)->inner.more[pick & 1] : pick & 1 ? ((Node *)v)->left : ((Node *)v)->right;
+            break;
+        case K_Row: MIX(((Row *)v)->length); v = IS_Row(v) ? ((Row *)v)->at[AT(Row, v, pick)] : NULL; break;
+        case K_Table:
+            MIX(((Table *)v)->length);
+            if (IS_Table(v)) MIX(((Table *)v)->at[AT(Table, v, pick)].n);
+            v = !IS_Table(v) || pick & 2 ? ((Table *)v)->owner
+                : pick & 1 ? ((Table *)v)->at[AT(Table, v, pick)].key : ((Table *)v)->at[AT(Table, v, pick)].value;
+            break;
+        case K_Bytes:
+            if (IS_Bytes(v)) MIX(((Bytes *)v)->at[AT(Bytes, v, pick)]);
+            v = ((Bytes *)v)->owner;
+            break;
+        case K_Cell: {
+            Low word = pick & 1 ? ((Cell *)v)->head : ((Cell *)v)->tail;
+            LOW_SEE(word);
+            MIX(((Cell *)v)->x);
+            v = LOW_REF(word);
+            break;
+        }
+        case K_Vec: {
+            Nan word = IS_Vec(v) && pick & 3 ? ((Vec *)v)->at[AT(Vec, v, pick)] : ((Vec *)v)->first;
+            NAN_SEE(word);
+            v = NAN_REF(word);
+            break;
+        }
+        case K_Big: MIX(((Big *)v)->pad[pick % 1200]); v = pick & 1 ? ((Big *)v)->f[(pick >> 1) % 10] : ((Big *)v)->last; break;
+        case K_Wide: MIX(((Wide *)v)->x); v = pick & 1 ? ((Wide *)v)->a : ((Wide *)v)->b; break;
+        default: MIX(99); return;
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The ways a random program is run, and the comparison with the reference run.
+//!
+//! Right is: exit status 0, the reference's output, and nothing on standard error (`tally run` repeats the warnings of
+//! `tally verify` there). Runs under zeal take fewer and shorter rounds, and the reference takes the same.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use super::dice::Dice;
+use super::passes;
+use crate::tally_command::{describe, run};
+
+/// A run that takes longer than this many seconds counts as hung.
+const SECONDS_MAX: &str = "120";
+/// Rounds and fuel of an ordinary run, and of one with an epoch at every safepoint.
+const FULL: [&str; 2] = ["8", "400"];
+const SHORT: [&str; 2] = ["2", "25"];
+
+/// One way to run a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// `tally run`, with these options.
+    Run(Vec<String>),
+    /// `tally run --zeal`.
+    Zeal(Vec<String>),
+    /// `tally build`, then the executable with these variables.
+    Build(Vec<String>, Vec<(&'static str, &'static str)>),
+    /// IR that LLVM's passes have been over, then `tally run`.
+    Optimised(String, Vec<String>),
+}
+
+/// A program that did not do what it should.
+#[derive(Debug)]
+pub struct Difference {
+    /// How it was run.
+    pub way: Way,
+    /// What came of it.
+    pub what: String,
+    /// The first words that tell this failure from others.
+    pub sort: String,
+}
+
+/// Draws ways: always two of `tally run`, sometimes the others.
+pub fn ways(dice: &mut Dice) -> Vec<Way> {
+    let level = |dice: &mut Dice| ["--opt".to_owned(), (*dice.pick(&["0", "1", "2", "3", "s"])).to_owned()];
+    let heap = |dice: &mut Dice| {
+        let mut options = vec!["--leak-check".to_owned()];
+        if !dice.one_in(6) {
+            options
+                .extend(["--epoch-bytes".to_owned(), (*dice.pick(&["4KiB", "16KiB", "64KiB", "256KiB"])).to_owned()]);
+        }
+        if dice.one_in(3) {
+            options.extend(["--pause-goal".to_owned(), (*dice.pick(&["1us", "20us", "200us"])).to_owned()]);
+        }
+        options
+    };
+    let run = |dice: &mut Dice| [level(dice).to_vec(), heap(dice)].concat();
+    let mut ways = vec![Way::Run(run(dice))];
+    if dice.one_in(2) {
+        ways.push(Way::Run(run(dice)));
+    }
+    if dice.one_in(2) {
+        ways.push(Way::Zeal(level(dice).to_vec()));
+    }
+    if dice.one_in(2) {
+        let zeal = !dice.one_in(4);
+        let heap = if zeal { ("TALLY_ZEAL", "1") } else { ("TALLY_EPOCH_BYTES", "8KiB") };
+        ways.push(Way::Build(level(dice).to_vec(), vec![heap, ("TALLY_LEAK_CHECK", "1")]));
+    }
+    if dice.one_in(2) {
+        let pipeline = passes::pipeline(dice);
+        ways.push(Way::Optimised(pipeline, run(dice)));
+    }
+    ways
+}
+
+/// Runs the program in `place` (a `.c` file in a folder that may be written to) in each of the ways.
+///
+/// # Errors
+/// The first difference; or, as a text, what kept the reference from being made.
+pub fn compare(tally: &Path, place: &Path, ways: &[Way]) -> Result<Option<Difference>, String> {
+    let reference = build_reference(place)?;
+    let [full, short] = [FULL, SHORT].map(|amount| timed(&reference, &amount.map(OsString::from), &[]));
+    for output in [&full, &short] {
+        if !output.status.success() {
+            return Err(format!("the reference run fails: {}", describe(output)));
+        }
+    }
+    for way in ways {
+        let right = if is_short(way) { &short } else { &full };
+        let output = run_way(tally, place, way)?;
+        let what = if !output.status.success() {
+            "ends badly"
+        } else if output.stdout != right.stdout {
+            "prints something else"
+        } else if !output.stderr.is_empty() {
+            "complains"
+        } else {
+            continue;
+        };
+        let sort = format!("{what} {} {}", output.status, first_words(&output.stderr));
+        let what = format!("{what}: {}", describe(&output));
+        return Ok(Some(Difference { way: way.clone(), what, sort }));
+    }
+    Ok(None)
+}
+
+fn is_short(way: &Way) -> bool {
+    match way {
+        Way::Zeal(_) => true,
+        Way::Build(_, variables) => variables.iter().any(|(name, _)| *name == "TALLY_ZEAL"),
+        Way::Run(_) | Way::Optimised(..) => false,
+    }
+}
+
+fn run_way(tally: &Path, place: &Path, way: &Way) -> Result<Output, String> {
+    let amount = if is_short(way) { SHORT } else { FULL }.map(OsString::from);
+    let run_file = |options: &[String], file: &Path| {
+        let mut arguments = vec![OsString::from("run")];
+        arguments.extend(options.iter().map(OsString::from));
+        arguments.extend([file.into(), OsString::from("--")]);
+        arguments.extend(amount.clone());
+        timed(tally, &arguments, &[])
+    };
+    Ok(match way {
+        Way::Run(options) => run_file(options, place),
+        Way::Zeal(options) => run_file(&[vec!["--zeal".to_owned()], options.clone()].concat(), place),
+        Way::Build(options, variables) => {
+            let executable = place.with_extension("exe");
+            let mut arguments = vec![OsString::from("build")];
+            arguments.extend(options.iter().map(OsString::from));
+            arguments.extend([place.into(), OsString::from("-o"), executable.clone().into()]);
+            let built = timed(tally, &arguments, &[]);
+            if !built.status.success() || !built.stderr.is_empty() {
+                return Ok(built);
+            }
+            timed(&executable, &amount, variables)
+        }
+        Way::Optimised(pipeline, options) => run_file(options, &passes::optimise(place, pipeline)?),
+    })
+}
+
+/// The program over `without_tally.h`.
+fn build_reference(place: &Path) -> Result<PathBuf, String> {
+    let folder = place.with_extension("reference");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    std::fs::write(folder.join("tally_gc.h"), super::WITHOUT_TALLY).map_err(|error| error.to_string())?;
+    let executable = folder.join("program");
+    let mut arguments: Vec<OsString> = ["-O1", "-w", "-I"].map(OsString::from).to_vec();
+    arguments.extend([folder.into(), place.into(), OsString::from("-o"), executable.clone().into()]);
+    let output = timed(Path::new(passes::CLANG), &arguments, &[]);
+    if output.status.success() {
+        Ok(executable)
+    } else {
+        Err(format!("clang refuses the reference: {}", describe(&output)))
+    }
+}
+
+fn timed(program: &Path, arguments: &[OsString], variables: &[(&str, &str)]) -> Output {
+    let mut all = vec![OsString::from(SECONDS_MAX), program.into()];
+    all.extend_from_slice(arguments);
+    run(Path::new("timeout"), &all, variables)
+}
+
+/// What a message begins with, without names, numbers and places.
+fn first_words(message: &[u8]) -> String {
+    let text = String::from_utf8_lossy(message);
+    let line = text.lines().next().unwrap_or("");
+    line.split_whitespace()
+        .filter(|word| word.chars().all(|letter| letter.is_ascii_alphabetic() || letter == ':'))
+        .take(6)
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,51 @@
+//! Some random C programs through the whole pipeline, at two levels of optimisation, against the same over `calloc`.
+//!
+//! `cargo run -p tally-tests --release --bin random_programs -- --seed S --count N` runs more, in more ways, and makes short
+//! what it finds; `--print --seed S` shows a program.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tally_tests::random_program::dice::Dice;
+use tally_tests::random_program::program;
+use tally_tests::random_program::trial::{Way, compare};
+use tally_tests::tally_command::tally;
+
+/// Programs of one test run.
+const COUNT: u64 = 40;
+
+#[test]
+fn random_programs_do_what_they_do_without_tally() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let next = AtomicU64::new(1);
+    let check = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed > COUNT {
+                return;
+            }
+            let place = folder.path().join(format!("seed-{seed}.c"));
+            std::fs::write(&place, program(seed)).expect("the folder can be written to");
+            let mut dice = Dice::new(seed);
+            let ways = [["0", "1"], ["2", "3"]].map(|levels| {
+                let options = ["--opt", *dice.pick(&levels), "--leak-check", "--epoch-bytes", "16KiB"];
+                Way::Run(options.map(str::to_owned).to_vec())
+            });
+            match compare(tally(), &place, &ways) {
+                Ok(None) => {}
+                Ok(Some(difference)) => panic!("seed {seed}: {:?} {}", difference.way, difference.what),
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(check);
+        }
+    });
+}
+
+#[test]
+fn a_seed_is_always_the_same_program() {
+    assert_eq!(program(3), program(3));
+    assert_ne!(program(3), program(4));
+}
