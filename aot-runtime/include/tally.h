@@ -126,12 +126,11 @@ void llvm_gc_collect(void);
  * argument of its llvm.gcroot: a descriptor, or null. The walk is over by then: `visit` may do anything. */
 void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta));
 
-/* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled; they are roots like any others while the chain lies
- * on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
+/* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled, which follow each entry; they are roots like any
+ * others while the chain lies on the thread's stack. Such code stores plainly in place of llvm.gcwrite and so writes references with tally_fill_refs. */
 typedef struct tally_shadow_entry {
     struct tally_shadow_entry *next;
     const void *map;
-    void *roots[];
 } tally_shadow_entry;
 extern tally_shadow_entry *llvm_gc_root_chain;
 

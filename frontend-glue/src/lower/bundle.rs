@@ -51,6 +51,10 @@ pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
         // 2: valid at every instruction, not only at calls.
         function.set_attribute("uwtable", 2);
     }
+    if !function.has_string_attribute("probe-stack") {
+        // A large frame touches each of its pages: it cannot step over the guard page into other memory.
+        function.set_string_attribute("probe-stack", "inline-asm");
+    }
     let has_musttail = || function.instructions().into_iter().filter_map(Value::as_call).any(Call::is_musttail);
     if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
         function.remove_attribute(crate::llvm::call::Position::Function, "alwaysinline");
