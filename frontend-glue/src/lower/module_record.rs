@@ -272,6 +272,8 @@ fn append(module: Module, name: &str, entry: Value, section: Option<&str>) {
 fn keep_stack_map_label(builder: &Builder) {
     let module = builder.module();
     let function = module.add_function("tally.stack_map_label", Type::function(module.void(), &[], false));
+    // Else instrumenting passes make an invoke of the intrinsic below, which LLVM then refuses.
+    function.set_attribute("nounwind", 0);
     function.set_visibility(Visibility::Internal);
     builder.at_end_unlocated(function.append_block(""));
     let stack_map = module.intrinsic("llvm.experimental.stackmap", &[]);

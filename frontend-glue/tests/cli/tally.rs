@@ -69,9 +69,14 @@ impl Folder {
         Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
+    /// Runs a tool, in the folder.
+    pub fn run(&self, tool: &str, arguments: &[&str]) -> Outcome {
+        Outcome::of(self.command(Path::new(tool)).args(arguments).output().unwrap())
+    }
+
     /// A tool's standard output about `program`.
     pub fn inspect(&self, tool: &str, arguments: &[&str]) -> String {
-        let outcome = Outcome::of(self.command(Path::new(tool)).args(arguments).arg("program").output().unwrap());
+        let outcome = self.run(tool, &[arguments, &["program"]].concat());
         assert_eq!(outcome.status, Some(0), "{outcome:?}");
         outcome.stdout
     }
