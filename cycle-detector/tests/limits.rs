@@ -92,3 +92,24 @@ fn a_cell_that_fits_no_small_hole_finds_a_large_one_in_a_full_heap() {
     assert!(m.heap().used_bytes() <= limit);
     m.verify().expect("a sound heap");
 }
+
+/// Blocks an eighth of which is free, in holes that no cell fits, look recyclable and are not.
+#[test]
+fn a_full_heap_whose_holes_are_too_small_is_told_so() {
+    static TRIPLE: TypeDescriptor = TypeDescriptor::plain(c"Triple", 32, &[0]);
+    let triple = type_registry::register(&TRIPLE).expect("a sound descriptor");
+    let mut m =
+        Mutator::new(HeapOptions { heap_limit: Some(1 << 20), ..HeapOptions::default() }).expect("address space");
+    while let Ok(object) = m.allocate(triple) {
+        m.push_root(Some(object));
+    }
+    let filled = m.root_count();
+    let index = rc_runtime::host_roots::RootIndex;
+    let kept: Vec<_> = (0..filled).filter(|at| at % 4 != 0).map(|at| m.root(index(at))).collect();
+    m.truncate_roots(0);
+    for object in kept {
+        m.push_root(object);
+    }
+    assert!(matches!(m.allocate(triple), Err(OutOfMemory::Limit { .. })), "every hole is 40 bytes");
+    m.verify().expect("a sound heap");
+}

@@ -188,18 +188,21 @@ impl Heap {
     /// Retires the current hole and opens the next, or a block with one.
     fn next_hole(&mut self, info: &TypeInfo) -> Result<(), OutOfMemory> {
         self.retire_hole();
+        let mut collected = false;
         loop {
             if let Some(hole) = self.blocks.next_hole() {
                 self.enter_hole(hole);
                 return Ok(());
             }
             self.with_driver(|driver, heap| driver.on_block_taken(heap));
-            if !self.open_block() {
-                self.with_driver(|driver, heap| driver.collect(heap));
-                if !self.open_block() {
-                    return Err(self.refusal(BLOCK_BYTES, info));
-                }
+            if self.open_block() {
+                continue;
             }
+            // Once: the blocks it recycles may all have holes too small for any cell, and the next would recycle them again.
+            if std::mem::replace(&mut collected, true) {
+                return Err(self.refusal(BLOCK_BYTES, info));
+            }
+            self.with_driver(|driver, heap| driver.collect(heap));
         }
     }
 
