@@ -6,9 +6,9 @@
 //! counting meanwhile show their references and keep their memory until the mark has ended.
 //!
 //! ```text
-//! Discover ──► Release ───────────────────────► Free ──► (off)
-//! mark stack   unmarked mature objects are dead: give the memory of the dead back
-//! and logs     marked survivors lose the references they held
+//! Clear ──► Discover ──► Release ───────────────────────► Free ──► (off)
+//! bits      mark stack   unmarked mature objects are dead: give the memory of the dead back
+//!           and logs     marked survivors lose the references they held
 //! ```
 //!
 //! It is started by evidence only: suspects × what a suspect turned out to be worth last time, against the growth of the
@@ -29,6 +29,7 @@ const LIVE_MIN: u64 = 256 << 10;
 enum Stage {
     #[default]
     Off,
+    Clear,
     Discover,
     Release,
     Free,
@@ -107,31 +108,49 @@ impl Collector {
         live.saturating_sub(mark.live_base) > mark.live_base * mark.growth_halves / 2 * patience
     }
 
-    /// Starts a mark from the roots of the last flip.
+    /// Starts a mark. What it sees is the heap of the last flip before discovery begins.
     pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
-        debug_assert_eq!(self.phase == Phase::Count, heap.counting);
         debug_assert!(!self.mark.is_running(), "what is half condemned would never be let go of");
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
-        mark.stage = Stage::Discover;
+        mark.stage = Stage::Clear;
         (mark.block_at, mark.large_at, mark.freed, mark.aborted) = (0, 0, 0, false);
-        mark.log_at = LogCursor::default();
         mark.live_at_start = heap.statistics.live_objects;
         mark.suspects_at_start = std::mem::take(&mut heap.suspects);
-        for &block in &heap.blocks.owned {
-            // SAFETY: this heap's blocks.
+        heap.set_poll(true);
+    }
+
+    /// Clears the mark bits of one block, or of one large object; then discovery begins, or waits for the epoch's passes
+    /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
+    fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mark = &mut self.mark;
+        if let Some(&block) = heap.blocks.owned.get(mark.block_at) {
+            mark.block_at += 1;
+            // SAFETY: this heap's block.
             unsafe { MARK.block_words(block) }.fill(0);
+            return Some(4);
         }
-        for place in 0..heap.large.places() {
-            if let Some(object) = heap.large.at(place) {
+        if mark.large_at < heap.large.places() {
+            if let Some(object) = heap.large.at(mark.large_at) {
                 MARK.clear(object.address());
             }
+            mark.large_at += 1;
+            return Some(1);
         }
+        matches!(self.phase, Phase::Idle | Phase::Try).then(|| self.begin_discovery(heap))
+    }
+
+    /// The snapshot: the roots of the last flip, and what the running log does not name as it is.
+    fn begin_discovery(&mut self, heap: &mut Heap) -> i64 {
+        let mark = &mut self.mark;
+        mark.stage = Stage::Discover;
+        (mark.block_at, mark.large_at) = (0, 0);
+        mark.log_at = LogCursor::default();
         (heap.marking, heap.mark_discovers) = (true, true);
         for &root in &self.roots {
             heap.show_to_mark(root);
         }
-        heap.set_poll(true);
+        self.roots.len() as i64 + 1
     }
 
     /// Does up to `units` of the mark's work.
@@ -142,6 +161,7 @@ impl Collector {
         while units > 0 {
             let spent = match self.mark.stage {
                 Stage::Off => return,
+                Stage::Clear => self.clear_marks(heap),
                 Stage::Discover => self.discover(heap, units),
                 Stage::Release => self.release_unmarked(heap),
                 Stage::Free => self.free_dead(heap),

@@ -84,3 +84,33 @@ fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_wr
     assert_eq!(words.slot(8 + 5_999 * 8).read(), 7);
     m.verify().expect("a sound heap");
 }
+
+#[test]
+fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
+    use rc_runtime::range::MARK;
+    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let list = m.push_root(None);
+    for _ in 0..300_000 {
+        let node = m.allocate(registered(&PAIR)).expect("memory");
+        node.slot(0).store(m.root(list).map_or(0, ObjectRef::address));
+        m.set_root(list, Some(node));
+    }
+    m.collect();
+    let one_per_block = m.live_objects();
+    let one_per_block: Vec<_> = one_per_block.chunk_by(|one, next| one.block() == next.block()).map(|c| c[0]).collect();
+    assert!(one_per_block.len() > 200);
+    let marked = || one_per_block.iter().filter(|object| MARK.get(object.address())).count();
+    assert_eq!(marked(), one_per_block.len(), "the collection has marked");
+    m.heap().options.eager_marks = true;
+    m.flip();
+    let (mut before, mut least) = (marked(), marked());
+    let mut more = true;
+    while more && before > 0 {
+        more = m.step(8);
+        let now = marked();
+        assert!(before.saturating_sub(now) <= 8, "one step cleared {} blocks", before - now);
+        (before, least) = (now, least.min(now));
+    }
+    assert_eq!(least, 0, "the mark began");
+    m.verify().expect("a sound heap");
+}
