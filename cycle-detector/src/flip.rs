@@ -5,8 +5,10 @@
 //! 3. The unlogged bits of everything logged or allocated since the last flip are armed. `[LOG]`
 //! 4. The roots, as they are now, are counted. `[ROOT]`
 //!
-//! Cost: the roots, one bit per log entry, 256 bytes of bits per block allocated into. The passes that follow are
-//! sliced; they see the heap as of this moment through the log and the pending stamps.
+//! Cost: the roots (all frames of the stack, all globals), one bit per log entry, 256 bytes of bits per block allocated into,
+//! one bit per large object allocated, and 64 system calls at most to give idle blocks back. None of it is sliced: a deep
+//! stack or a log of millions of entries makes a long flip. The passes that follow are sliced; they see the heap as of this
+//! moment through the log and the pending stamps.
 
 use crate::collector::Collector;
 use crate::epoch::Phase;
