@@ -18,7 +18,11 @@ use rc_runtime::module_registry::{ModuleListener, text};
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
-use stack_roots::{FrameRoot, FrameTable, FrameTables, Registers, StackEnd, stack_map, visit_thread_stack};
+use stack_roots::{
+    Frame, FrameRoot, FrameTable, FrameTables, Lookup, Reach, Registers, StackEnd, UnwindEnd, stack_map, unwind,
+    visit_thread_stack,
+};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -217,7 +221,7 @@ fn anchor(context: &Context) -> Option<Registers> {
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack. Answers how many frames.
 fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameRoot)) -> u64 {
     let mut stack = StackReader::new(registers.sp);
-    let entry_return = crate::program::entry_return();
+    let entry_return = bottom();
     let frames = &snapshot.frames;
     let walked =
         visit_thread_stack(registers, |address| stack.read(address), frames, entry_return, |root| visit(&root));
@@ -239,6 +243,50 @@ fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameR
         ),
     }
     walked.frames as u64
+}
+
+/// The return address that the walk ends at: that of `main`'s entry, or on a thread that the C library started, its own.
+fn bottom() -> u64 {
+    thread_local!(static BOTTOM: Cell<Option<u64>> = const { Cell::new(None) });
+    // SAFETY: this thread's context.
+    if unsafe { (*rc_runtime::context::current()).entry } != 0 {
+        return crate::program::entry_return();
+    }
+    BOTTOM.get().unwrap_or_else(|| {
+        let bottom = thread_start().unwrap_or_else(crate::program::entry_return);
+        BOTTOM.set(Some(bottom));
+        bottom
+    })
+}
+
+/// The return address in the C library's function that called this thread's start routine. It stands at one place of the
+/// stack, below everything, and where managed code was started by it directly the unwinder need not look for the end.
+fn thread_start() -> Option<u64> {
+    /// Knows no frame, and notes which it was asked for.
+    struct Seen(RefCell<Vec<u64>>);
+    impl Lookup for Seen {
+        fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
+            self.0.borrow_mut().push(pc);
+            None
+        }
+    }
+    let seen = Seen(RefCell::default());
+    let end = unwind(0, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
+    let mut pcs = seen.0.into_inner();
+    pcs.retain(|&pc| pc != 0);
+    // From the top: … start routine's callee, `start_thread`, `clone`, and nothing.
+    let [.., start_thread, _clone] = pcs[..] else { return None };
+    let is_the_librarys = file_base(start_thread)? == file_base(libc::pthread_create as *const () as u64)?;
+    (end == UnwindEnd::EndOfStack { pc: 0 } && is_the_librarys).then_some(start_thread)
+}
+
+/// Where the file that holds an address of code was loaded.
+fn file_base(pc: u64) -> Option<u64> {
+    // SAFETY: dladdr fills the struct for an address of a loaded file.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        (libc::dladdr(pc as *const libc::c_void, &mut info) != 0).then_some(info.dli_fbase as u64)
+    }
 }
 
 /// An address of code in words: the function that exports its name, and the file.
