@@ -103,7 +103,7 @@ impl Ground {
         let of = value.type_of();
         match of.kind() {
             TypeKind::LLVMPointerTypeKind => source.is_local() && !source.is(Opcode::LLVMAlloca),
-            TypeKind::LLVMIntegerTypeKind => self.words.contains(&value),
+            TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMDoubleTypeKind => self.words.contains(&value),
             _ => holds_pointers(of) || (self.has_words && holds_wide_integers(of)),
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn may_hide_references(callees: &Callees, words: &HashSet<Value>, all
 fn yields_reference(words: &HashSet<Value>, load: Value) -> bool {
     let of = load.type_of();
     match of.kind() {
-        TypeKind::LLVMIntegerTypeKind => words.contains(&load),
+        TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMDoubleTypeKind => words.contains(&load),
         _ => holds_pointers(of) || holds_wide_integers(of),
     }
 }

@@ -2,13 +2,13 @@
 //!
 //! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64`, go into a root, or leave the
 //! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower integers
-//! (loop counters). A module that never writes tagged words has none, but for what a function turns into a pointer itself.
+//! (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that never writes tagged words has none, but for what a function turns into a pointer itself.
 
 use crate::callee::{Callee, Callees, WRITE_WORD};
-use crate::llvm::{Opcode, Value};
+use crate::llvm::{Opcode, Type, TypeKind, Value};
 use std::collections::HashSet;
 
-/// The integers of a function, and its integer variables (by alloca), that may be tagged words.
+/// The integers and doubles of a function, and its variables of such types (by alloca), that may be tagged words.
 pub(super) fn possible(callees: &Callees, instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> HashSet<Value> {
     let uses_words = are_used(instructions, is_root);
     let mut pending: Vec<Value> = Vec::new();
@@ -38,11 +38,16 @@ pub(super) fn are_used(instructions: &[Value], is_root: &impl Fn(&Value) -> bool
         || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer())
 }
 
+/// Whether a scalar has the bits for a word: a wide integer, or a double, which is what a NaN box is to its owner.
+pub(super) fn can_be_a_word(of: Type) -> bool {
+    of.integer_bits() >= Some(64) || of.kind() == TypeKind::LLVMDoubleTypeKind
+}
+
 /// Everything that the given values may be copies of, or be computed from.
 fn sources(mut pending: Vec<Value>) -> HashSet<Value> {
     let mut reached = HashSet::new();
     while let Some(value) = pending.pop() {
-        let is_wide = value.is(Opcode::LLVMAlloca) || value.type_of().integer_bits() >= Some(64);
+        let is_wide = value.is(Opcode::LLVMAlloca) || can_be_a_word(value.type_of());
         if value.is_local() && is_wide && reached.insert(value) {
             pending.extend(made_from(value));
         }
@@ -69,7 +74,11 @@ fn made_from(value: Value) -> Vec<Value> {
             | Opcode::LLVMShl
             | Opcode::LLVMLShr
             | Opcode::LLVMAShr
-            | Opcode::LLVMFreeze,
+            | Opcode::LLVMFreeze
+            | Opcode::LLVMBitCast
+            | Opcode::LLVMTrunc
+            | Opcode::LLVMZExt
+            | Opcode::LLVMSExt,
         ) => value.operands().collect(),
         _ => Vec::new(),
     }
@@ -104,8 +113,17 @@ fn begins_a_word(value: Value) -> bool {
             | Opcode::LLVMSub
             | Opcode::LLVMMul
             | Opcode::LLVMFreeze
+            | Opcode::LLVMBitCast
+            | Opcode::LLVMTrunc
             | Opcode::LLVMZExt
-            | Opcode::LLVMSExt,
+            | Opcode::LLVMSExt
+            | Opcode::LLVMFAdd
+            | Opcode::LLVMFSub
+            | Opcode::LLVMFMul
+            | Opcode::LLVMFDiv
+            | Opcode::LLVMFNeg
+            | Opcode::LLVMSIToFP
+            | Opcode::LLVMUIToFP,
         ) => false,
         _ => true,
     }

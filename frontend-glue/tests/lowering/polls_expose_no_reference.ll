@@ -25,6 +25,12 @@
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define i64 @words_in_registers
 ; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i64 @nan_box_in_a_double
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define i64 @two_words_in_one
+; CHECK-NOT: tally_safepoint_slow
+; CHECK: define double @double_that_is_a_number
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: define i32 @array_of_numbers
 ; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: define void @last
@@ -246,6 +252,64 @@ done:
   %object = inttoptr i64 %word to ptr
   %x = load i64, ptr %object
   ret i64 %x
+}
+define i64 @nan_box_in_a_double(ptr %o, double %boxed) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %word = bitcast double %boxed to i64
+  %bits = and i64 %word, 281474976710655
+  %object = inttoptr i64 %bits to ptr
+  %x = load i64, ptr %object
+  ret i64 %x
+}
+define i64 @two_words_in_one(ptr %o, i64 %one, i64 %other) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %low = zext i64 %one to i128
+  %high = zext i64 %other to i128
+  %shifted = shl i128 %high, 64
+  %both = or i128 %low, %shifted
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %back = lshr i128 %both, 64
+  %word = trunc i128 %back to i64
+  %object = inttoptr i64 %word to ptr
+  %x = load i64, ptr %object
+  ret i64 %x
+}
+define double @double_that_is_a_number(ptr %o, i32 %n) gc "refcount" {
+entry:
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  store ptr %o, ptr %r
+  %d = sitofp i32 %n to double
+  br label %loop
+loop:
+  %p = load ptr, ptr %r
+  call void @llvm.gcwrite(ptr null, ptr %p, ptr %p)
+  %more = load volatile i1, ptr @again
+  br i1 %more, label %loop, label %done
+done:
+  %q = load ptr, ptr %r
+  %word = bitcast double %d to i64
+  call void @tally_gcwrite_i64(i64 %word, ptr %q, ptr %q)
+  ret double %d
 }
 define i32 @array_of_numbers(ptr %o) gc "refcount" {
 entry:
