@@ -7,7 +7,7 @@
 //! (`frames.rs`); no call has a deopt bundle of its own; `main` can be called by the runtime.
 
 mod descriptors;
-mod frames;
+pub(crate) mod frames;
 pub(crate) mod intrinsics;
 
 use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
@@ -226,7 +226,7 @@ impl Check<'_> {
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }
         self.other_stores(slot);
-        let Some(global) = base_global(object) else { return };
+        let Some(global) = thread_local_behind(object).or_else(|| base_global(object)) else { return };
         if global.is_thread_local() {
             let help = "keep the reference in a root, or in an object that one global names";
             return self.at(place, format!("{what} to the thread-local variable @{}", global.name()), help);
@@ -286,4 +286,10 @@ impl Check<'_> {
             self.about(main, "the runtime cannot call a main of this type", help);
         }
     }
+}
+
+/// The thread-local variable whose address of this thread's copy is asked for here.
+fn thread_local_behind(object: Value) -> Option<Value> {
+    let call = object.base().as_call()?;
+    call.callee().name().starts_with("llvm.threadlocal.address").then(|| call.argument(0))
 }

@@ -3,6 +3,7 @@
 ; ERROR: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store
 ; ERROR: in @element_of_a_global: gcwrite to a global at a slot that is not constant
 ; ERROR: in @thread_local: gcwrite to the thread-local variable @tls
+; ERROR: in @thread_local_of_clang: gcwrite to the thread-local variable @tls
 ; ERROR: in @tagged_global: a tagged word cannot be a global root
 ; ERROR: in @bare: tally_gcwrite_i64 in a function without a gc strategy; add gc "refcount" to the function
 @table = global [4 x ptr] zeroinitializer
@@ -29,6 +30,12 @@ define void @element_of_a_global(ptr %v, i64 %i) gc "refcount" {
 }
 define void @thread_local(ptr %v) gc "refcount" {
   call void @llvm.gcwrite(ptr %v, ptr @tls, ptr @tls)
+  ret void
+}
+declare ptr @llvm.threadlocal.address.p0(ptr)
+define void @thread_local_of_clang(ptr %v) gc "refcount" {
+  %mine = call ptr @llvm.threadlocal.address.p0(ptr @tls)
+  call void @llvm.gcwrite(ptr %v, ptr %mine, ptr %mine)
   ret void
 }
 define void @tagged_global(i64 %v) gc "refcount" {
