@@ -26,7 +26,7 @@ pub enum Way {
     Zeal(Vec<String>),
     /// `tally build`, then the executable with these variables.
     Build(Vec<String>, Vec<(&'static str, &'static str)>),
-    /// IR that LLVM's passes have been over, then `tally run`.
+    /// IR that LLVM's passes have been over, then `tally run`, sometimes under zeal.
     Optimised(String, Vec<String>),
 }
 
@@ -70,7 +70,9 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
     }
     if dice.one_in(2) {
         let pipeline = passes::pipeline(dice);
-        ways.push(Way::Optimised(pipeline, run(dice)));
+        let options =
+            if dice.one_in(2) { [level(dice).to_vec(), vec!["--zeal".to_owned()]].concat() } else { run(dice) };
+        ways.push(Way::Optimised(pipeline, options));
     }
     ways
 }
@@ -110,7 +112,8 @@ fn is_short(way: &Way) -> bool {
     match way {
         Way::Zeal(_) => true,
         Way::Build(_, variables) => variables.iter().any(|(name, _)| *name == "TALLY_ZEAL"),
-        Way::Run(_) | Way::Optimised(..) => false,
+        Way::Optimised(_, options) => options.iter().any(|option| option == "--zeal"),
+        Way::Run(_) => false,
     }
 }
 
