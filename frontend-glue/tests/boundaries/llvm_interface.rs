@@ -114,8 +114,8 @@ Node *make(long value) {
     return node;
 }
 void collect(void) {
-    for (long i = 0; i < 10000; i++) make(-1);
     tally_collect();
+    for (long i = 0; i < 10000; i++) make(-1);
 }
 int main(void) {
     long sum = keep(100);
