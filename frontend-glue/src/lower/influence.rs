@@ -38,6 +38,7 @@ struct Survey<'a> {
     module: Module,
     callees: &'a Callees,
     roots: &'a [Root],
+    slots: HashSet<Value>,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HashMap<Value, (usize, bool)>,
     facts: Influence,
@@ -53,7 +54,9 @@ impl Influence {
             exact: HashSet::new(),
         };
         let module = function.module();
-        let mut survey = Survey { module, callees, roots, addresses: HashMap::new(), facts, pending: Vec::new() };
+        let slots = roots.iter().map(|root| root.slot).collect();
+        let mut survey =
+            Survey { module, callees, roots, slots, addresses: HashMap::new(), facts, pending: Vec::new() };
         for (root, Root { slot, .. }) in roots.iter().enumerate() {
             survey.follow_address(root, *slot, true);
         }
@@ -218,7 +221,7 @@ impl Survey<'_> {
     fn stored_to(&mut self, roots: &BitSet, address: Value) {
         match container(address) {
             // A slot of its own protects it.
-            Some(alloca) if self.roots.iter().any(|root| root.slot == alloca) => {}
+            Some(alloca) if self.slots.contains(&alloca) => {}
             Some(alloca) => self.hang(alloca, roots),
             None => self.always(roots),
         }

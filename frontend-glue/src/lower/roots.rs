@@ -16,7 +16,7 @@ use crate::llvm::surgery::move_before;
 use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::lower::module_record::root_id;
 use crate::lower::{Cure, LowerOptions};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One root of a function.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
 /// Moves the slots to the top of the entry block.
 fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
     let entry = function.entry();
-    let leading = leading_allocas(function);
+    let leading: HashSet<Value> = leading_allocas(function).into_iter().collect();
     let body = entry.instructions().nth(leading.len()).expect("a block ends in a terminator");
     for root in roots.iter().filter(|root| !leading.contains(&root.slot)) {
         if root.slot.block() != entry {

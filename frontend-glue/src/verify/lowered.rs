@@ -14,6 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Module, Opcode, Value};
 use crate::lower::{LOWERED_FLAG, STRATEGY, result_thunk};
+use crate::verify::source::frames::MOST_ROOTS;
 use std::collections::HashSet;
 
 /// Everything that could lose a root.
@@ -91,6 +92,9 @@ fn missing_bundle(name: &str, call: Call) -> Diagnostic {
 fn bundle_fault(operands: &[Value]) -> Option<String> {
     if !operands.len().is_multiple_of(2) {
         return Some(format!("the bundle of roots has {} operands; they come in pairs", operands.len()));
+    }
+    if operands.len() > 2 * MOST_ROOTS {
+        return Some(format!("the call names {} roots, and {MOST_ROOTS} is the most", operands.len() / 2));
     }
     for pair in operands.chunks_exact(2) {
         if pair[0].constant_integer().is_none() {

@@ -16,6 +16,7 @@
 //! A right program runs under `tally run` with tiny epochs and a leak check at every level, under zeal at two, and as an
 //! executable at two. One program alone: `TALLY_HAZARD=name cargo test --test hazards`.
 
+mod limits;
 mod program;
 #[allow(dead_code, reason = "shared with the tests of the command, which use the rest")]
 #[path = "../cli/tally.rs"]

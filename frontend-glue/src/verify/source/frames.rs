@@ -4,7 +4,7 @@
 //! value of the program; some attributes take the slots elsewhere; and LLVM 22 silently drops two things at a call with a
 //! `"deopt"` bundle: what `swifterror` returns in a register, and the check of `kcfi`. What is let through was seen to work.
 
-use crate::callee::Callees;
+use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::Value;
 use crate::llvm::call::{Call, Position};
@@ -12,6 +12,9 @@ use crate::llvm::call::{Call, Position};
 /// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall, SysV,
 /// Win64, vectorcall, regcall and preserve_none.
 const CONVENTIONS: [u32; 15] = [0, 8, 9, 14, 15, 16, 17, 18, 20, 64, 78, 79, 80, 92, 21];
+
+/// A stack map counts the operands of a call in 16 bits: three constants, and a pair for each root.
+pub(crate) const MOST_ROOTS: usize = (u16::MAX as usize - 3) / 2;
 
 /// Attributes under which slots lie elsewhere, and where that is.
 const ELSEWHERE: [(&str, &str, &str); 2] = [
@@ -36,6 +39,13 @@ pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bo
             let message = format!("attribute {attribute} moves root slots to {place}");
             findings.push(Diagnostic::about_function(name, function, message).help(help));
         }
+    }
+    let rooted = |call: &Call| callees.of_call(*call) == Callee::GcRoot;
+    let roots = function.instructions().into_iter().filter_map(Value::as_call).filter(rooted).count();
+    if roots > MOST_ROOTS {
+        let message = format!("{roots} roots; a call can name {MOST_ROOTS} at most");
+        let help = "keep them in an array with a descriptor, which is one root, or in an object on the heap";
+        findings.push(Diagnostic::about_function(name, function, message).help(help));
     }
     let calls = function.instructions().into_iter().filter_map(Value::as_call);
     for call in calls.filter(|&call| callees.is_safepoint(call) && !call.is_musttail()) {
