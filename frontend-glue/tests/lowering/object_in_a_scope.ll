@@ -13,7 +13,7 @@
 ; CHECK: !invariant.load
 ; CHECK: call ptr @tally_new_slow(ptr @tally.types) [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: phi ptr
-; CHECK: attributes #0 = { uwtable "frame-pointer"="all" }
+; CHECK: attributes #0 = { uwtable "frame-pointer"="all" "probe-stack"="inline-asm" }
 ; CHECK-NOT: llvm.gcroot
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
