@@ -63,8 +63,8 @@ struct Watch<'a> {
     flow: Flow,
     places: Vec<Value>,
     numbers: HashMap<Value, usize>,
-    /// Values that only their own block uses, by the place of their last use: nothing behind it needs them. Long
-    /// blocks would otherwise carry, and every safepoint look at, all values that were ever there.
+    /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use: nothing
+    /// behind it needs them. Long blocks would otherwise carry, and every safepoint look at, all values that were ever there.
     last_uses: HashMap<usize, Vec<usize>>,
 }
 
@@ -73,15 +73,7 @@ impl<'a> Watch<'a> {
         let mut places: Vec<Value> = (0..function.parameter_count()).map(|index| function.parameter(index)).collect();
         places.extend(function.instructions());
         let numbers: HashMap<Value, usize> = places.iter().copied().zip(0..).collect();
-        let stays_at_home = |value: &Value| {
-            value.is_instruction()
-                && value.users().all(|user| user.block() == value.block() && !user.is(Opcode::LLVMPHI))
-        };
-        let mut last_uses: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (number, value) in (0..).zip(&places).filter(|(_, value)| stays_at_home(value)) {
-            let last = value.users().map(|user| numbers[&user]).max().unwrap_or(number);
-            last_uses.entry(last).or_default().push(number);
-        }
+        let last_uses = last_uses_at_home(&places, &numbers);
         Watch { callees, references, flow: Flow::of(function), places, numbers, last_uses }
     }
 
@@ -226,6 +218,26 @@ impl<'a> Watch<'a> {
                     and load it from there afterwards";
         Diagnostic::at(name, user, message).help(help)
     }
+}
+
+/// See [`Watch::last_uses`].
+fn last_uses_at_home(places: &[Value], numbers: &HashMap<Value, usize>) -> HashMap<usize, Vec<usize>> {
+    // The last use of each value, none if another block uses it, too.
+    let mut last: Vec<Option<usize>> = (0..places.len()).map(Some).collect();
+    for (number, user) in places.iter().enumerate().filter(|(_, place)| place.is_instruction()) {
+        for base in user.operands().map(Value::base) {
+            let Some(&used) = numbers.get(&base) else { continue };
+            let at_home = base.is_instruction() && base.block() == user.block() && !user.is(Opcode::LLVMPHI);
+            last[used] = if at_home { last[used].map(|_| number) } else { None };
+        }
+    }
+    let mut by_place: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (number, place) in last.into_iter().enumerate().filter(|(number, _)| places[*number].is_instruction()) {
+        if let Some(place) = place {
+            by_place.entry(place).or_default().push(number);
+        }
+    }
+    by_place
 }
 
 fn merge(into: &mut State, from: &State) {
