@@ -252,7 +252,9 @@ impl<'a> Lowering<'a> {
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
         let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
-        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+        // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
+        let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+        for call in calls {
             if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
                     let named = if self.options.has(Cure::RootNames) { &named[&call][..] } else { &[] };
@@ -268,7 +270,8 @@ impl<'a> Lowering<'a> {
 
     /// The runtime never unwinds: an invoke of it is a call.
     fn forget_unwinding_of_runtime(&self, function: Value) {
-        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+        let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+        for call in calls {
             if !matches!(self.callees.of_call(call), Callee::Ordinary | Callee::InlineAsm) {
                 call.make_call(&self.builder);
             }

@@ -33,7 +33,8 @@ pub(super) fn attach(builder: &Builder, thunks: &mut Thunks, call: Call, operand
 /// Gives every safepoint of a function without roots an empty bundle.
 pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Thunks, function: Value) -> usize {
     let mut count = 0;
-    for call in function.instructions().into_iter().filter_map(Value::as_call) {
+    let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+    for call in calls {
         if callees.is_safepoint(call) && !call.is_musttail() {
             attach(builder, thunks, call, &[]);
             count += 1;

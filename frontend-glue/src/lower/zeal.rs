@@ -19,7 +19,8 @@ use std::collections::HashMap;
 pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value) {
     let module = builder.module();
     let zeal = declare(module, "tally_zeal_safepoint");
-    for call in function.instructions().into_iter().filter_map(Value::as_call) {
+    let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+    for call in calls {
         if !callees.is_safepoint(call) || call.is_musttail() {
             continue;
         }
