@@ -39,6 +39,22 @@ fn many_functions(count: usize) -> String {
     text
 }
 
+/// A chain of functions, last first, that return what the next returns; only the end of the chain allocates.
+fn chain(count: usize) -> String {
+    let mut text = format!("{DECLARATIONS}declare ptr @tally_new(ptr)\n@type = external constant i8\n");
+    for number in (0..count).rev() {
+        writeln!(
+            text,
+            "define ptr @f{number}() gc \"refcount\" {{\n  %x = call ptr @f{}()\n  ret ptr %x\n}}",
+            number + 1
+        )
+        .unwrap();
+    }
+    let end =
+        format!("define ptr @f{count}() gc \"refcount\" {{\n  %x = call ptr @tally_new(ptr @type)\n  ret ptr %x\n}}\n");
+    text + &end
+}
+
 /// One function of `calls` calls with `roots` roots, each needed for a while.
 fn many_calls(calls: usize, roots: usize) -> String {
     let mut text = format!("{DECLARATIONS}define void @f() gc \"refcount\" {{\n");
@@ -136,6 +152,18 @@ fn grows_with_what_is_there(what: &str, smallest: usize, generate: impl Fn(usize
 #[test]
 fn many_functions_take_time_in_proportion() {
     grows_with_what_is_there("functions", 500, many_functions);
+}
+
+#[test]
+fn chains_of_calls_take_time_in_proportion() {
+    grows_with_what_is_there("functions in a chain", 500, chain);
+    // The same in the other order, which other rooms find harder.
+    grows_with_what_is_there("functions in a chain, first first", 500, |count| {
+        let text = chain(count);
+        let (head, functions) = text.split_once("define").unwrap();
+        let functions: Vec<&str> = functions.split("define").collect();
+        format!("{head}define{}", functions.into_iter().rev().collect::<Vec<_>>().join("define"))
+    });
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! build DIR     DIR/tally-deferred and DIR/hand-freed, each taking a workload's name   bench/build.rs
 //! compare       interleaved rounds of the two, CPU time, ratios, sums checked          bench/compare.rs
 //! counts        instructions of the fast paths under callgrind (benches/)              bench/counts.rs
+//! lowering      what the lowering costs on SQLite and Lua                              bench/lowering.rs
 //! ```
 //! Times differ from machine to machine and from hour to hour, so they are compared, never asserted;
 //! instruction counts do not, so they hold the fast paths.
@@ -11,6 +12,7 @@
 pub mod build;
 pub mod compare;
 mod counts;
+mod lowering;
 
 use crate::failure::Outcome;
 
@@ -23,6 +25,8 @@ pub enum Command {
     Compare(compare::Arguments),
     /// Count the instructions of the fast paths under callgrind
     Counts(counts::Arguments),
+    /// What the lowering costs on SQLite and Lua: time, code size, speed
+    Lowering(lowering::Arguments),
 }
 
 /// Runs one of them.
@@ -31,5 +35,6 @@ pub fn bench(command: &Command) -> Outcome {
         Command::Build(arguments) => build::build(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Counts(arguments) => counts::counts(arguments),
+        Command::Lowering(arguments) => lowering::lowering(arguments),
     }
 }

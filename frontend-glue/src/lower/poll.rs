@@ -23,7 +23,7 @@ use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Value};
 use rc_runtime::context::POLL;
 use rc_runtime::symbols::CallKind;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 /// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
 ///
@@ -92,18 +92,25 @@ impl Habits {
     pub(super) fn of(callees: &Callees, functions: &[Value]) -> Habits {
         let writers = functions.iter().copied().filter(|&function| writes(callees, function)).collect();
         let mut stoppers = HashSet::new();
-        loop {
-            let more: Vec<Value> = functions
-                .iter()
-                .copied()
-                .filter(|&function| !stoppers.contains(&function) && !function.may_be_replaced())
-                .filter(|&function| always_stops(callees, &stoppers, function))
-                .collect();
-            if more.is_empty() {
-                return Habits { writers, stoppers };
+        // Whether a function stops is asked again when one that it calls turns out to: not of all functions, round after
+        // round, which for a chain of calls would take the square of its length.
+        let mut queue: VecDeque<Value> = functions.iter().copied().collect();
+        let mut queued: HashSet<Value> = functions.iter().copied().collect();
+        let managed = queued.clone();
+        while let Some(function) = queue.pop_front() {
+            queued.remove(&function);
+            if function.may_be_replaced() || !always_stops(callees, &stoppers, function) {
+                continue;
             }
-            stoppers.extend(more);
+            stoppers.insert(function);
+            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
+            for caller in calls.map(|call| call.value().function()) {
+                if managed.contains(&caller) && !stoppers.contains(&caller) && queued.insert(caller) {
+                    queue.push_back(caller);
+                }
+            }
         }
+        Habits { writers, stoppers }
     }
 }
 

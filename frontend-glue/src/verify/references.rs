@@ -8,7 +8,7 @@
 use crate::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
 use crate::lower::roots::rooted_alloca;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// See the file's first lines.
 #[derive(Debug)]
@@ -166,17 +166,24 @@ fn is_private(alloca: Value) -> bool {
 /// The managed functions that return a reference, as far as their own code shows it.
 pub(super) fn returning_references(callees: &Callees, managed: &[Value]) -> HashSet<Value> {
     let mut returning = HashSet::new();
-    loop {
-        let before = returning.len();
-        for &function in managed {
-            if !returning.contains(&function) && returns_one(callees, &returning, function) {
-                returning.insert(function);
+    // Asked again when one that it calls turns out to return a reference; rounds over all would take a chain's square.
+    let mut queue: VecDeque<Value> = managed.iter().copied().collect();
+    let mut queued: HashSet<Value> = managed.iter().copied().collect();
+    let known = queued.clone();
+    while let Some(function) = queue.pop_front() {
+        queued.remove(&function);
+        if !returns_one(callees, &returning, function) {
+            continue;
+        }
+        returning.insert(function);
+        let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
+        for caller in calls.map(|call| call.value().function()) {
+            if known.contains(&caller) && !returning.contains(&caller) && queued.insert(caller) {
+                queue.push_back(caller);
             }
         }
-        if returning.len() == before {
-            return returning;
-        }
     }
+    returning
 }
 
 fn returns_one(callees: &Callees, returning: &HashSet<Value>, function: Value) -> bool {
