@@ -179,4 +179,24 @@ mod tests {
         }
         assert!(finish(&mut b"\x7fELF".to_vec()).is_err());
     }
+
+    /// Every byte of a small object changed in some way, and every shorter prefix: an answer or an error, no panic.
+    #[test]
+    fn damaged_objects_are_placed_and_listed_or_refused() {
+        let whole = object();
+        let mut damaged = whole.clone();
+        for place in 0..whole.len() {
+            for change in [0x01, 0x80, 0xff] {
+                damaged[place] ^= change;
+                let _ = finish(&mut damaged.clone());
+                if let Ok(placed) = crate::placed_object::PlacedObject::read(&damaged) {
+                    let _ = crate::line_table::LineTable::read(&placed).place(0x1000_0000);
+                }
+                let _ = crate::root_listing::list(&damaged);
+                damaged[place] = whole[place];
+            }
+            let _ = finish(&mut whole[..place].to_vec());
+            let _ = crate::root_listing::list(&whole[..place]);
+        }
+    }
 }
