@@ -67,11 +67,16 @@ impl Collector {
             self.work(heap, i64::MAX / 2);
         }
         self.flip(heap);
-        while self.phase != Phase::Idle || self.has_deaths(heap) {
-            self.work(heap, i64::MAX / 2);
-        }
+        self.run_passes(heap);
         if heap.zeal.is_some() {
             self.end_zeal_epoch(heap);
+        }
+    }
+
+    /// Runs the passes of the last flip, and the deaths they cause, to their end.
+    pub(crate) fn run_passes(&mut self, heap: &mut Heap) {
+        while self.phase != Phase::Idle || self.has_deaths(heap) {
+            self.work(heap, i64::MAX / 2);
         }
     }
 

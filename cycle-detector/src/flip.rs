@@ -98,9 +98,7 @@ impl Collector {
     #[cold]
     fn start_numbering_over(&mut self, heap: &mut Heap) {
         self.flip_once(heap);
-        while self.phase != Phase::Idle || self.has_deaths(heap) {
-            self.work(heap, i64::MAX / 2);
-        }
+        self.run_passes(heap);
         debug_assert!(heap.log.is_empty());
         heap.epoch = FIRST_EPOCH;
         heap.context_mut().stamp = FIRST_EPOCH;

@@ -97,12 +97,9 @@ fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
     if chunk + 1 < heap.large.stamps(object).len() as u64 {
         heap.large_promotion.push((object, chunk + 1));
     }
-    let pending = heap.epoch - 1;
-    let stamp = &mut heap.large.stamps(object)[chunk as usize];
-    if *stamp != pending {
+    if !take_pending(heap, object, Part::Chunk(chunk)) {
         return 1;
     }
-    *stamp = 0;
     let mut references = 0;
     info.for_each_reference(object, Part::Chunk(chunk), |target| {
         references += 1;
@@ -120,14 +117,7 @@ fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
             true
         }
         Part::Whole => false,
-        Part::Chunk(chunk) => {
-            let stamp = &mut heap.large.stamps(object)[chunk as usize];
-            let was_pending = *stamp == pending;
-            if was_pending {
-                *stamp = 0;
-            }
-            was_pending
-        }
+        Part::Chunk(chunk) => heap.large.take_pending(object, chunk, pending),
     }
 }
 

@@ -91,11 +91,10 @@ impl Heap {
         if self.marking {
             MARK.set(object.address());
         }
+        object.set_stamp(0);
         if object.has(flag::LARGE) {
-            object.set_stamp(0);
             self.large_promotion.push((object, 0));
         } else {
-            object.set_stamp(0);
             let cell = object.address() - crate::object::HEADER_BYTES;
             LIVE.set_cell(cell, cell + bytes);
         }
@@ -126,10 +125,7 @@ impl Heap {
         if !object.is_mature() {
             self.promote(object, info);
         }
-        let pending = self.epoch - 1;
-        let stamp = &mut self.large.stamps(object)[chunk as usize];
-        if *stamp == pending {
-            *stamp = 0;
+        if self.large.take_pending(object, chunk, self.epoch - 1) {
             self.count_references(object, info, Part::Chunk(chunk));
         }
     }
@@ -175,7 +171,6 @@ impl Heap {
         object.set_count(0);
         BUFFERED.clear(address);
         if let Some(zeal) = &mut self.zeal {
-            object.add_flags(flag::DEAD);
             zeal.bury(object, bytes, self.epoch);
         }
         if object.has(flag::LARGE) {
@@ -193,9 +188,7 @@ impl Heap {
     /// A large object that died young goes away without having been counted.
     pub fn free_young_large(&mut self, object: ObjectRef) {
         if let Some(zeal) = &mut self.zeal {
-            let bytes = object.type_info().cell_bytes_of(object);
-            object.add_flags(flag::DEAD);
-            zeal.bury(object, bytes, self.epoch);
+            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
         } else {
             self.large.free(object);
         }

@@ -88,6 +88,16 @@ impl LargeSpace {
         &mut self.objects[Self::place(object)].as_mut().expect("a large object is in the table").stamps
     }
 
+    /// Whether the chunk is still pending, stamped `pending`; it is clean from here on. `[PENDING]`
+    pub fn take_pending(&mut self, object: ObjectRef, chunk: u64, pending: u32) -> bool {
+        let stamp = &mut self.stamps(object)[chunk as usize];
+        let was_pending = *stamp == pending;
+        if was_pending {
+            *stamp = 0;
+        }
+        was_pending
+    }
+
     /// Gives the object's blocks back.
     pub fn free(&mut self, object: ObjectRef) {
         let place = Self::place(object);

@@ -56,11 +56,12 @@ impl Zeal {
         self.young.push(object);
     }
 
-    /// Notes an object's death and poisons it.
+    /// Notes an object's death, in the header too, and poisons it.
     pub fn bury(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
             birth.died = Some(epoch);
         }
+        object.add_flags(crate::object::flag::DEAD);
         // SAFETY: a dead object of this heap, whose memory is quarantined.
         unsafe { std::ptr::write_bytes(object.address() as *mut u8, POISON, (cell - HEADER_BYTES) as usize) };
     }
@@ -75,7 +76,6 @@ impl Zeal {
         self.young = young;
         for object in dead.into_iter().filter(|object| !object.has(crate::object::flag::LARGE)) {
             self.bury(object, object.type_info().cell_bytes_of(object), epoch);
-            object.add_flags(crate::object::flag::DEAD);
         }
     }
 
