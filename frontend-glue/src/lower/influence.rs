@@ -1,7 +1,8 @@
 //! Which values hang on which roots: the facts that root liveness is computed from.
 //!
 //! A value hangs on a root if it was read from the slot, stored into it, or derived from such a value by arithmetic,
-//! casts, selection, aggregates, or a call that was given one and returns something wide enough to be a pointer. An
+//! casts, selection, aggregates, or a call that was given one and returns something wide enough to be a pointer; half a
+//! word is followed, too. An
 //! alloca that such a value was stored into hangs on the root itself: whatever is read from it does too. All of this
 //! ignores control flow; it can only make a root live longer, never shorter.
 
@@ -68,6 +69,11 @@ impl Influence {
 
     pub(super) fn accesses(&self, instruction: Value) -> &[SlotAccess] {
         self.accesses.get(&instruction).map_or(&[], Vec::as_slice)
+    }
+
+    /// All values and variables that hang on roots.
+    pub(super) fn hanging(&self) -> impl Iterator<Item = Value> {
+        self.values.keys().copied()
     }
 
     /// The roots that a value hangs on.
@@ -189,7 +195,7 @@ impl Survey<'_> {
                 Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => self.follow_call(user, value, is_address, &roots),
                 Some(Opcode::LLVMPHI | Opcode::LLVMSelect) if is_address => self.always(&roots),
                 Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => self.always(&roots),
-                Some(_) if can_carry_pointer(user.type_of()) => self.hang(user, &roots),
+                Some(_) if bits(user.type_of()) >= 32 => self.hang(user, &roots),
                 _ => {}
             }
         }
@@ -206,7 +212,7 @@ impl Survey<'_> {
                 for alloca in call.arguments().into_iter().filter_map(container) {
                     self.stored_to(roots, alloca);
                 }
-                if can_carry_pointer(user.type_of()) {
+                if bits(user.type_of()) >= 64 {
                     self.hang(user, roots);
                 }
             }
@@ -239,11 +245,17 @@ fn container(mut address: Value) -> Option<Value> {
     }
 }
 
-/// Whether a value of this type can hold a reference or something derived from one.
-fn can_carry_pointer(of: Type) -> bool {
+/// How much of a reference, or of something derived from one, a value of this type can hold: a NaN box may go about as a
+/// double or in a vector, a word in two halves.
+fn bits(of: Type) -> u64 {
     match of.kind() {
-        TypeKind::LLVMPointerTypeKind => true,
-        TypeKind::LLVMIntegerTypeKind => of.integer_bits() >= Some(64),
-        _ => of.members().into_iter().any(|(member, _)| can_carry_pointer(member)),
+        TypeKind::LLVMPointerTypeKind | TypeKind::LLVMDoubleTypeKind => 64,
+        TypeKind::LLVMIntegerTypeKind => of.integer_bits().map_or(0, u64::from),
+        TypeKind::LLVMFloatTypeKind => 32,
+        TypeKind::LLVMX86_FP80TypeKind | TypeKind::LLVMFP128TypeKind => 80,
+        _ => of
+            .members()
+            .into_iter()
+            .fold(0, |sum, (member, count)| sum.saturating_add(bits(member).saturating_mul(count))),
     }
 }
