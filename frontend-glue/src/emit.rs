@@ -7,8 +7,9 @@ use inkwell::module::Module;
 use inkwell::targets::{FileType, TargetMachine};
 use thiserror::Error;
 
-use crate::llvm_messages;
+use crate::llvm::Module as Ir;
 use crate::object_file::{self, ObjectError};
+use crate::{callee_copy, llvm_messages};
 
 /// Why no object came out.
 #[derive(Debug, Error)]
@@ -23,6 +24,7 @@ pub enum EmitError {
 
 /// Generates code for a module and finishes the object.
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
+    callee_copy::before_code_generation(Ir::of(module));
     let buffer = machine
         .write_to_memory_buffer(module, FileType::Object)
         .map_err(|message| EmitError::CodeGeneration(message.to_string()))?;

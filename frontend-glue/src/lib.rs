@@ -9,6 +9,7 @@
 pub mod aot;
 pub mod c_frontend;
 mod callee;
+pub mod callee_copy;
 pub mod callers;
 pub mod clang;
 pub mod constructors;

@@ -9,7 +9,7 @@ use inkwell::module::Module;
 use super::Failure;
 use super::options::GcNames;
 use frontend_glue::level::Level;
-use frontend_glue::{output_file, pipeline, target};
+use frontend_glue::{callee_copy, output_file, pipeline, target};
 
 /// Write the lowered module
 ///
@@ -47,6 +47,7 @@ impl Lower {
         let machine = target::machine(Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine)?;
         pipeline::lower(&module, &self.file, &options)?;
+        callee_copy::for_other_tools(&module);
         form.write(&module, &self.output)
     }
 }

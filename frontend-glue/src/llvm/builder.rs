@@ -4,10 +4,10 @@
 //! still blame the source statement that asked for the allocation or the write.
 
 use super::{Block, Module, Opcode, Type, Value};
-use inkwell::llvm_sys::LLVMIntPredicate;
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
 use inkwell::llvm_sys::prelude::*;
+use inkwell::llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate};
 
 /// See the file's first lines. Positions are set by `before` and `at_end`.
 #[derive(Debug)]
@@ -236,6 +236,24 @@ impl Builder {
                 NO_NAME
             )),
         })
+    }
+
+    /// The same value, and nobody can see that: inline assembly of no instruction.
+    pub(crate) fn opaque_copy(&self, value: Value) -> Value {
+        let of = Type::function(value.type_of(), &[value.type_of()], false);
+        let (text, constraints) = ("", "=r,0");
+        let assembly = Value(raw!(LLVMGetInlineAsm(
+            of.0,
+            text.as_ptr().cast(),
+            text.len(),
+            constraints.as_ptr().cast(),
+            constraints.len(),
+            0,
+            0,
+            LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
+            0,
+        )));
+        self.call(of, assembly, &[value])
     }
 
     /// Promises that a load always finds the same value.

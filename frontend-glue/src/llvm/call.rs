@@ -54,6 +54,12 @@ impl Call {
         Value(raw!(LLVMGetCalledValue(self.0.0)))
     }
 
+    /// Calls another function of the same type; the callee is the last operand.
+    pub(crate) fn set_callee(self, callee: Value) {
+        let count = raw!(LLVMGetNumOperands(self.0.0)) as u32;
+        raw!(LLVMSetOperand(self.0.0, count - 1, callee.0));
+    }
+
     pub(crate) fn function_type(self) -> Type {
         Type(raw!(LLVMGetCalledFunctionType(self.0.0)))
     }

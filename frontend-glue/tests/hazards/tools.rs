@@ -7,13 +7,14 @@ use crate::tally::{Folder, Outcome, build_runtime};
 use std::process::Command;
 
 /// Programs in which linking modules matters.
-const LINKED: [&str; 6] = [
+const LINKED: [&str; 7] = [
     "several_modules",
     "linkage_of_every_kind",
     "inlined_rooted_into_rooted",
     "result_four_i64",
     "musttail_ten_million",
     "root_arrays_and_aggregates",
+    "closures_in_aggregates",
 ];
 
 #[test]
