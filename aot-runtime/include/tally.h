@@ -109,6 +109,11 @@ void tally_collect(void);
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
 
+/* [leaf] Who reports a stack overflow? Normally the runtime has a handler of SIGSEGV that does, unless there was one when the
+ * first heap was made. 1: from now on the runtime, in front of a handler that there is, which gets the signal next. 0: not the
+ * runtime; its handler is removed, and none is installed later. */
+void tally_report_overflows(int32_t on);
+
 /* ---- LLVM's own runtime interface -----------------------------------------------------------------------------------
  * For code that was written against the functions that LLVM's documentation recommends to collectors. */
 

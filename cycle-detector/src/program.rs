@@ -8,7 +8,7 @@
 //! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
 //! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
 
-use crate::stack::StackMapListener;
+use crate::loaded_modules::StackMapListener;
 use rc_runtime::fatal::{self, STATUS_LEAK, STATUS_USAGE};
 use rc_runtime::module_record::ModuleRecord;
 use rc_runtime::options::{RunOptions, StatsTarget};

@@ -1,161 +1,26 @@
-//! The roots of compiled code: stack maps registered by modules, and the walk at a flip. `[ROOT]`
+//! The roots of compiled code: the walk at a flip, from where compiled code left for the runtime. `[ROOT]`
 //!
-//! Registration (module → frame table and named roots) goes into a concurrent map and publishes a new immutable snapshot; a
-//! heap keeps the snapshot it last used and looks at one version number per flip, so the walk takes no lock.
+//! Which frames have roots, and what they are called, `loaded_modules` knows; how a stack is walked, `stack-roots`.
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
+use crate::loaded_modules::{self, Snapshot};
 use crate::shadow_stack;
-use dashmap::DashMap;
+use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
 use rc_runtime::descriptor::TypeDescriptor;
 use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
-use rc_runtime::module_record::{ModuleRecord, RootInfo};
-use rc_runtime::module_registry::{ModuleListener, text};
+use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
-use stack_roots::{
-    Frame, FrameRoot, FrameTable, FrameTables, Lookup, Reach, Registers, StackEnd, UnwindEnd, stack_map, unwind,
-    visit_thread_stack,
-};
+use stack_roots::{Frame, FrameRoot, Lookup, Reach, Registers, StackEnd, UnwindEnd, unwind, visit_thread_stack};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-/// A root as its module described it.
-#[derive(Debug, Clone)]
-pub struct NamedRoot {
-    /// How its slot is read; `None` = one plain reference.
-    pub how: Option<Arc<TypeInfo>>,
-    /// Address of the descriptor that says so, or 0.
-    pub descriptor: u64,
-    /// The variable's name.
-    pub name: Arc<str>,
-    /// The function it was declared in.
-    pub function: Arc<str>,
-}
-
-/// What one module contributes.
-struct ModuleRoots {
-    frames: Arc<FrameTable>,
-    roots: Box<[(u64, NamedRoot)]>,
-}
-
-/// Everything registered at one moment.
-#[derive(Debug, Default)]
-struct Snapshot {
-    frames: FrameTables,
-    roots: HashMap<u64, NamedRoot>,
-    /// Whether any root is read by a descriptor.
-    any_described: bool,
-}
-
-#[derive(Default)]
-struct Registry {
-    modules: DashMap<u64, ModuleRoots>,
-    current: Mutex<Arc<Snapshot>>,
-    version: AtomicU64,
-}
-
-fn registry() -> &'static Registry {
-    static REGISTRY: OnceLock<Registry> = OnceLock::new();
-    REGISTRY.get_or_init(Registry::default)
-}
-
-/// The listener through which `rc-runtime` passes modules on.
-pub struct StackMapListener;
-
-impl ModuleListener for StackMapListener {
-    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
-        let frames = read_frames(module)?;
-        let roots = read_roots(module)?;
-        registry().publish(key, Some(ModuleRoots { frames: Arc::new(frames), roots: roots.into() }));
-        Ok(())
-    }
-
-    fn unregistered(&self, key: u64) {
-        registry().publish(key, None);
-    }
-}
-
-impl Registry {
-    /// Makes the snapshot in which module `key` has these roots, or none.
-    fn publish(&self, key: u64, module: Option<ModuleRoots>) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let frames = match &module {
-            Some(module) => current.frames.with(key, module.frames.clone()),
-            None => current.frames.without(key),
-        };
-        match module {
-            Some(module) => self.modules.insert(key, module),
-            None => self.modules.remove(&key).map(|(_, module)| module),
-        };
-        let mut next = Snapshot { frames, ..Snapshot::default() };
-        for module in &self.modules {
-            next.roots.extend(module.roots.iter().cloned());
-        }
-        next.any_described = next.roots.values().any(|root| root.how.is_some());
-        *current = Arc::new(next);
-        self.version.fetch_add(1, Ordering::Release);
-    }
-}
-
-fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
-    if module.stack_maps.is_null() {
-        let empty = stack_map::read(&[]).map_err(|error| error.to_string())?;
-        return FrameTable::build(&empty, |_| None).map_err(|error| error.to_string());
-    }
-    let known = module.stack_maps_size != 0;
-    let bytes = match module.stack_maps_size {
-        0 => readable_bytes_from(module.stack_maps as u64),
-        size => size,
-    };
-    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far.
-    let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
-    let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
-    let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
-    FrameTable::build(&map, |function| Some(function.address))
-        .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
-}
-
-/// Bytes from `address` to the end of the mapping that holds it.
-fn readable_bytes_from(address: u64) -> u64 {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let end = maps.lines().find_map(|line| {
-        let (start, end) = line.split(' ').next()?.split_once('-')?;
-        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-        (start..end).contains(&address).then_some(end)
-    });
-    end.map_or(0, |end| end - address)
-}
-
-fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
-    if module.root_count == 0 {
-        return Ok(vec![]);
-    }
-    // SAFETY: the record's table has as many entries as it says.
-    let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
-    table.iter().map(read_root).collect()
-}
-
-fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
-    // SAFETY: a non-null `how` is a descriptor of the module.
-    let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
-    // SAFETY: names are C string constants.
-    let (name, function) = unsafe { (text(root.name), text(root.function)) };
-    let named = NamedRoot {
-        how: how.map_err(|error| error.to_string())?.map(Arc::new),
-        descriptor: root.how as u64,
-        name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
-        function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
-    };
-    Ok((root.id, named))
-}
+use std::sync::Arc;
 
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
@@ -167,9 +32,9 @@ pub struct StackRoots {
 
 impl StackRoots {
     fn refresh(&mut self) {
-        let version = registry().version.load(Ordering::Acquire);
+        let version = loaded_modules::version();
         if version != self.version {
-            self.snapshot = registry().current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.snapshot = loaded_modules::current();
             self.version = version;
         }
     }
@@ -205,7 +70,7 @@ impl StackRoots {
         let Some(registers) = anchor(context) else { return };
         self.refresh();
         walk(registers, &self.snapshot, |root| {
-            let named = self.snapshot.roots.get(&root.id);
+            let named = self.snapshot.roots.get(root.id);
             visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
         });
         shadow_stack::visit(registers.sp..stack_end(), visit);
@@ -308,15 +173,14 @@ fn native_place(pc: u64) -> String {
 
 impl Snapshot {
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
-        let described = if self.any_described && root.id != 0 { self.roots.get(&root.id) } else { None };
-        if let Some(how) = described.and_then(|named| named.how.as_ref()) {
-            return how.for_each_reference_in_root(root.slot_address, found);
+        match self.roots.how(root.id) {
+            Some(how) => how.for_each_reference_in_root(root.slot_address, found),
+            None => visit_plain_root(root.slot_address, found),
         }
-        visit_plain_root(root.slot_address, found);
     }
 
     fn describe(&self, root: &FrameRoot) -> String {
-        match self.roots.get(&root.id) {
+        match self.roots.get(root.id) {
             Some(named) => format!("root `{}` of function `{}` (called at {:#x})", named.name, named.function, root.pc),
             None => format!("root number {} of the frame called at {:#x}", root.ordinal, root.pc),
         }
@@ -370,20 +234,9 @@ impl StackReader {
 
 /// One past the calling thread's stack.
 fn stack_end() -> u64 {
-    thread_local!(static END: u64 = find_stack_end());
+    thread_local!(static END: u64 = match Stack::of_this_thread().high {
+        0 => !7,
+        high => high,
+    });
     END.with(|end| *end)
-}
-
-fn find_stack_end() -> u64 {
-    // SAFETY: pthread_getattr_np fills the attributes of the calling thread; they are destroyed again.
-    unsafe {
-        let mut attributes = std::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-            return !7;
-        }
-        let (mut start, mut size) = (std::ptr::null_mut(), 0);
-        libc::pthread_attr_getstack(&attributes, &mut start, &mut size);
-        libc::pthread_attr_destroy(&mut attributes);
-        start as u64 + size as u64
-    }
 }

@@ -9,7 +9,7 @@
 //! nothing else. If that is nothing, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
-use crate::program;
+use crate::{program, stack_overflow};
 use rc_runtime::Heap;
 use rc_runtime::fatal::{self, STATUS_MEMORY};
 use rc_runtime::heap::HeapOptions;
@@ -26,6 +26,7 @@ pub(crate) fn make() -> Box<Heap> {
     if unsafe { libc::pthread_setspecific(key(), (&raw mut *heap).cast()) } != 0 {
         fatal::stop(STATUS_MEMORY, "no memory for a thread's heap");
     }
+    stack_overflow::prepare_thread();
     heap
 }
 
@@ -53,6 +54,7 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
         // SAFETY: as above; `rc_runtime::abi` leaked the box, and the context forgot it.
         drop(unsafe { Box::from_raw(heap) });
     }
+    stack_overflow::leave_thread();
 }
 
 /// Collects a heap whose thread has no frames left, and takes it off the thread. Answers how many objects must stay.

@@ -4,7 +4,7 @@
 //! table below, and whether a call of it is a safepoint (it may run an epoch, and so carries a bundle) or a leaf.
 //!
 //! Signature: result, `(`, parameters, `)` in `p` pointer, `l` i64, `i` i32, `v` void.
-//! Cost and contract of each stand at its definition in `abi.rs` and `cycle-detector`'s `program.rs`.
+//! Cost and contract of each stand at its definition, in `abi.rs` and in `cycle-detector`.
 
 /// Calls `$then!` with the list of runtime symbols.
 #[macro_export]
@@ -26,6 +26,7 @@ macro_rules! for_each_runtime_symbol {
             tally_unregister_module, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_run_main, "i(pip)", safepoint;
+            tally_report_overflows, "v(i)", leaf;
             llvm_gc_initialize, "v(i)", leaf;
             llvm_gc_allocate, "p(i)", safepoint;
             llvm_gc_collect, "v()", safepoint;

@@ -11,6 +11,7 @@ mod host_in_c;
 mod llvm_interface;
 mod native_code;
 mod signals;
+mod stack_overflow;
 mod threads;
 
 use tally::{Folder, Outcome};

@@ -44,36 +44,6 @@ int main(void) {
     );
 }
 
-const OVERFLOW: &str = r#"
-#include <stdio.h>
-#include <tally_gc.h>
-typedef struct Node { struct Node *next; long value; } Node;
-TALLY_TYPE(Node, next);
-static long descend(Node *list, long depth) {
-    TALLY_ROOT(list);
-    Node *node = TALLY_NEW(Node);
-    TALLY_WRITE(node, next, list);
-    node->value = depth;
-    long below = descend(node, depth + 1);
-    return below + list->value;
-}
-int main(void) {
-    puts("before");
-    fflush(stdout);
-    printf("%ld\n", descend(NULL, 0));
-}
-"#;
-
-#[test]
-fn stack_overflow_of_managed_code_ends_by_a_signal() {
-    let folder = Folder::with(&[("program.c", OVERFLOW)]);
-    let ran = folder.tally(&["run", "program.c"]);
-    assert_eq!((ran.status, ran.stdout.as_str()), (None, "before\n"), "{ran:?}");
-    folder.build(&["program.c"]);
-    let ran = folder.program(&[], &[]);
-    assert_eq!((ran.status, ran.stdout.as_str()), (None, "before\n"), "{ran:?}");
-}
-
 /// The thread's stack lies right above memory that is not its own; the guard page between them is smaller than a frame.
 const LARGE_FRAMES: &str = r#"
 #include <pthread.h>

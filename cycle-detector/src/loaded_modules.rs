@@ -1,0 +1,317 @@
+//! What the modules that are loaded say about stacks: their frames, and the names and types of their roots.
+//!
+//! `rc-runtime` passes each registration on to [`StackMapListener`]; the answer to "what is loaded now" is a [`Snapshot`],
+//! which never changes. A heap keeps the one it last used and looks at one version number per flip, so a walk takes no lock.
+//!
+//! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables is
+//! copied for each (40 bytes a module, see `stack_roots::snapshot`); names of roots are many more, and are not: they stand in layers
+//! ([`RootNames`]), of which a new module adds one and merges those of its size, like the digits of a counter. So each
+//! name is copied about log₂ n times while n modules come.
+//!
+//! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
+
+use dashmap::DashMap;
+use rc_runtime::module_record::{ModuleRecord, RootInfo};
+use rc_runtime::module_registry::{ModuleListener, text};
+use rc_runtime::type_registry::{self, TypeInfo};
+use stack_roots::{FrameTable, FrameTables, stack_map};
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
+
+/// Everything registered at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) frames: FrameTables,
+    pub(crate) roots: RootNames,
+}
+
+/// A root as its module described it.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedRoot {
+    /// How its slot is read; `None` = one plain reference.
+    pub(crate) how: Option<Arc<TypeInfo>>,
+    /// Address of the descriptor that says so, or 0.
+    pub(crate) descriptor: u64,
+    /// The variable's name.
+    pub(crate) name: Arc<str>,
+    /// The function it was declared in.
+    pub(crate) function: Arc<str>,
+}
+
+/// Changes with every module that comes or goes.
+pub(crate) fn version() -> u64 {
+    registry().version.load(Ordering::Acquire)
+}
+
+/// What is loaded now.
+pub(crate) fn current() -> Arc<Snapshot> {
+    registry().current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Shows what is loaded now to a signal handler, which must not wait: nothing if another thread, or the code that was
+/// interrupted, is changing it.
+pub(crate) fn peek<T>(look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+    match REGISTRY.get()?.current.try_lock() {
+        Ok(current) => Some(look(&current)),
+        Err(TryLockError::Poisoned(error)) => Some(look(&error.into_inner())),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// The frame table of a module that is registered under `key`.
+pub(crate) fn frames_of(key: u64) -> Option<Arc<FrameTable>> {
+    registry().modules.get(&key).map(|module| module.frames.clone())
+}
+
+/// The key of the module that this thread registered last.
+pub(crate) fn last_registered() -> Option<u64> {
+    LAST_REGISTERED.get()
+}
+
+thread_local!(static LAST_REGISTERED: Cell<Option<u64>> = const { Cell::new(None) });
+
+/// What one module contributes.
+#[derive(Debug)]
+struct LoadedModule {
+    frames: Arc<FrameTable>,
+    roots: Box<[(u64, NamedRoot)]>,
+}
+
+#[derive(Default)]
+struct Registry {
+    modules: DashMap<u64, LoadedModule>,
+    current: Mutex<Arc<Snapshot>>,
+    version: AtomicU64,
+}
+
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+fn registry() -> &'static Registry {
+    REGISTRY.get_or_init(Registry::default)
+}
+
+/// The listener through which `rc-runtime` passes modules on.
+pub(crate) struct StackMapListener;
+
+impl ModuleListener for StackMapListener {
+    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
+        let frames = Arc::new(read_frames(module)?);
+        let roots = read_roots(module)?.into();
+        registry().publish(key, Some(LoadedModule { frames, roots }));
+        LAST_REGISTERED.set(Some(key));
+        Ok(())
+    }
+
+    fn unregistered(&self, key: u64) {
+        registry().publish(key, None);
+    }
+}
+
+impl Registry {
+    /// Makes the snapshot in which module `key` has these roots, or none.
+    fn publish(&self, key: u64, module: Option<LoadedModule>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = match module {
+            Some(module) => {
+                let frames = current.frames.with(key, module.frames.clone());
+                let roots = current.roots.with(&module.roots);
+                self.modules.insert(key, module);
+                Snapshot { frames, roots }
+            }
+            None => {
+                let gone = self.modules.remove(&key).map_or(0, |(_, module)| module.roots.len());
+                let all = || self.modules.iter().flat_map(|module| module.roots.to_vec());
+                Snapshot { frames: current.frames.without(key), roots: current.roots.without(gone, all) }
+            }
+        };
+        *current = Arc::new(next);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// Roots by id. Those of modules that went stay until they are half of all: no frame names them, and a module that comes
+/// with the same ids is found before.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RootNames {
+    /// The newest last; each at least twice as large as the next.
+    layers: Vec<Arc<HashMap<u64, NamedRoot>>>,
+    /// Entries of modules that went.
+    dead: usize,
+    /// Two modules had a root of the same id: whose is in the layers is not known.
+    twins: bool,
+    /// Whether any root is read by a descriptor.
+    any_described: bool,
+    /// Entries put into layers so far.
+    copied: u64,
+}
+
+impl RootNames {
+    /// The root of that id.
+    pub(crate) fn get(&self, id: u64) -> Option<&NamedRoot> {
+        self.layers.iter().rev().find_map(|layer| layer.get(&id))
+    }
+
+    /// How the root of that id is read, unless it is a plain reference.
+    pub(crate) fn how(&self, id: u64) -> Option<&TypeInfo> {
+        if !self.any_described || id == 0 {
+            return None;
+        }
+        self.get(id)?.how.as_deref()
+    }
+
+    fn with(&self, roots: &[(u64, NamedRoot)]) -> RootNames {
+        let mut next = self.clone();
+        if roots.is_empty() {
+            return next;
+        }
+        next.twins |= roots.iter().any(|(id, _)| self.get(*id).is_some());
+        next.any_described |= roots.iter().any(|(_, root)| root.how.is_some());
+        let mut merged: HashMap<u64, NamedRoot> = roots.iter().cloned().collect();
+        next.copied += merged.len() as u64;
+        while let Some(older) = next.layers.pop_if(|older| older.len() < 2 * merged.len()) {
+            next.copied += older.len() as u64;
+            for (id, root) in older.iter() {
+                merged.entry(*id).or_insert_with(|| root.clone());
+            }
+        }
+        next.layers.push(Arc::new(merged));
+        next
+    }
+
+    /// Without `gone` entries; `all` are those that stay.
+    fn without<R: IntoIterator<Item = (u64, NamedRoot)>>(&self, gone: usize, all: impl FnOnce() -> R) -> RootNames {
+        let entries: usize = self.layers.iter().map(|layer| layer.len()).sum();
+        let dead = self.dead + gone;
+        if !self.twins && 2 * dead <= entries {
+            return RootNames { dead, ..self.clone() };
+        }
+        let live: Vec<_> = all().into_iter().collect();
+        let rebuilt = RootNames { copied: self.copied, ..RootNames::default() }.with(&live);
+        let unique = rebuilt.layers.first().map_or(0, |layer| layer.len());
+        RootNames { twins: unique < live.len(), ..rebuilt }
+    }
+}
+
+fn read_frames(module: &ModuleRecord) -> Result<FrameTable, String> {
+    if module.stack_maps.is_null() {
+        let empty = stack_map::read(&[]).map_err(|error| error.to_string())?;
+        return FrameTable::build(&empty, |_| None).map_err(|error| error.to_string());
+    }
+    let known = module.stack_maps_size != 0;
+    let bytes = match module.stack_maps_size {
+        0 => readable_bytes_from(module.stack_maps as u64),
+        size => size,
+    };
+    // SAFETY: the emitter measured the section, or the mapping that holds it reaches this far.
+    let bytes = unsafe { std::slice::from_raw_parts(module.stack_maps, bytes as usize) };
+    let map = if known { stack_map::read(bytes) } else { stack_map::read_first(bytes) };
+    let map = map.map_err(|error| format!("its stack maps cannot be read: {error}"))?;
+    FrameTable::build(&map, |function| Some(function.address))
+        .map_err(|error| format!("its stack maps do not follow the convention: {error}"))
+}
+
+/// Bytes from `address` to the end of the mapping that holds it.
+fn readable_bytes_from(address: u64) -> u64 {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let end = maps.lines().find_map(|line| {
+        let (start, end) = line.split(' ').next()?.split_once('-')?;
+        let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+        (start..end).contains(&address).then_some(end)
+    });
+    end.map_or(0, |end| end - address)
+}
+
+fn read_roots(module: &ModuleRecord) -> Result<Vec<(u64, NamedRoot)>, String> {
+    if module.root_count == 0 {
+        return Ok(vec![]);
+    }
+    // SAFETY: the record's table has as many entries as it says.
+    let table = unsafe { std::slice::from_raw_parts(module.roots, module.root_count as usize) };
+    table.iter().map(read_root).collect()
+}
+
+fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
+    // SAFETY: a non-null `how` is a descriptor of the module.
+    let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
+    // SAFETY: names are C string constants.
+    let (name, function) = unsafe { (text(root.name), text(root.function)) };
+    let named = NamedRoot {
+        how: how.map_err(|error| error.to_string())?.map(Arc::new),
+        descriptor: root.how as u64,
+        name: name.unwrap_or_else(|| "(unnamed)".to_owned()).into(),
+        function: function.unwrap_or_else(|| "(unknown)".to_owned()).into(),
+    };
+    Ok((root.id, named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(number: u64, roots: u64) -> LoadedModule {
+        let empty = stack_map::read(&[]).unwrap();
+        let named = |index: u64| {
+            let name: Arc<str> = format!("{number}.{index}").into();
+            (number << 20 | index, NamedRoot { how: None, descriptor: 0, name: name.clone(), function: name })
+        };
+        LoadedModule {
+            frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),
+            roots: (1..=roots).map(named).collect(),
+        }
+    }
+
+    fn name(registry: &Registry, number: u64, index: u64) -> Option<String> {
+        let current = registry.current.lock().unwrap();
+        current.roots.get(number << 20 | index).map(|root| root.name.to_string())
+    }
+
+    fn copied(registry: &Registry) -> u64 {
+        registry.current.lock().unwrap().roots.copied
+    }
+
+    #[test]
+    fn two_thousand_modules_come_and_go_and_each_name_is_copied_a_few_times() {
+        let (modules, roots) = (2000, 30);
+        let registry = Registry::default();
+        for number in 0..modules {
+            registry.publish(number, Some(module(number, roots)));
+            assert_eq!(name(&registry, number, roots), Some(format!("{number}.{roots}")));
+        }
+        // Rebuilding for each module would copy 60 million.
+        let came = copied(&registry);
+        assert!(came <= modules * roots * 12, "{came} entries copied");
+        for number in 0..modules {
+            registry.publish(number, None);
+            let last = modules - 1;
+            assert_eq!(name(&registry, last, 1).is_some(), number < last);
+        }
+        assert!(copied(&registry) - came <= modules * roots * 2, "{} entries copied", copied(&registry) - came);
+        assert!(registry.current.lock().unwrap().roots.layers.is_empty());
+    }
+
+    #[test]
+    fn module_that_comes_again_is_found_before_what_is_left_of_it() {
+        let registry = Registry::default();
+        registry.publish(1, Some(module(1, 10)));
+        registry.publish(2, Some(module(2, 100)));
+        registry.publish(1, None);
+        let mut again = module(1, 10);
+        again.roots[0].1.name = "again".into();
+        registry.publish(1, Some(again));
+        assert_eq!(name(&registry, 1, 1), Some("again".to_owned()));
+    }
+
+    #[test]
+    fn of_two_modules_with_the_same_roots_the_one_that_stays_is_found() {
+        let registry = Registry::default();
+        registry.publish(1, Some(module(7, 2)));
+        let mut twin = module(7, 2);
+        twin.roots[0].1.name = "twin".into();
+        registry.publish(2, Some(twin));
+        registry.publish(3, Some(module(8, 100)));
+        registry.publish(2, None);
+        assert_eq!(name(&registry, 7, 1), Some("7.1".to_owned()));
+    }
+}

@@ -1,0 +1,153 @@
+//! What is said of a stack overflow: in which function, called from where, how many frames deep.
+//!
+//! All of it is found in the memory of the stack that is full, by the frame tables: return addresses of managed calls are
+//! known, and managed frames keep frame pointers, so from one return address the next is found by its frame pointer. Where that
+//! chain breaks, at native frames and at the fault itself, every word from there on is asked whether it is a return
+//! address. That may take an old one for one that counts: good enough for a message, never for a collection.
+//!
+//! The function that faulted is named if it has called itself, at whatever distance: its frames tell where it begins and how
+//! far its calls reach. In recursion that is always so.
+//!
+//! Called from a signal handler, so nothing is allocated: the text grows in an array.
+
+use crate::loaded_modules::{self, Snapshot};
+use crate::stack_overflow::Stack;
+use rc_runtime::context;
+use stack_roots::{Frame, Lookup};
+use std::fmt::{self, Write};
+
+/// Registers at the fault.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) pc: u64,
+    pub(crate) sp: u64,
+    pub(crate) fp: u64,
+}
+
+/// Writes the message to standard error.
+pub(crate) fn print(fault: Fault, stack: Stack) {
+    // SAFETY: this thread's context.
+    let exit_sp = unsafe { (*context::current()).exit_sp };
+    // SAFETY: only words between the end of the full stack and its beginning are asked for.
+    let read = |address: u64| unsafe { *(address as *const u64) };
+    let mut text = Text::default();
+    if loaded_modules::peek(|modules| write(&mut text, fault, stack, exit_sp, modules, read)).is_none() {
+        write(&mut text, fault, stack, exit_sp, &Snapshot::default(), read);
+    }
+    let bytes = &text.bytes[..text.length];
+    // SAFETY: writes the bytes.
+    unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+/// Callers that are named.
+const NAMED: usize = 3;
+
+fn write(text: &mut Text, fault: Fault, stack: Stack, exit_sp: u64, modules: &Snapshot, read: impl Fn(u64) -> u64) {
+    let (mut count, mut callers, mut of_fault) = (0u64, [None; NAMED], None);
+    let mut first_sp = 0;
+    managed_frames(fault, stack, &modules.frames, read, |frame, sp| {
+        if let Some(caller) = callers.get_mut(count as usize) {
+            *caller = Some(frame);
+        }
+        if count == 0 {
+            first_sp = sp;
+        }
+        if of_fault.is_none() && (frame.function.address..frame.pc).contains(&fault.pc) {
+            of_fault = Some(frame);
+        }
+        count += 1;
+    });
+    // What the array cannot take is cut off.
+    let _ = text.write_str("tally: stack overflow in ");
+    let _ = match of_fault {
+        Some(frame) => write!(text, "function {}", Named { frame, modules }),
+        None if count > 0 && first_sp == exit_sp => text.write_str("the runtime"),
+        None => write!(text, "code at {:#x}", fault.pc),
+    };
+    let mut before = " (called from ";
+    for frame in callers.into_iter().flatten() {
+        let _ = write!(text, "{before}{}", Named { frame, modules });
+        before = ", from ";
+    }
+    let _ = match count {
+        0 => Ok(()),
+        1..=3 => text.write_str(")"),
+        _ => text.write_str(", …)"),
+    };
+    let size_kib = (stack.high - stack.low) >> 10;
+    let _ = writeln!(
+        text,
+        ", {count} managed frames deep on a stack of {size_kib} KiB; recurse less deeply, or give the thread a larger stack \
+         (ulimit -s, pthread_attr_setstacksize)"
+    );
+}
+
+/// Visits the managed frames that can be found between the fault and the stack's beginning, each with its stack pointer.
+fn managed_frames<'f>(
+    fault: Fault,
+    stack: Stack,
+    frames: &'f impl Lookup,
+    read: impl Fn(u64) -> u64,
+    mut visit: impl FnMut(Frame<'f>, u64),
+) {
+    let read = |address: u64| {
+        ((stack.low..stack.high.saturating_sub(7)).contains(&address) && address & 7 == 0).then(|| read(address))
+    };
+    let mut at = fault.sp.max(stack.low).next_multiple_of(8);
+    // At the fault the caller's frame pointer may not be saved yet.
+    let mut fp = Some(fault.fp);
+    while let Some(word) = read(at) {
+        let found = frames.lookup(word);
+        at += 8;
+        let Some(frame) = found else {
+            fp = None;
+            continue;
+        };
+        visit(frame, at);
+        let mut next = fp.take().or_else(|| read(at - 16));
+        while let Some(record) = next.filter(|&record| record >= at) {
+            let Some(frame) = read(record + 8).and_then(|pc| frames.lookup(pc)) else { break };
+            at = record + 16;
+            visit(frame, at);
+            next = read(record);
+        }
+    }
+}
+
+/// A frame's function by name, if one of its roots brings that along. Roots of inlined functions come first.
+struct Named<'m> {
+    frame: Frame<'m>,
+    modules: &'m Snapshot,
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.frame.roots.last().and_then(|root| self.modules.roots.get(root.id));
+        match root {
+            Some(root) => write!(out, "`{}`", root.function),
+            None => write!(out, "the one at {:#x}", self.frame.function.address),
+        }
+    }
+}
+
+/// Text in an array.
+struct Text {
+    bytes: [u8; 1024],
+    length: usize,
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        Text { bytes: [0; 1024], length: 0 }
+    }
+}
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = &mut self.bytes[self.length..];
+        let fits = text.len().min(room.len());
+        room[..fits].copy_from_slice(&text.as_bytes()[..fits]);
+        self.length += fits;
+        if fits == text.len() { Ok(()) } else { Err(fmt::Error) }
+    }
+}

@@ -1,0 +1,232 @@
+//! A stack overflow is reported: a line on standard error, then the end by SIGSEGV that the fault would have brought anyway.
+//!
+//! When a stack is full, the next push touches the guard below it and the kernel sends SIGSEGV; the handler cannot run on the
+//! stack that is full and gets one of its own, per thread ([`prepare_thread`], when the thread's heap is made). It prints
+//! what `overflow_message` says, restores what was there before and returns: the instruction faults again, and the process ends
+//! as it would have without us, with the same signal, the same core file, or in the handler of the host.
+//!
+//! A fault is taken for an overflow if the stack pointer is at the stack's end and the address lies just below
+//! ([`Stack::is_exhausted`]). Any other fault goes on to what was there before, untouched: a null pointer dumps core as ever.
+//!
+//! Whose signal is it? A process has one handler of SIGSEGV. Where somebody has installed one already, that is respected and
+//! nothing is installed, unless the host says so ([`report_overflows`]); who installs one later replaces ours.
+//!
+//! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
+
+use crate::overflow_message::{self, Fault};
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// `void tally_report_overflows(int32_t on)`: 1 installs the handler, in front of one that is there; 0 removes it, and none
+/// is installed by itself any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_report_overflows(on: i32) {
+    report_overflows(on != 0);
+}
+
+/// Installs the handler, even in front of one that the host has (which then gets the faults after us, overflows included); or
+/// removes it, and none is installed by itself any more.
+pub fn report_overflows(on: bool) {
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    WANTED.store(on, Ordering::Release);
+    match (on, is_installed()) {
+        (true, false) => install(),
+        (false, true) => restore(),
+        _ => {}
+    }
+}
+
+/// Whether heaps of threads install the handler by themselves.
+static WANTED: AtomicBool = AtomicBool::new(true);
+static INSTALLING: Mutex<()> = Mutex::new(());
+/// What was there before. Leaked: the handler may be reading it.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Gives the calling thread what it needs to have its overflow reported. Its heap is being made.
+pub(crate) fn prepare_thread() {
+    STACK.set(Stack::of_this_thread());
+    if ALTERNATE.get().is_null() {
+        give_alternate_stack();
+    }
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    if WANTED.load(Ordering::Acquire) && action().sa_sigaction == libc::SIG_DFL {
+        install();
+    }
+}
+
+/// Takes the alternate stack from a thread that ends.
+pub(crate) fn leave_thread() {
+    let ours = ALTERNATE.replace(std::ptr::null_mut());
+    if ours.is_null() {
+        return;
+    }
+    // SAFETY: the thread's alternate stack is asked for, switched off if it is ours, and ours is no stack of anybody then.
+    unsafe {
+        let mut current: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(std::ptr::null(), &mut current);
+        if current.ss_sp == ours {
+            current.ss_flags = libc::SS_DISABLE;
+            libc::sigaltstack(&current, std::ptr::null_mut());
+        }
+        libc::munmap(ours, ALTERNATE_BYTES);
+    }
+}
+
+thread_local! {
+    static STACK: Cell<Stack> = const { Cell::new(Stack { low: 0, high: 0, is_mains: false }) };
+    /// The alternate stack that this thread got from us.
+    static ALTERNATE: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Room for the kernel's copy of all registers (up to 11 KiB where there are tiles), and for the handler in a build without
+/// optimisation.
+const ALTERNATE_BYTES: usize = 64 << 10;
+
+fn give_alternate_stack() {
+    // SAFETY: asks for the alternate stack, maps memory, and makes that the alternate stack; `leave_thread` undoes it.
+    unsafe {
+        let mut current: libc::stack_t = std::mem::zeroed();
+        libc::sigaltstack(std::ptr::null(), &mut current);
+        // A host's is kept if it is large enough for the message. Rust's threads have one of 8 KiB.
+        if current.ss_flags & libc::SS_DISABLE == 0 && current.ss_size >= ALTERNATE_BYTES / 2 {
+            return;
+        }
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let memory = libc::mmap(std::ptr::null_mut(), ALTERNATE_BYTES, access, kind, -1, 0);
+        if memory == libc::MAP_FAILED {
+            return;
+        }
+        let ours = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: ALTERNATE_BYTES };
+        if libc::sigaltstack(&ours, std::ptr::null_mut()) == 0 {
+            ALTERNATE.set(memory);
+        } else {
+            libc::munmap(memory, ALTERNATE_BYTES);
+        }
+    }
+}
+
+/// Where a thread's stack is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stack {
+    /// Its lowest address; the guard lies below.
+    pub(crate) low: u64,
+    /// One past its highest.
+    pub(crate) high: u64,
+    /// The kernel's stack for the process's first thread, which grows until the limit of the moment.
+    is_mains: bool,
+}
+
+impl Stack {
+    /// That of the calling thread; empty if the C library does not know.
+    pub(crate) fn of_this_thread() -> Stack {
+        // SAFETY: pthread_getattr_np fills the attributes of the calling thread; they are destroyed again.
+        unsafe {
+            let mut attributes = std::mem::zeroed();
+            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
+                return Stack { low: 0, high: 0, is_mains: false };
+            }
+            let (mut start, mut size) = (std::ptr::null_mut(), 0);
+            libc::pthread_attr_getstack(&attributes, &mut start, &mut size);
+            libc::pthread_attr_destroy(&mut attributes);
+            let is_mains = libc::syscall(libc::SYS_gettid) == i64::from(libc::getpid());
+            Stack { low: start as u64, high: start as u64 + size as u64, is_mains }
+        }
+    }
+
+    /// Whether a fault at `address`, with this stack pointer, is that of a push onto a full stack: the stack pointer is within
+    /// two pages of the end, or beyond, and the address between it and the end, or a little below.
+    fn is_exhausted(self, address: u64, sp: u64) -> bool {
+        let near = 64 << 10;
+        sp < self.low + (8 << 10) && address < self.low && address >= sp.min(self.low).saturating_sub(near)
+    }
+
+    /// The same by the limit that holds now, which may have been changed since the thread was prepared.
+    fn by_limit_of_now(self) -> Stack {
+        // SAFETY: a system call that fills the struct.
+        let limit = unsafe {
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            libc::getrlimit(libc::RLIMIT_STACK, &mut limit);
+            limit.rlim_cur
+        };
+        let low = self.high.checked_sub(limit).filter(|&low| self.is_mains && low < self.high);
+        Stack { low: low.map_or(self.low, |low| low.next_multiple_of(4096)), ..self }
+    }
+}
+
+type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+
+fn action() -> libc::sigaction {
+    // SAFETY: fills the struct.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut action);
+        action
+    }
+}
+
+fn is_installed() -> bool {
+    action().sa_sigaction == on_fault as Handler as usize
+}
+
+fn install() {
+    // SAFETY: the handler does only what one may; it runs on the alternate stack of threads that have one.
+    unsafe {
+        let mut ours: libc::sigaction = std::mem::zeroed();
+        ours.sa_sigaction = on_fault as Handler as usize;
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigemptyset(&mut ours.sa_mask);
+        BEFORE.store(Box::into_raw(Box::new(action())), Ordering::Release);
+        libc::sigaction(libc::SIGSEGV, &ours, std::ptr::null_mut());
+    }
+}
+
+/// Puts back what `install` found.
+fn restore() {
+    let before = BEFORE.load(Ordering::Acquire);
+    // SAFETY: stored by `install` before the handler could run, and never freed.
+    unsafe { libc::sigaction(libc::SIGSEGV, before, std::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's description of the signal, and of the registers at the fault.
+    let (address, raised_by_a_fault, fault) = unsafe {
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let register = |index: c_int| registers[index as usize] as u64;
+        let fault = Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) };
+        ((*info).si_addr() as u64, (*info).si_code > 0, fault)
+    };
+    let stack = STACK.get();
+    let exhausted = |stack: Stack| stack.is_exhausted(address, fault.sp).then_some(stack);
+    if let Some(stack) = exhausted(stack).or_else(|| exhausted(stack.by_limit_of_now())).filter(|_| raised_by_a_fault) {
+        overflow_message::print(fault, stack);
+    }
+    restore();
+    if !raised_by_a_fault {
+        // Somebody sent it: returning would not bring it back. It is delivered when this handler has returned.
+        // SAFETY: raises a signal.
+        unsafe { libc::raise(signal) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_faults_just_below_a_full_stack_are_overflows() {
+        let stack = Stack { low: 0x10_0000, high: 0x20_0000, is_mains: false };
+        for (address, sp, expected) in [
+            (0xf_fff8, 0x10_0000, true),  // a push or a call
+            (0xf_fff8, 0xf_f000, true),   // a probe
+            (0xf_0100, 0xf_0000, true),   // a frame that was not probed
+            (0xf_fff8, 0x10_3000, false), // room is left: a wild pointer
+            (0x10_0008, 0x10_0000, false),
+            (0, 0x10_0000, false), // a null pointer at the very end of the stack
+            (0, 0x18_0000, false),
+        ] {
+            assert_eq!(stack.is_exhausted(address, sp), expected, "{address:#x} {sp:#x}");
+        }
+    }
+}
