@@ -194,13 +194,18 @@ void tally_safepoint_slow(void);
  * convention preserve_mostcc: it keeps the general registers but r11, and C cannot call it by this declaration. */
 void tally_log_slow(void *object, void *slot);
 
+#define TALLY_FREE_LISTS 112
+
 /* The thread's context (thread-local, initial-exec). Only these fields are for compiled code. */
 typedef struct tally_context_view {
     char *cursor;   /* where the header of the next cell goes */
     char *limit;    /* end of the hole; 0 sends every allocation to the slow path */
     uint32_t stamp; /* the running epoch: first header word of a fresh object */
     uint32_t poll;  /* not 0: a safepoint has work */
-    uint64_t reserved[13];
+    uint64_t reserved[6];
+    uint64_t pending; /* prompt plan: not 0: tally_drain has work */
+    uint64_t reserved_2[6];
+    void *free[TALLY_FREE_LISTS]; /* prompt plan, by size class: the payload of the first free cell, or null; its first word is the next */
 } tally_context_view;
 
 /* The heap's address range and its table of unlogged bits, one per 16 bytes: an object whose bit is set must be logged before
@@ -258,7 +263,9 @@ TALLY__SIZE(tally_module, 80);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);
-TALLY__SIZE(tally_context_view, 128);
+TALLY__AT(tally_context_view, pending, 72);
+TALLY__AT(tally_context_view, free, 128);
+TALLY__SIZE(tally_context_view, 1024);
 
 #ifdef __cplusplus
 }

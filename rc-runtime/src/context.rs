@@ -1,6 +1,6 @@
 //! The thread's context: what compiled code touches inline, and the anchors its shims leave behind.
 //!
-//! `tally_context` is a thread-local symbol of 128 bytes, defined here in assembly because stable Rust cannot export
+//! `tally_context` is a thread-local symbol of 1024 bytes, defined here in assembly because stable Rust cannot export
 //! one. Compiled code reaches it by its name (initial-exec) or, under the JIT, by its constant distance from the
 //! thread pointer ([`fs_offset`]). A heap that no compiled code runs on keeps its context in a box instead: the
 //! runtime always goes through `Heap::context` and does not care which of the two it is.
@@ -11,6 +11,10 @@
 //! 16 stamp     running epoch                          48 exit_fp    | into a Tally safepoint
 //! 20 poll      non-zero: a safepoint has work         56 exit_rbx  /
 //! 24 heap      the attached heap, or null             64 entry     innermost entry into managed code
+//!
+//! the prompt plan only:
+//! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
+//! 80 pending_top, 88 pending_end                     where the next pending object is noted, and the end of that room
 //! ```
 
 /// See the file's first lines; offsets are asserted below and again by the lowering.
@@ -37,7 +41,15 @@ pub struct Context {
     pub exit_rbx: u64,
     /// Innermost entry record (`entry`), 0 when none.
     pub entry: u64,
-    reserved: [u64; 7],
+    /// Prompt plan: non-zero when a drain is due.
+    pub pending: u64,
+    /// Prompt plan: where the next pending object is noted.
+    pub pending_top: u64,
+    /// Prompt plan: end of the room for pending objects.
+    pub pending_end: u64,
+    reserved: [u64; 4],
+    /// Prompt plan: by size class, the payload of the first free cell, or 0.
+    pub free: [u64; FREE_CLASSES],
 }
 
 const _: () = {
@@ -51,10 +63,15 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, exit_fp) == 48);
     assert!(std::mem::offset_of!(Context, exit_rbx) == 56);
     assert!(std::mem::offset_of!(Context, entry) == 64);
+    assert!(std::mem::offset_of!(Context, pending) == PENDING as usize);
+    assert!(std::mem::offset_of!(Context, pending_top) == 80);
+    assert!(std::mem::offset_of!(Context, pending_end) == 88);
+    assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
+    assert!(FREE_CLASSES >= crate::size_class::CLASSES as usize);
 };
 
 /// Bytes of the context.
-pub const CONTEXT_BYTES: usize = 128;
+pub const CONTEXT_BYTES: usize = 1024;
 /// Byte offset of `cursor`.
 pub const CURSOR: u32 = 0;
 /// Byte offset of `limit`.
@@ -63,6 +80,12 @@ pub const LIMIT: u32 = 8;
 pub const STAMP: u32 = 16;
 /// Byte offset of `poll`.
 pub const POLL: u32 = 20;
+/// Byte offset of `pending`.
+pub const PENDING: u32 = 72;
+/// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
+pub const FREE_LISTS: u32 = 128;
+/// Room for free lists.
+const FREE_CLASSES: usize = (CONTEXT_BYTES - FREE_LISTS as usize) / 8;
 
 impl Default for Context {
     fn default() -> Self {
@@ -77,7 +100,11 @@ impl Default for Context {
             exit_fp: 0,
             exit_rbx: 0,
             entry: 0,
-            reserved: [0; 7],
+            pending: 0,
+            pending_top: 0,
+            pending_end: 0,
+            reserved: [0; 4],
+            free: [0; FREE_CLASSES],
         }
     }
 }
@@ -89,10 +116,10 @@ std::arch::global_asm!(
     ".section .tbss.tally_context,\"awT\",@nobits",
     ".globl tally_context",
     ".type tally_context,@object",
-    ".size tally_context,128",
+    ".size tally_context,1024",
     ".p2align 6",
     "tally_context:",
-    ".zero 128",
+    ".zero 1024",
     ".text",
 );
 
