@@ -109,6 +109,33 @@ void tally_collect(void);
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
 
+/* ---- Native code without unwind tables -------------------------------------------------------------------------------
+ * Between managed frames, native code must have unwind tables, or say where it left managed code, and call back through
+ * tally_call_managed:
+ *
+ *     long each(table *t, void *closure) {          called by managed code
+ *         TALLY_ANCHOR(here);
+ *         … tally_call_managed(&here, visit_entry, &arguments) …      in this function, or in one that it calls
+ *     }
+ */
+
+/* The registers of the managed caller of a function, in a variable of that function. */
+typedef struct tally_anchor {
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t fp;
+} tally_anchor;
+
+/* Declares an anchor. Stands in the function that managed code called itself; the compiler must not inline that (it cannot, unless
+ * native code calls it as well). */
+#define TALLY_ANCHOR(name)                                                                                             \
+    const tally_anchor name = {(uint64_t)__builtin_return_address(0), (uint64_t)__builtin_dwarf_cfa(),                 \
+                               *(const uint64_t *)__builtin_frame_address(0)}
+
+/* [safepoint] function(argument). When the stack is walked meanwhile, the frames between here and the anchor are left out. A null
+ * anchor says that no managed frame lies below. `function` is managed, or one of Tally's. Exceptions and longjmp pass. */
+void *tally_call_managed(const tally_anchor *anchor, void *(*function)(void *), void *argument);
+
 /* [leaf] Who reports a stack overflow? Normally the runtime has a handler of SIGSEGV that does, unless there was one when the
  * first heap was made. 1: from now on the runtime, in front of a handler that there is, which gets the signal next. 0: not the
  * runtime; its handler is removed, and none is installed later. */

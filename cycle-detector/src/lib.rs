@@ -27,6 +27,7 @@ pub mod mutator;
 mod overflow_message;
 pub mod program;
 pub mod reconcile;
+pub mod reentry;
 pub mod release;
 pub mod report;
 pub mod shadow_stack;

@@ -8,6 +8,7 @@
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
 use crate::loaded_modules::{self, Snapshot};
+use crate::reentry::reentry_return;
 use crate::shadow_stack;
 use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
@@ -17,7 +18,7 @@ use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
-use stack_roots::{Frame, FrameRoot, Lookup, Reach, Registers, StackEnd, UnwindEnd, unwind, visit_thread_stack};
+use stack_roots::{Entries, Frame, FrameRoot, Lookup, Origin, Reach, Registers, StackEnd, UnwindEnd, unwind, visit_thread_stack};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,10 +87,9 @@ fn anchor(context: &Context) -> Option<Registers> {
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack. Answers how many frames.
 fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameRoot)) -> u64 {
     let mut stack = StackReader::new(registers.sp);
-    let entry_return = bottom();
+    let entries = entries();
     let frames = &snapshot.frames;
-    let walked =
-        visit_thread_stack(registers, |address| stack.read(address), frames, entry_return, |root| visit(&root));
+    let walked = visit_thread_stack(registers, |address| stack.read(address), frames, entries, |root| visit(&root));
     match walked.end {
         StackEnd::Bottom { .. } => {}
         // The unwinder's last step: the first frame of a thread has no caller.
@@ -98,7 +98,8 @@ fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameR
             STATUS_VIOLATION,
             &format!(
                 "the stack cannot be walked beyond {}: that native code has no unwind table, so the roots of the functions \
-                 that called it cannot be found; compile it with -fasynchronous-unwind-tables (or -funwind-tables)",
+                 that called it cannot be found; compile it with -fasynchronous-unwind-tables (or -funwind-tables), or let it call \
+                 back through tally_call_managed",
                 native_place(pc)
             ),
         ),
@@ -108,6 +109,11 @@ fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameR
         ),
     }
     walked.frames as u64
+}
+
+/// How the walk knows that managed code was entered.
+fn entries() -> Entries {
+    Entries { bottom: bottom(), reentry: reentry_return() }
 }
 
 /// The return address that the walk ends at: that of `main`'s entry, or on a thread that the C library started, its own.
@@ -136,7 +142,7 @@ fn thread_start() -> Option<u64> {
         }
     }
     let seen = Seen(RefCell::default());
-    let end = unwind(0, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
+    let end = unwind(Origin::Top { from_sp: 0 }, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
     let mut pcs = seen.0.into_inner();
     pcs.retain(|&pc| pc != 0);
     // From the top: … start routine's callee, `start_thread`, `clone`, and nothing.

@@ -18,11 +18,13 @@
 //! | [`snapshot`] | The same for all modules loaded at one moment. |
 //! | [`mod@walk`] | What are the roots from here down to the first native frame? |
 //! | [`mod@unwind`] | What lies below the native frames? (the only unsafe code) |
+//! | [`anchor`] | Where does native code without unwind tables say it came from? |
 //! | [`thread_stack`] | What are all roots of this thread? What an epoch calls. |
 //!
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and what is in the
 //! slot is its own business. It has no dependencies and no state.
 
+pub mod anchor;
 pub mod frame_table;
 pub mod root_records;
 pub mod snapshot;
@@ -31,12 +33,13 @@ pub mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
+pub use anchor::Entries;
 pub use frame_table::{Frame, FrameTable, Lookup, PlacedFunction, TableError};
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};
 pub use thread_stack::{StackEnd, StackVisit, visit_thread_stack};
-pub use unwind::{Reach, UnwindEnd, Unwound, unwind};
+pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
 pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk};
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! All roots of the calling thread, whatever lies between its managed frames.
 //!
 //! This is what an epoch calls. It is the crate's story in one loop: walk by frame pointers; at a native frame, or one
-//! that needs rbx, let the unwinder cross; walk on. `[ROOT]` Every managed frame down to the entry is visited exactly
+//! that needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every managed frame down to the entry is visited exactly
 //! once, or the end says why not.
 //!
 //! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.
 
+use crate::anchor::{self, Entries};
 use crate::frame_table::Lookup;
-use crate::unwind::{Reach, UnwindEnd, unwind};
+use crate::unwind::{Origin, Reach, UnwindEnd, unwind};
 use crate::walk::{FrameRoot, Registers, StackFault, WalkEnd, walk};
 
 /// Visits the roots of every managed frame of the calling thread from `registers` to the entry of managed code.
@@ -18,29 +19,50 @@ pub fn visit_thread_stack<F: Lookup + ?Sized>(
     mut registers: Registers,
     mut read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
-    entry_return: u64,
+    entries: impl Into<Entries>,
     mut visit: impl FnMut(FrameRoot),
 ) -> StackVisit {
+    let entries = entries.into();
+    // The unwinder cannot come from the top any more: it would have to cross what the anchor leads around.
+    let mut beyond_anchor = false;
     let mut visited = StackVisit { frames: 0, unwinder_steps: 0, end: StackEnd::Bottom { registers } };
     loop {
-        let walked = walk(registers, &mut read_word, frames, entry_return, &mut visit);
+        let walked = walk(registers, &mut read_word, frames, entries.bottom, &mut visit);
         visited.frames += walked.frames;
-        let from_sp = match walked.end {
-            WalkEnd::Unknown { registers } | WalkEnd::NeedsUnwinder { registers } => registers.sp,
+        registers = match walked.end {
+            WalkEnd::Unknown { registers } | WalkEnd::NeedsUnwinder { registers } => registers,
             WalkEnd::Bottom { registers } => return visited.ended(StackEnd::Bottom { registers }),
             WalkEnd::Malformed { registers, fault } => return visited.ended(StackEnd::Malformed { registers, fault }),
         };
-        let crossed = unwind(from_sp, Reach::TwiceAsDeep, &mut read_word, frames, entry_return, &mut visit);
-        visited.frames += crossed.frames;
-        visited.unwinder_steps += crossed.steps;
-        registers = match crossed.end {
-            UnwindEnd::Managed { registers } => registers,
-            UnwindEnd::Bottom { registers } => return visited.ended(StackEnd::Bottom { registers }),
-            UnwindEnd::EndOfStack { pc } => return visited.ended(StackEnd::EndOfStack { pc }),
-            UnwindEnd::Malformed { registers, fault } => {
-                return visited.ended(StackEnd::Malformed { registers, fault });
+        let at_anchor = if registers.pc == entries.reentry {
+            registers
+        } else {
+            let from = match beyond_anchor {
+                false => Origin::Top { from_sp: registers.sp },
+                true => Origin::Registers(registers),
+            };
+            let crossed = unwind(from, Reach::TwiceAsDeep, &mut read_word, frames, entries, &mut visit);
+            visited.frames += crossed.frames;
+            visited.unwinder_steps += crossed.steps;
+            match crossed.end {
+                UnwindEnd::Managed { registers: managed } => {
+                    registers = managed;
+                    continue;
+                }
+                UnwindEnd::Anchor { registers } => registers,
+                UnwindEnd::Bottom { registers } => return visited.ended(StackEnd::Bottom { registers }),
+                UnwindEnd::EndOfStack { pc } => return visited.ended(StackEnd::EndOfStack { pc }),
+                UnwindEnd::Malformed { registers, fault } => {
+                    return visited.ended(StackEnd::Malformed { registers, fault });
+                }
             }
         };
+        registers = match anchor::behind(at_anchor.sp, &mut read_word) {
+            Ok(Some(managed)) => managed,
+            Ok(None) => return visited.ended(StackEnd::Bottom { registers: at_anchor }),
+            Err(fault) => return visited.ended(StackEnd::Malformed { registers: at_anchor, fault }),
+        };
+        beyond_anchor = true;
     }
 }
 

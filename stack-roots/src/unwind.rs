@@ -2,7 +2,12 @@
 //!
 //! `thread_stack` comes here when the frame-pointer walk ends at a native frame (a C callback, the host) or at a frame
 //! that needs rbx. The unwinder reads `.eh_frame`, which native code has and managed code gets by `uwtable`; it costs
-//! 65–78 ns a frame against 3–6, and always begins at the top of the calling thread's own stack.
+//! 65–78 ns a frame against 3–6, and begins at the top of the calling thread's own stack.
+//!
+//! Behind an anchor it cannot: it would meet the native code that has no table. There it begins in the middle, at a frame whose
+//! registers are known ([`Origin::Registers`]). libgcc has no call for that, so the frame that calls it tells it so: a function
+//! in assembly whose own unwind table says that its caller's pc, sp and fp are those in a struct. What that cannot give are the
+//! other callee-saved registers; a managed frame that needs rbx is refused there.
 //!
 //! `[ONCE]` Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
 //! managed frame from there on is visited here, until the end or until the fast walk takes over again.
@@ -21,30 +26,36 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("stack-roots knows the registers of x86-64 only");
 
+use crate::anchor::Entries;
 use crate::frame_table::Lookup;
 use crate::walk::{FrameRoot, Registers, StackFault, visit_frame};
 use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Visits the roots of the calling thread's managed frames whose stack pointer is at least `from_sp`.
+/// Visits the roots of the calling thread's managed frames from `from` on.
 ///
 /// `read_word` is asked for words of the thread's own stack only. A panic of `visit` comes out here, not through the
 /// unwinder's frames.
 pub fn unwind<F: Lookup + ?Sized>(
-    from_sp: u64,
+    from: impl Into<Origin>,
     reach: Reach,
     read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
-    entry_return: u64,
+    entries: impl Into<Entries>,
     visit: impl FnMut(FrameRoot),
 ) -> Unwound {
+    let (from_sp, start) = match from.into() {
+        Origin::Top { from_sp } => (from_sp, None),
+        Origin::Registers(Registers { pc, sp, fp, .. }) => (sp, Some(Start { pc, sp, fp })),
+    };
     let mut run = Run {
         from_sp,
+        knows_rbx: start.is_none(),
         reach,
         read_word,
         frames,
-        entry_return,
+        entries: entries.into(),
         visit,
         steps: 0,
         steps_above: 0,
@@ -57,11 +68,34 @@ pub fn unwind<F: Lookup + ?Sized>(
     let state = (&raw mut run).cast::<c_void>();
     // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
     // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
-    unsafe { _Unwind_Backtrace(step_of(&run), state) };
+    unsafe {
+        match &start {
+            None => _Unwind_Backtrace(step_of(&run), state),
+            Some(start) => backtrace_from(step_of(&run), state, start),
+        }
+    };
     if let Some(panic) = run.panic {
         resume_unwind(panic);
     }
     Unwound { frames: run.visited, steps: run.steps, end: run.end.unwrap_or(UnwindEnd::EndOfStack { pc: run.last_pc }) }
+}
+
+/// Where a run of the unwinder begins to visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It begins at the top of the stack, and visits frames whose stack pointer is at least this.
+    Top {
+        /// Frames above have been visited.
+        from_sp: u64,
+    },
+    /// It begins at a frame of the calling thread's stack with these registers.
+    Registers(Registers),
+}
+
+impl From<u64> for Origin {
+    fn from(from_sp: u64) -> Origin {
+        Origin::Top { from_sp }
+    }
 }
 
 /// How far a run of the unwinder goes.
@@ -97,6 +131,11 @@ pub enum UnwindEnd {
         /// Of that frame, rbx included.
         registers: Registers,
     },
+    /// At the trampoline by which native code called back: its anchor says where to go on.
+    Anchor {
+        /// Of the trampoline's frame.
+        registers: Registers,
+    },
     /// There are no more frames, or none that the unwinder has a table for. Where managed code is entered through an
     /// entry whose return address is known, this means that frames below `pc` are hidden: their roots are not visited.
     EndOfStack {
@@ -115,10 +154,11 @@ pub enum UnwindEnd {
 /// One run, as the callback sees it.
 struct Run<'f, F: ?Sized, R, V> {
     from_sp: u64,
+    knows_rbx: bool,
     reach: Reach,
     read_word: R,
     frames: &'f F,
-    entry_return: u64,
+    entries: Entries,
     visit: V,
     steps: usize,
     steps_above: usize,
@@ -137,20 +177,27 @@ impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(FrameRoot)> Run<
             self.steps_above += 1;
             return None;
         }
+        let knows_rbx = self.knows_rbx;
         let registers = || {
             let (fp, rbx) = saved();
-            Registers { pc, sp, fp, rbx: Some(rbx) }
+            Registers { pc, sp, fp, rbx: knows_rbx.then_some(rbx) }
         };
         if let Some(callee_sp) = self.last_sp.replace(sp).filter(|&callee_sp| sp <= callee_sp) {
             let fault = StackFault::NotAbove { sp, callee_sp };
             return Some(UnwindEnd::Malformed { registers: registers(), fault });
         }
         self.last_pc = pc;
-        if pc == self.entry_return {
+        if pc == self.entries.bottom {
             return Some(UnwindEnd::Bottom { registers: registers() });
+        }
+        if pc == self.entries.reentry {
+            return Some(UnwindEnd::Anchor { registers: registers() });
         }
         let frame = self.frames.lookup(pc)?;
         let registers = registers();
+        if frame.needs_rbx && !knows_rbx {
+            return Some(UnwindEnd::Malformed { registers, fault: StackFault::RbxHidden });
+        }
         if self.reach == Reach::TwiceAsDeep && self.steps > 2 * self.steps_above {
             return Some(UnwindEnd::Managed { registers });
         }
@@ -182,6 +229,41 @@ unsafe extern "C" {
     fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
     fn _Unwind_GetGR(context: *mut UnwindContext, register: c_int) -> usize;
+}
+
+/// The frame that a run begins at, as the assembly knows it.
+#[repr(C)]
+struct Start {
+    pc: u64,
+    sp: u64,
+    fp: u64,
+}
+
+/// Calls `_Unwind_Backtrace(step, state)` and makes it believe that it was called from the frame in `start`.
+///
+/// # Safety
+/// As for `_Unwind_Backtrace`; and `start` is a frame of this thread's stack, below the caller's.
+#[unsafe(naked)]
+unsafe extern "C" fn backtrace_from(step: Step, state: *mut c_void, start: &Start) -> c_int {
+    std::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        "push rdx",
+        "sub rsp, 8",
+        // CFA = [[rbp - 8] + 8]; the return address is at [rbp - 8], the caller's rbp at [rbp - 8] + 16.
+        // (DWARF 5, 6.4.2: def_cfa_expression 0x0f, expression 0x10; 2.5.1: breg6 0x76, deref 0x06, plus_uconst 0x23.)
+        ".cfi_escape 0x0f, 6, 0x76, 0x78, 0x06, 0x23, 8, 0x06",
+        ".cfi_escape 0x10, 16, 3, 0x76, 0x78, 0x06",
+        ".cfi_escape 0x10, 6, 5, 0x76, 0x78, 0x06, 0x23, 16",
+        "call {backtrace}",
+        "leave",
+        "ret",
+        ".cfi_endproc",
+        backtrace = sym _Unwind_Backtrace,
+    )
 }
 
 /// The callback for a run of this type.

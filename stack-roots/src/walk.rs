@@ -140,6 +140,8 @@ pub enum StackFault {
         /// The callee's.
         callee_sp: u64,
     },
+    /// A frame that addresses roots by rbx, whose value native code without an unwind table has hidden.
+    RbxHidden,
 }
 
 impl fmt::Display for StackFault {
@@ -155,7 +157,13 @@ impl fmt::Display for StackFault {
             ),
             StackFault::NotAbove { sp, callee_sp } => write!(
                 out,
-                "a caller's stack pointer {sp:#x} is not above its callee's {callee_sp:#x}; the unwind tables are wrong"
+                "a caller's stack pointer {sp:#x} is not above its callee's {callee_sp:#x}; \
+                 the unwind tables or an anchor are wrong"
+            ),
+            StackFault::RbxHidden => write!(
+                out,
+                "an over-aligned frame of dynamic size lies behind an anchor; compile the native code above it with \
+                 -fasynchronous-unwind-tables instead"
             ),
         }
     }

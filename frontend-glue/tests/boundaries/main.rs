@@ -5,6 +5,7 @@
 #[allow(dead_code, reason = "the tests of the command use all of it")]
 mod tally;
 
+mod anchors;
 mod callbacks;
 mod host;
 mod host_in_c;

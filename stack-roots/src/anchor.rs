@@ -1,0 +1,81 @@
+//! Native code that no unwinder can cross, and said itself where it left managed code.
+//!
+//! Code without an unwind table hides its callers. A host that has such code between managed frames writes an *anchor* into its
+//! own frame, the registers of the managed caller, and calls back through the runtime's trampoline, which keeps the anchor's
+//! address in its frame. The walker knows the trampoline's return address ([`Entries::reentry`]) and goes on at the anchor:
+//!
+//! ```text
+//! higher │ managed frame            ◄─────────────┐  pc, sp, fp: as it is when its call has returned
+//!        │ native frame: anchor { pc, sp, fp }  ◄─┼─┐
+//!        │ native frames without tables           │ │
+//!        │ trampoline: [sp + 8] = address of the anchor, or 0: nothing managed lies below
+//! lower  │ managed frame, or the runtime             sp = stack pointer when its call has returned
+//! ```
+//!
+//! Nothing is linked and nothing has to be undone: an anchor counts as long as a trampoline that names it is on the stack, so
+//! that longjmp and exceptions, which take the frames away, take it away as well.
+//!
+//! `[ADVANCE]` The anchor's stack pointer lies above the trampoline's, or the walk stops.
+
+use crate::walk::{Registers, StackFault};
+
+/// The return addresses by which a walk knows that managed code was entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entries {
+    /// Of the call that entered the outermost managed code: the bottom.
+    pub bottom: u64,
+    /// Of the trampoline's call back into managed code.
+    pub reentry: u64,
+}
+
+impl From<u64> for Entries {
+    /// A bottom, and no trampoline.
+    fn from(bottom: u64) -> Entries {
+        Entries { bottom, reentry: u64::MAX }
+    }
+}
+
+/// The managed frame that the trampoline whose frame is at `sp` goes on at; none if it is the bottom.
+pub(crate) fn behind(
+    sp: u64,
+    read_word: &mut impl FnMut(u64) -> Option<u64>,
+) -> Result<Option<Registers>, StackFault> {
+    let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
+    let anchor = word(sp.wrapping_add(8))?;
+    if anchor == 0 {
+        return Ok(None);
+    }
+    let (pc, anchored_sp, fp) = (word(anchor)?, word(anchor.wrapping_add(8))?, word(anchor.wrapping_add(16))?);
+    if anchored_sp <= sp {
+        return Err(StackFault::NotAbove { sp: anchored_sp, callee_sp: sp });
+    }
+    Ok(Some(Registers { pc, sp: anchored_sp, fp, rbx: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn behind_of(stack: &[u64]) -> Result<Option<Registers>, StackFault> {
+        behind(0x7000, &mut |address: u64| {
+            let offset = address.checked_sub(0x7000)?;
+            stack.get(usize::try_from(offset / 8).ok()?).copied().filter(|_| offset % 8 == 0)
+        })
+    }
+
+    #[test]
+    fn anchor_leads_to_its_managed_frame() {
+        let registers = Registers { pc: 0x1005, sp: 0x7040, fp: 0x7060, rbx: None };
+        assert_eq!(behind_of(&[0, 0x7010, 0x1005, 0x7040, 0x7060]), Ok(Some(registers)));
+        assert_eq!(behind_of(&[0, 0]), Ok(None));
+    }
+
+    #[test]
+    fn anchor_that_leads_back_or_nowhere_is_refused() {
+        let fault = StackFault::NotAbove { sp: 0x7000, callee_sp: 0x7000 };
+        assert_eq!(behind_of(&[0, 0x7010, 0x1005, 0x7000, 0x7060]), Err(fault));
+        assert_eq!(behind_of(&[0, 0x9000]), Err(StackFault::Unreadable { address: 0x9000 }));
+        assert_eq!(behind_of(&[0, u64::MAX - 7]), Err(StackFault::Unreadable { address: u64::MAX - 7 }));
+        assert_eq!(behind_of(&[0]), Err(StackFault::Unreadable { address: 0x7008 }));
+    }
+}
