@@ -1,90 +1,191 @@
 //! What the lowering costs on a real module: `cargo xtask bench lowering` starts this with modules that clang made of C.
 //!
 //! Every function of the module gets `gc "refcount"` and one root, which holds its first pointer argument (or, where it
-//! has none, the first pointer that a call returns); the module is then as it would come from a frontend. Each attempt
-//! starts from the same bitcode: the module as it was is optimised at -O2, the rooted one is verified, lowered and checked
-//! (the pipeline's own calls) and then optimised. Times are CPU times, the fastest of several attempts, printed as
-//! numbers with names, for xtask to make a table of. `--write FILE` leaves the rooted module for `tally build`.
+//! has none, the first pointer that a call returns); the module is then as it would come from a frontend. Each round
+//! starts from the same bitcode, and does everything once with gc and once without, in turn: the module as it was is
+//! optimised at -O2, the rooted one is verified, lowered and checked (the pipeline's own calls) and then optimised.
+//!
+//! All times are CPU times of this thread, since neighbours on the machine do not count in them; but neighbours do take
+//! caches and clock, so shares are taken within a round and the median of the rounds is printed, as numbers with names, for
+//! xtask to make a table of. `--folder` leaves the rooted module for `tally build`, and both objects to be measured.
+//! `--only` does one part once: for a profile, and for callgrind, which counts instead of timing.
 
+use clap::{Parser, ValueEnum};
 use frontend_glue::level::Level;
 use frontend_glue::pipeline::{self, CompileOptions};
-use frontend_glue::{emit, target};
+use frontend_glue::{emit, target, verify};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::TargetMachine;
 use inkwell::values::{AnyValue, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-const ATTEMPTS: usize = 3;
-
-fn main() {
-    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
-    let (Some(file), write) = (arguments.next(), arguments.next()) else {
-        // `cargo bench` starts every bench without arguments.
-        return println!("name a module: cargo bench -p frontend-glue --bench lowering_cost -- FILE.bc [ROOTED.bc]");
-    };
-    let file = PathBuf::from(file);
-    let attempts: Vec<Cost> = (0..ATTEMPTS).map(|_| attempt(&file, write.as_deref().map(Path::new))).collect();
-    let fastest = |part: fn(&Cost) -> Duration| attempts.iter().map(part).min().unwrap_or_default().as_secs_f64() * 1e3;
-    let first = &attempts[0];
-    println!("functions={} safepoints={} roots={}", first.functions, first.safepoints, first.roots);
-    println!(
-        "lower_ms={:.1} llvm_verify_ms={:.1} optimise_ms={:.1} optimise_lowered_ms={:.1} emit_ms={:.1} emit_lowered_ms={:.1}",
-        fastest(|cost| cost.lower),
-        fastest(|cost| cost.check),
-        fastest(|cost| cost.optimise),
-        fastest(|cost| cost.optimise_lowered),
-        fastest(|cost| cost.emit),
-        fastest(|cost| cost.emit_lowered),
-    );
+#[derive(Parser)]
+struct Arguments {
+    /// Bitcode that no pass has touched; `cargo bench` starts every bench without arguments
+    module: Option<PathBuf>,
+    /// How often everything is done
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Where to leave rooted.bc, plain.o and rooted.o
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Do one part, once, and measure nothing
+    #[arg(long)]
+    only: Option<Part>,
+    /// What cargo hands to every bench
+    #[arg(long, hide = true)]
+    bench: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Lower the rooted module
+    Lower,
+    /// Optimise the module without gc
+    Optimise,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let Some(file) = &arguments.module else {
+        return println!("name a module: cargo bench -p frontend-glue --bench lowering_cost -- FILE.bc");
+    };
+    let machine = target::machine(Level::O2).unwrap();
+    match arguments.only {
+        Some(Part::Lower) => drop(lower(&rooted(&Context::create(), file, &machine).0, file)),
+        Some(Part::Optimise) => drop(optimise(&pipeline::load(&Context::create(), file, &machine).unwrap(), &machine)),
+        None => {
+            let rounds: Vec<Cost> = (0..arguments.rounds).map(|_| round(file, &machine)).collect();
+            if let Some(folder) = &arguments.folder {
+                leave(folder, file, &machine);
+            }
+            print(&rounds);
+        }
+    }
+}
+
+/// What one round took, and what it found.
 struct Cost {
     functions: usize,
     safepoints: usize,
     roots: usize,
-    /// Verified, lowered, checked.
+    /// The contract's check, the lowering, and both verifiers on its result.
     lower: Duration,
-    /// LLVM's verifier, which is a part of that.
-    check: Duration,
+    /// LLVM's verifier on the lowered module, once more by itself: a part of that.
+    llvm_verify: Duration,
     /// -O2 of the module as it was.
     optimise: Duration,
     optimise_lowered: Duration,
+    /// Both verifiers on the optimised module: what the pipeline does before it emits, and no part of the above.
+    check_optimised: Duration,
     emit: Duration,
     emit_lowered: Duration,
 }
 
-fn attempt(file: &Path, write: Option<&Path>) -> Cost {
-    let machine = target::machine(Level::O2).unwrap();
-    let timed = |work: &mut dyn FnMut()| {
-        let start = cpu_time();
-        work();
-        cpu_time() - start
-    };
-    let optimised = |module: &Module| {
-        let passes = Level::O2.passes().expect("-O2 has passes");
-        timed(&mut || module.run_passes(passes, &machine, PassBuilderOptions::create()).unwrap())
-    };
+fn round(file: &Path, machine: &TargetMachine) -> Cost {
     let context = Context::create();
-    let plain = pipeline::load(&context, file, &machine).unwrap();
-    let optimise = optimised(&plain);
-    let emit = timed(&mut || drop(emit::object(&plain, &machine).unwrap()));
+    let plain = pipeline::load(&context, file, machine).unwrap();
+    let optimise_plain = optimise(&plain, machine);
+    let emit = timed(|| drop(emit::object(&plain, machine).unwrap()));
 
     let context = Context::create();
-    let module = pipeline::load(&context, file, &machine).unwrap();
-    let roots = module.get_functions().filter(|&function| root(&module, function)).count();
-    if let Some(place) = write {
-        assert!(module.write_bitcode_to_path(place), "{} cannot be written", place.display());
-    }
+    let (module, roots) = rooted(&context, file, machine);
     let functions = module.get_functions().filter(|function| function.count_basic_blocks() > 0).count();
-    let options = CompileOptions::default();
-    let lower = timed(&mut || pipeline::lower(&module, file, &options).unwrap());
-    let check = timed(&mut || module.verify().unwrap());
+    let lower = lower(&module, file);
+    let llvm_verify = timed(|| module.verify().unwrap());
     let safepoints = module.print_to_string().to_string().matches("[ \"deopt\"(").count();
-    let optimise_lowered = optimised(&module);
-    let emit_lowered = timed(&mut || drop(emit::object(&module, &machine).unwrap()));
-    Cost { functions, safepoints, roots, lower, check, optimise, optimise_lowered, emit, emit_lowered }
+    let optimise_lowered = optimise(&module, machine);
+    let check_optimised = timed(|| {
+        module.verify().unwrap();
+        verify::verify_lowered(&module, &file.to_string_lossy()).unwrap();
+    });
+    let emit_lowered = timed(|| drop(emit::object(&module, machine).unwrap()));
+    Cost {
+        functions,
+        safepoints,
+        roots,
+        lower,
+        llvm_verify,
+        optimise: optimise_plain,
+        optimise_lowered,
+        check_optimised,
+        emit,
+        emit_lowered,
+    }
+}
+
+fn print(rounds: &[Cost]) {
+    let median = |of: &dyn Fn(&Cost) -> f64| {
+        let mut numbers: Vec<f64> = rounds.iter().map(of).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers[numbers.len() / 2]
+    };
+    let first = &rounds[0];
+    println!("functions={} safepoints={} roots={}", first.functions, first.safepoints, first.roots);
+    let parts: [(&str, fn(&Cost) -> Duration); 7] = [
+        ("lower", |cost| cost.lower),
+        ("llvm_verify", |cost| cost.llvm_verify),
+        ("optimise", |cost| cost.optimise),
+        ("optimise_lowered", |cost| cost.optimise_lowered),
+        ("check_optimised", |cost| cost.check_optimised),
+        ("emit", |cost| cost.emit),
+        ("emit_lowered", |cost| cost.emit_lowered),
+    ];
+    for (name, part) in parts {
+        let milliseconds = median(&|cost| part(cost).as_secs_f64() * 1e3);
+        println!("{name}_ms={milliseconds:.1} {name}_share={:.5}", median(&|cost| share(part(cost), cost.optimise)));
+    }
+    println!("emit_growth={:.5}", median(&|cost| share(cost.emit_lowered, cost.emit)));
+    let (least, most) = rounds
+        .iter()
+        .map(|cost| share(cost.lower, cost.optimise))
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), share| (least.min(share), most.max(share)));
+    println!("lower_share_least={least:.5} lower_share_most={most:.5}");
+}
+
+fn share(part: Duration, whole: Duration) -> f64 {
+    part.as_secs_f64() / whole.as_secs_f64()
+}
+
+/// The rooted module as a frontend would hand it over, and both objects.
+fn leave(folder: &Path, file: &Path, machine: &TargetMachine) {
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
+    let context = Context::create();
+    let plain = pipeline::load(&context, file, machine).unwrap();
+    optimise(&plain, machine);
+    write("plain.o", &emit::object(&plain, machine).unwrap());
+    let context = Context::create();
+    let (module, _) = rooted(&context, file, machine);
+    write("rooted.bc", module.write_bitcode_to_memory().as_slice());
+    lower(&module, file);
+    optimise(&module, machine);
+    write("rooted.o", &emit::object(&module, machine).unwrap());
+}
+
+/// The module with a root in every function, and how many functions had a pointer to put there.
+fn rooted<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) -> (Module<'ctx>, usize) {
+    let module = pipeline::load(context, file, machine).unwrap();
+    let roots = module.get_functions().filter(|&function| root(&module, function)).count();
+    (module, roots)
+}
+
+fn lower(module: &Module, file: &Path) -> Duration {
+    let options = CompileOptions { level: Level::O2, ..CompileOptions::default() };
+    timed(|| pipeline::lower(module, file, &options).unwrap())
+}
+
+fn optimise(module: &Module, machine: &TargetMachine) -> Duration {
+    let passes = Level::O2.passes().expect("-O2 has passes");
+    timed(|| module.run_passes(passes, machine, PassBuilderOptions::create()).unwrap())
+}
+
+fn timed(work: impl FnOnce()) -> Duration {
+    let start = cpu_time();
+    work();
+    cpu_time() - start
 }
 
 /// What this thread has computed so far: neighbours on the machine do not count.

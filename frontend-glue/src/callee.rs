@@ -5,10 +5,9 @@
 //! additions: the runtime's own leaves are leaves however they were declared, and a call that returns twice (`setjmp`)
 //! is taken as a leaf, because a safepoint's return address must be returned to once.
 
-use crate::llvm::call::Call;
-use crate::llvm::{Module, Type, Value};
+use crate::llvm::call::{AttributeKind, Call, Position};
+use crate::llvm::{HandleMap, Module, Type, Value};
 use rc_runtime::symbols::{CallKind, RUNTIME_SYMBOLS, RuntimeSymbol};
-use std::collections::HashMap;
 
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +36,26 @@ pub(crate) enum Callee {
     Ordinary,
 }
 
+impl Callee {
+    /// A write of a reference that a barrier may have to see.
+    pub(crate) fn is_write(self) -> bool {
+        matches!(self, Callee::GcWrite | Callee::WriteWord)
+    }
+}
+
 /// The functions of a module, sorted by what a call of them means.
 #[derive(Debug)]
 pub(crate) struct Callees {
-    known: HashMap<Value, Callee>,
+    known: HandleMap<Value, Known>,
+    returns_twice: AttributeKind,
+}
+
+/// What a function says of all its calls; a call may say more.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    callee: Callee,
+    leaf: bool,
+    returns_twice: bool,
 }
 
 /// Name of the runtime's write of tagged words; it exists only as this name, the lowering expands every call.
@@ -50,46 +65,71 @@ pub(crate) const WRITE_WORD_SIGNATURE: &str = "v(lpp)";
 
 impl Callees {
     pub(crate) fn of(module: Module) -> Callees {
-        let mut known = HashMap::new();
-        for function in module.functions() {
-            if let Some(callee) = classify(function) {
-                known.insert(function, callee);
-            }
-        }
-        Callees { known }
+        let known = module.functions().map(|function| (function, known(function))).collect();
+        Callees { known, returns_twice: AttributeKind::named("returns_twice") }
     }
 
     pub(crate) fn of_call(&self, call: Call) -> Callee {
+        self.look_up(call).callee
+    }
+
+    fn look_up(&self, call: Call) -> Known {
         let callee = call.callee();
-        if callee.is_inline_asm() {
-            return Callee::InlineAsm;
-        }
         if let Some(known) = self.known.get(&callee) {
             return *known;
         }
-        // The lowering's own memset was taken for a safepoint in modules that had declared none.
-        let is_new_intrinsic = callee.is_function() && callee.intrinsic_id() != 0;
-        if is_new_intrinsic { classify(callee).expect("an intrinsic") } else { Callee::Ordinary }
+        if callee.is_function() {
+            // Declared since. The lowering's own memset was taken for a safepoint in modules that had declared none.
+            return known(callee);
+        }
+        let callee = if callee.is_inline_asm() { Callee::InlineAsm } else { Callee::Ordinary };
+        Known { callee, leaf: false, returns_twice: false }
     }
 
     /// Rule 1. A safepoint call carries a bundle, unless it is a guaranteed tail call.
     pub(crate) fn is_safepoint(&self, call: Call) -> bool {
-        let may_stop = match self.of_call(call) {
-            Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => return true,
-            Callee::Ordinary => true,
+        let known = self.look_up(call);
+        match known.callee {
+            Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => true,
+            Callee::Ordinary => {
+                !known.leaf
+                    && !known.returns_twice
+                    && !call.has_own_string_attribute(LEAF)
+                    && !call.has_own_attribute(Position::Function, self.returns_twice)
+            }
             _ => false,
-        };
-        may_stop && !call.has_string_attribute(LEAF) && !call.has_attribute("returns_twice")
+        }
+    }
+
+    /// Whether the call may return a second time, as one of `setjmp` does.
+    pub(crate) fn returns_twice(&self, call: Call) -> bool {
+        self.look_up(call).returns_twice || call.has_own_attribute(Position::Function, self.returns_twice)
+    }
+
+    /// The calls of all functions of a kind, function by function, as LLVM lists uses: in no order to rely on.
+    pub(crate) fn calls_of(&self, is_wanted: impl Fn(Callee) -> bool) -> impl Iterator<Item = Call> {
+        let wanted = self.known.iter().filter(move |(_, known)| is_wanted(known.callee));
+        wanted.flat_map(|(&function, _)| {
+            function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function)
+        })
     }
 
     /// Whether the call is a write of a reference that a barrier may have to see.
     pub(crate) fn is_write(&self, call: Call) -> bool {
-        matches!(self.of_call(call), Callee::GcWrite | Callee::WriteWord)
+        self.of_call(call).is_write()
     }
 }
 
 /// The attribute of functions and calls that never reach a safepoint.
 pub(crate) const LEAF: &str = "gc-leaf-function";
+
+fn known(function: Value) -> Known {
+    Known {
+        callee: classify(function).unwrap_or(Callee::Ordinary),
+        leaf: function.has_string_attribute(LEAF),
+        returns_twice: function.has_attribute("returns_twice"),
+    }
+}
 
 fn classify(function: Value) -> Option<Callee> {
     let name = function.name();

@@ -4,8 +4,9 @@
 //! nothing. The solver visits blocks in that order (or its reverse) until no state changes; for the usual reducible
 //! function that takes two or three rounds.
 
-use crate::llvm::{Block, Value};
-use std::collections::HashMap;
+use crate::llvm::{Block, HandleMap, Value};
+use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// See the file's first lines.
 #[derive(Debug)]
@@ -14,9 +15,13 @@ pub(crate) struct Flow {
     pub(crate) blocks: Vec<Block>,
     /// How many of them can be reached.
     pub(crate) reachable: usize,
-    pub(crate) successors: Vec<Vec<usize>>,
-    pub(crate) predecessors: Vec<Vec<usize>>,
+    pub(crate) successors: Vec<Edges>,
+    pub(crate) predecessors: Vec<Edges>,
+    numbers: HandleMap<Block, usize>,
 }
+
+/// Numbers of blocks: nearly always one or two.
+pub(crate) type Edges = SmallVec<[usize; 2]>;
 
 /// Which way an analysis looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,19 +32,25 @@ pub(crate) enum Direction {
 
 impl Flow {
     pub(crate) fn of(function: Value) -> Flow {
-        let mut blocks = reverse_post_order(function);
-        let reachable = blocks.len();
-        let mut index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
-        for block in function.blocks() {
-            index.entry(block).or_insert_with(|| {
-                blocks.push(block);
-                blocks.len() - 1
-            });
+        // First the numbers that LLVM's order gives, so that each block is looked up by its handle once.
+        let listed: Vec<Block> = function.blocks().collect();
+        let mut places: HandleMap<Block, usize> = listed.iter().copied().zip(0..).collect();
+        let edges: Vec<Edges> =
+            listed.iter().map(|block| block.successors().iter().map(|successor| places[successor]).collect()).collect();
+        let mut order = reverse_post_order(&edges);
+        let reachable = order.len();
+        let mut numbers = vec![usize::MAX; listed.len()];
+        for (number, &place) in order.iter().enumerate() {
+            numbers[place] = number;
         }
-        let mut predecessors = vec![Vec::new(); blocks.len()];
-        let mut successors = vec![Vec::new(); blocks.len()];
-        for (here, block) in blocks.iter().enumerate() {
-            let mut targets: Vec<usize> = block.successors().iter().map(|successor| index[successor]).collect();
+        for (place, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == usize::MAX) {
+            *number = order.len();
+            order.push(place);
+        }
+        let mut predecessors = vec![Edges::new(); listed.len()];
+        let mut successors = vec![Edges::new(); listed.len()];
+        for (here, &place) in order.iter().enumerate() {
+            let mut targets: Edges = edges[place].iter().map(|&target| numbers[target]).collect();
             targets.sort_unstable();
             targets.dedup();
             for &target in &targets {
@@ -47,7 +58,16 @@ impl Flow {
             }
             successors[here] = targets;
         }
-        Flow { blocks, reachable, successors, predecessors }
+        for place in places.values_mut() {
+            *place = numbers[*place];
+        }
+        let blocks = order.into_iter().map(|place| listed[place]).collect();
+        Flow { blocks, reachable, successors, predecessors, numbers: places }
+    }
+
+    /// The place of a block in `blocks`.
+    pub(crate) fn number(&self, block: Block) -> usize {
+        self.numbers[&block]
     }
 
     /// Solves a dataflow problem: the state at the *start* of each block in the direction of the analysis (`None`
@@ -63,14 +83,20 @@ impl Flow {
     ) -> Vec<Option<S>> {
         let count = self.blocks.len();
         let forward = direction == Direction::Forward;
-        let sources = if forward { &self.predecessors } else { &self.successors };
+        let (sources, targets) =
+            if forward { (&self.predecessors, &self.successors) } else { (&self.successors, &self.predecessors) };
         let mut starts: Vec<Option<S>> = vec![None; count];
         let mut ends: Vec<Option<S>> = vec![None; count];
+        // Blocks into which something new may flow.
+        let mut waiting = vec![true; count];
         let mut changed = true;
         while changed {
             changed = false;
             for step in 0..count {
                 let here = if forward { step } else { count - 1 - step };
+                if !std::mem::replace(&mut waiting[here], false) {
+                    continue;
+                }
                 let mut start = (!forward || here == 0).then(|| outside.clone());
                 for end in sources[here].iter().filter_map(|&source| ends[source].as_ref()) {
                     match &mut start {
@@ -83,6 +109,9 @@ impl Flow {
                     ends[here] = Some(transfer(here, start.clone()));
                     starts[here] = Some(start);
                     changed = true;
+                    for &target in &targets[here] {
+                        waiting[target] = true;
+                    }
                 }
             }
         }
@@ -90,20 +119,40 @@ impl Flow {
     }
 }
 
-fn reverse_post_order(function: Value) -> Vec<Block> {
-    let mut seen = std::collections::HashSet::new();
-    let mut order = Vec::new();
-    let entry = function.entry();
-    seen.insert(entry);
-    let mut path = vec![(entry, entry.successors())];
+/// A function's flow, found when it is first asked for: most functions need it once, many never.
+#[derive(Debug)]
+pub(crate) struct LazyFlow {
+    function: Value,
+    found: OnceCell<Flow>,
+}
+
+impl LazyFlow {
+    pub(crate) fn of(function: Value) -> LazyFlow {
+        LazyFlow { function, found: OnceCell::new() }
+    }
+
+    pub(crate) fn get(&self) -> &Flow {
+        self.found.get_or_init(|| Flow::of(self.function))
+    }
+}
+
+/// From the first block, which is the entry.
+fn reverse_post_order(edges: &[Edges]) -> Vec<usize> {
+    let mut seen = vec![false; edges.len()];
+    let mut order = Vec::with_capacity(edges.len());
+    seen[0] = true;
+    // A block, and how many of its edges are still to be followed: the last one first.
+    let mut path = vec![(0, edges[0].len())];
     while let Some((block, rest)) = path.last_mut() {
-        match rest.pop() {
-            Some(next) if seen.insert(next) => path.push((next, next.successors())),
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                path.pop();
-            }
+        if *rest == 0 {
+            order.push(*block);
+            path.pop();
+            continue;
+        }
+        *rest -= 1;
+        let next = edges[*block][*rest];
+        if !std::mem::replace(&mut seen[next], true) {
+            path.push((next, edges[next].len()));
         }
     }
     order.reverse();

@@ -10,6 +10,7 @@
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
 //! - `builder.rs` making instructions and constants
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
+//! - `handle_map.rs` maps and sets of handles
 //!
 //! [HANDLE] A handle is used only while its module lives and before what it names is erased. Whoever erases an
 //! instruction (`Value::erase`) drops its handle; the module is borrowed for the whole of a lowering, so nobody else
@@ -23,9 +24,10 @@ use inkwell::llvm_sys::target::{
     LLVMTargetDataRef,
 };
 use inkwell::llvm_sys::transforms::pass_builder::{
-    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPasses,
+    LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPassesOnFunction,
 };
 use inkwell::llvm_sys::{LLVMLinkage, LLVMModuleFlagBehavior, LLVMThreadLocalMode, LLVMTypeKind};
+use smallvec::SmallVec;
 
 /// One call into LLVM's C API.
 macro_rules! raw {
@@ -38,10 +40,13 @@ macro_rules! raw {
 
 pub(crate) mod builder;
 pub(crate) mod call;
+pub(crate) mod handle_map;
 pub(crate) mod surgery;
 pub(crate) mod value;
 
 pub(crate) use builder::Builder;
+use call::Call;
+pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
 pub(crate) use value::Value;
@@ -64,13 +69,18 @@ impl Block {
         std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextInstruction(value.0))))
     }
 
+    /// Its calls and invokes, found without a copy of the list: for who changes nothing meanwhile.
+    pub(crate) fn calls(self) -> impl Iterator<Item = Call> {
+        self.instructions().filter_map(Call::among_instructions)
+    }
+
     /// `None` only while a block is being rebuilt.
     pub(crate) fn terminator(self) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetBasicBlockTerminator(self.0)))
     }
 
-    pub(crate) fn successors(self) -> Vec<Block> {
-        let Some(terminator) = self.terminator() else { return Vec::new() };
+    pub(crate) fn successors(self) -> SmallVec<[Block; 2]> {
+        let Some(terminator) = self.terminator() else { return SmallVec::new() };
         let count = raw!(LLVMGetNumSuccessors(terminator.0));
         (0..count).map(|index| Block(raw!(LLVMGetSuccessor(terminator.0, index)))).collect()
     }
@@ -209,20 +219,6 @@ impl Module {
         raw!(LLVMDeleteFunction(function.0));
     }
 
-    /// Runs function passes, named as `opt -passes=` names them, over every function.
-    pub(crate) fn run_function_passes(self, passes: &str) {
-        let text = value::c_text(&format!("function({passes})"));
-        let options = raw!(LLVMCreatePassBuilderOptions());
-        let error = raw!(LLVMRunPasses(self.0, text.as_ptr(), std::ptr::null_mut(), options));
-        raw!(LLVMDisposePassBuilderOptions(options));
-        if !error.is_null() {
-            let message = raw!(LLVMGetErrorMessage(error));
-            let reason = value::owned_text(message, raw!(libc::strlen(message)));
-            raw!(LLVMDisposeErrorMessage(message));
-            panic!("LLVM refuses its own passes {passes:?}: {reason}");
-        }
-    }
-
     /// Whether a module flag of this name is set.
     pub(crate) fn has_flag(self, name: &str) -> bool {
         !raw!(LLVMGetModuleFlag(self.0, name.as_ptr().cast(), name.len())).is_null()
@@ -330,6 +326,20 @@ pub(crate) enum Visibility {
 }
 
 impl Value {
+    /// Runs function passes, named as `opt -passes=` names them, over this function.
+    pub(crate) fn run_function_passes(self, passes: &str) {
+        let text = value::c_text(passes);
+        let options = raw!(LLVMCreatePassBuilderOptions());
+        let error = raw!(LLVMRunPassesOnFunction(self.0, text.as_ptr(), std::ptr::null_mut(), options));
+        raw!(LLVMDisposePassBuilderOptions(options));
+        if !error.is_null() {
+            let message = raw!(LLVMGetErrorMessage(error));
+            let reason = value::owned_text(message, raw!(libc::strlen(message)));
+            raw!(LLVMDisposeErrorMessage(message));
+            panic!("LLVM refuses its own passes {passes:?}: {reason}");
+        }
+    }
+
     pub(crate) fn set_visibility(self, visibility: Visibility) {
         let linkage = match visibility {
             Visibility::Internal => LLVMLinkage::LLVMInternalLinkage,

@@ -28,6 +28,7 @@ mod poll;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
+mod steps;
 mod tagged_words;
 mod zeal;
 
@@ -36,13 +37,13 @@ pub use module_record::NamedRoot;
 
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
+use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, Module, Value};
+use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::verify::source;
 use module_record::{ModuleTables, base_global};
 use result_thunk::Thunks;
 use roots::Root;
-use std::collections::HashSet;
 
 /// The strategy that Tally implements.
 pub const STRATEGY: &str = "refcount";
@@ -162,6 +163,11 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     Ok(lowering.finish())
 }
 
+fn calls_itself(function: Value) -> bool {
+    let mut calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
+    calls.any(|call| call.value().function() == function)
+}
+
 struct Lowering<'a> {
     module: Module,
     options: &'a LowerOptions,
@@ -202,17 +208,23 @@ impl<'a> Lowering<'a> {
     /// The whole of it.
     fn run(&mut self) {
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
-        let rooted: Vec<(Value, Vec<Root>)> =
-            self.managed.clone().into_iter().map(|function| (function, self.clean_roots(function))).collect();
+        let mut gcroots = roots::gcroots(&self.callees);
+        let managed = self.managed.clone().into_iter();
+        let rooted: Vec<(Value, Vec<Root>)> = managed
+            .map(|function| (function, self.clean_roots(function, gcroots.remove(&function).unwrap_or_default())))
+            .collect();
         if self.options.eliminate_tail_calls {
-            self.module.run_function_passes("tailcallelim");
+            // Only where a function calls itself: the pass and its analyses cost as much as half of the lowering.
+            for function in bodies.iter().filter(|function| calls_itself(**function)) {
+                function.run_function_passes("tailcallelim");
+            }
         }
         if self.options.zeal {
             for &function in &bodies {
                 zeal::check_accesses(&self.builder, &self.callees, function, &self.options.module_name);
             }
         }
-        let roots_parameters: HashSet<Value> = self.managed.iter().copied().collect();
+        let roots_parameters: HandleSet<Value> = self.managed.iter().copied().collect();
         let habits = poll::Habits::of(&self.callees, &self.managed);
         for (function, roots) in &rooted {
             self.lower_managed(*function, roots, &roots_parameters, &habits);
@@ -230,8 +242,8 @@ impl<'a> Lowering<'a> {
         self.module.set_flag(LOWERED_FLAG, 1);
     }
 
-    fn clean_roots(&mut self, function: Value) -> Vec<Root> {
-        let roots = roots::clean(&self.builder, &self.callees, function, self.options);
+    fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
+        let roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         self.tables.stack_roots(function, &roots);
         roots
     }
@@ -240,24 +252,26 @@ impl<'a> Lowering<'a> {
         &mut self,
         function: Value,
         roots: &[Root],
-        roots_parameters: &HashSet<Value>,
+        roots_parameters: &HandleSet<Value>,
         habits: &poll::Habits,
     ) {
         self.forget_unwinding_of_runtime(function);
         let poll = runtime::declare(self.module, "tally_safepoint");
-        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, roots, habits, poll);
+        let flow = LazyFlow::of(function);
+        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, &flow, roots, habits, poll);
         self.report.polls += polls;
         if self.options.zeal {
             // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
-        let named = liveness::named_roots(&self.callees, function, roots, roots_parameters, self.options.root_liveness);
+        let precise = self.options.root_liveness;
+        let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, precise);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
-        let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+        let calls: Vec<Call> = function.calls().collect();
         for call in calls {
             if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
-                    let named = if self.options.has(Cure::RootNames) { &named[&call][..] } else { &[] };
+                    let named = named.at(call).filter(|_| self.options.has(Cure::RootNames));
                     let operands = bundle::operands(&self.builder, roots, named);
                     self.lower_safepoint(call, &operands);
                 }
@@ -270,10 +284,10 @@ impl<'a> Lowering<'a> {
 
     /// The runtime never unwinds: an invoke of it is a call.
     fn forget_unwinding_of_runtime(&self, function: Value) {
-        let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
-        for call in calls {
-            if !matches!(self.callees.of_call(call), Callee::Ordinary | Callee::InlineAsm) {
-                call.make_call(&self.builder);
+        let invokes: Vec<Call> = function.calls().filter(|call| call.is_invoke()).collect();
+        for invoke in invokes {
+            if !matches!(self.callees.of_call(invoke), Callee::Ordinary | Callee::InlineAsm) {
+                invoke.make_call(&self.builder);
             }
         }
     }
@@ -294,7 +308,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower_access(&mut self, call: Call, fresh: &HashSet<Call>) {
+    fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>) {
         match self.callees.of_call(call) {
             Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh),
             Callee::GcRead => {
@@ -304,7 +318,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower_write(&mut self, call: Call, fresh: &HashSet<Call>) {
+    fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>) {
         if base_global(call.argument(1)).is_some() {
             self.tables.global_root(call.argument(2));
             self.report.global_writes += 1;

@@ -35,6 +35,16 @@ impl Position {
     }
 }
 
+/// The kind of an enum attribute, looked up once where many calls are asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AttributeKind(u32);
+
+impl AttributeKind {
+    pub(crate) fn named(name: &str) -> AttributeKind {
+        AttributeKind(attribute_kind(name))
+    }
+}
+
 /// An attribute; equal handles are equal attributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Attribute(LLVMAttributeRef);
@@ -46,6 +56,12 @@ impl Value {
 }
 
 impl Call {
+    /// As [`Value::as_call`], of a value that is known to be an instruction.
+    pub(crate) fn among_instructions(instruction: Value) -> Option<Call> {
+        let opcode = raw!(LLVMGetInstructionOpcode(instruction.0));
+        matches!(opcode, Opcode::LLVMCall | Opcode::LLVMInvoke).then_some(Call(instruction))
+    }
+
     pub(crate) fn value(self) -> Value {
         self.0
     }
@@ -98,16 +114,22 @@ impl Call {
 
     /// Whether call or callee carries this string attribute.
     pub(crate) fn has_string_attribute(self, name: &str) -> bool {
-        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
-        let here = raw!(LLVMGetCallSiteStringAttribute(self.0.0, LLVMAttributeFunctionIndex, text, length));
-        !here.is_null() || self.callee().has_string_attribute(name)
+        self.has_own_string_attribute(name) || self.callee().has_string_attribute(name)
     }
 
-    /// Whether call or callee carries this enum attribute.
-    pub(crate) fn has_attribute(self, name: &str) -> bool {
-        let kind = attribute_kind(name);
-        let here = raw!(LLVMGetCallSiteEnumAttribute(self.0.0, LLVMAttributeFunctionIndex, kind));
-        !here.is_null() || self.callee().has_attribute(name)
+    /// Whether the call itself carries this string attribute; its callee may.
+    pub(crate) fn has_own_string_attribute(self, name: &str) -> bool {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        !raw!(LLVMGetCallSiteStringAttribute(self.0.0, LLVMAttributeFunctionIndex, text, length)).is_null()
+    }
+
+    /// Whether the call itself carries an attribute of this kind there; its callee may.
+    pub(crate) fn has_own_attribute(self, position: Position, kind: AttributeKind) -> bool {
+        !raw!(LLVMGetCallSiteEnumAttribute(self.0.0, position.index(), kind.0)).is_null()
+    }
+
+    pub(crate) fn argument_count(self) -> u32 {
+        raw!(LLVMGetNumArgOperands(self.0.0))
     }
 
     pub(crate) fn attributes(self, position: Position) -> Vec<Attribute> {
@@ -139,7 +161,9 @@ impl Call {
             let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
             let mut length = 0;
             let text = raw!(LLVMGetOperandBundleTag(bundle, &mut length));
-            let found = (super::value::owned_text(text, length) == tag).then(|| {
+            // SAFETY: LLVM says `length` bytes stand there, and they stay as long as the bundle.
+            let here = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+            let found = (here == tag.as_bytes()).then(|| {
                 (0..raw!(LLVMGetNumOperandBundleArgs(bundle)))
                     .map(|operand| Value(raw!(LLVMGetOperandBundleArgAtIndex(bundle, operand))))
                     .collect()

@@ -3,6 +3,7 @@
 //! Nothing here changes the module but `erase`, `replace_all_uses` and the setters of a global; see `llvm.rs` for the
 //! invariant [HANDLE] that all of it rests on.
 
+use super::call::Call;
 use super::{Block, Module, Opcode, Type, TypeKind};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
@@ -67,7 +68,10 @@ impl Value {
 
     /// An argument or instruction: what has a life inside a function.
     pub(crate) fn is_local(self) -> bool {
-        self.is_instruction() || !raw!(LLVMIsAArgument(self.0)).is_null()
+        matches!(
+            raw!(LLVMGetValueKind(self.0)),
+            LLVMValueKind::LLVMInstructionValueKind | LLVMValueKind::LLVMArgumentValueKind
+        )
     }
 
     pub(crate) fn is_argument(self) -> bool {
@@ -324,6 +328,11 @@ impl Value {
             let next = raw!(LLVMGetNextBasicBlock(block.0));
             (!next.is_null()).then_some(Block(next))
         })
+    }
+
+    /// Its calls and invokes, found without a copy of the list: for who changes nothing meanwhile.
+    pub(crate) fn calls(self) -> impl Iterator<Item = Call> {
+        self.blocks().flat_map(Block::calls)
     }
 
     /// A copy of the list of instructions: safe to change the function over.

@@ -1,12 +1,14 @@
-//! A set of small numbers: which of a function's roots.
+//! A set of small numbers: which of a function's roots. Up to 128 take no memory of their own.
+
+use smallvec::{SmallVec, smallvec};
 
 /// A fixed universe of bits; all sets of one analysis have the same number of words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BitSet(Vec<u64>);
+pub(super) struct BitSet(SmallVec<[u64; 2]>);
 
 impl BitSet {
     pub(super) fn empty(universe: usize) -> BitSet {
-        BitSet(vec![0; universe.div_ceil(64)])
+        BitSet(smallvec![0; universe.div_ceil(64)])
     }
 
     pub(super) fn insert(&mut self, bit: usize) {

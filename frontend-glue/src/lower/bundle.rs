@@ -17,8 +17,8 @@ use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
 
 /// The operands that name the roots numbered by `named`.
-pub(super) fn operands(builder: &Builder, roots: &[Root], named: &[usize]) -> Vec<Value> {
-    named.iter().flat_map(|&root| [builder.i64(roots[root].id), roots[root].slot]).collect()
+pub(super) fn operands(builder: &Builder, roots: &[Root], named: impl Iterator<Item = usize>) -> Vec<Value> {
+    named.flat_map(|root| [builder.i64(roots[root].id), roots[root].slot]).collect()
 }
 
 /// Gives one safepoint call its bundle; calls whose result LLVM cannot return from a safepoint go through a thunk.
@@ -33,7 +33,7 @@ pub(super) fn attach(builder: &Builder, thunks: &mut Thunks, call: Call, operand
 /// Gives every safepoint of a function without roots an empty bundle.
 pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Thunks, function: Value) -> usize {
     let mut count = 0;
-    let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
+    let calls: Vec<Call> = function.calls().collect();
     for call in calls {
         if callees.is_safepoint(call) && !call.is_musttail() {
             attach(builder, thunks, call, &[]);
@@ -56,7 +56,7 @@ pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
         // A large frame touches each of its pages: it cannot step over the guard page into other memory.
         function.set_string_attribute("probe-stack", "inline-asm");
     }
-    let has_musttail = || function.instructions().into_iter().filter_map(Value::as_call).any(Call::is_musttail);
+    let has_musttail = || function.calls().any(Call::is_musttail);
     if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
         function.remove_attribute(crate::llvm::call::Position::Function, "alwaysinline");
         function.set_attribute("noinline", 0);

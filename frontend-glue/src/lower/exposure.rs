@@ -15,8 +15,7 @@ use super::roots::Root;
 use super::tagged_words;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow};
-use crate::llvm::{Block, Opcode, TypeKind, Value};
-use std::collections::{HashMap, HashSet};
+use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
 
 /// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,16 +25,16 @@ enum Carrier {
 }
 
 /// For each carrier the roots that hold its reference; a carrier without any is not in the map.
-type Held = HashMap<Carrier, BitSet>;
+type Held = HandleMap<Carrier, BitSet>;
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
-pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HashSet<Block> {
+pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HandleSet<Block> {
     if may_be_a_leaf(function) {
-        return HashSet::new();
+        return HandleSet::default();
     }
     let ground = Ground::of(callees, function, roots);
     if ground.has_hidden_pointers {
-        return HashSet::new();
+        return HandleSet::default();
     }
     let held = ground.held_at_end(flow);
     let live = ground.live_at_end(flow);
@@ -60,12 +59,12 @@ fn may_be_a_leaf(function: Value) -> bool {
 /// What is known of the function before looking at the order of things.
 struct Ground {
     /// Root slots of one pointer or word that are only loaded and stored.
-    roots: HashMap<Value, usize>,
+    roots: HandleMap<Value, usize>,
     root_count: usize,
     /// Local variables that are only loaded and stored, whole.
-    variables: HashSet<Value>,
+    variables: HandleSet<Value>,
     /// Integers that may be tagged words.
-    words: HashSet<Value>,
+    words: HandleSet<Value>,
     /// Whether there are tagged words at all.
     has_words: bool,
     /// Some other local variable may hold pointers, out of sight.
@@ -76,9 +75,11 @@ impl Ground {
     fn of(callees: &Callees, function: Value, roots: &[Root]) -> Ground {
         let module = function.module();
         let instructions = function.instructions();
-        let is_root = |alloca: &Value| roots.iter().any(|root| root.slot == *alloca);
+        let slots: HandleSet<Value> = roots.iter().map(|root| root.slot).collect();
+        let is_root = |alloca: &Value| slots.contains(alloca);
         let allocas = instructions.iter().copied().filter(|value| value.is(Opcode::LLVMAlloca));
-        let (known, other): (Vec<Value>, Vec<Value>) = allocas.partition(|&alloca| is_plain_variable(alloca));
+        let (known, other): (HandleSet<Value>, HandleSet<Value>) =
+            allocas.partition(|&alloca| is_plain_variable(alloca));
         let holders = roots.iter().zip(0..).filter(|(root, _)| {
             known.contains(&root.slot) && module.size_of(root.slot.allocated_type()) == root.bytes && root.bytes == 8
         });
@@ -117,7 +118,7 @@ impl Ground {
             });
         };
         let mut ends: Vec<Option<Held>> = vec![None; flow.blocks.len()];
-        flow.solve(Direction::Forward, &Held::new(), meet, |block, mut held| {
+        flow.solve(Direction::Forward, &Held::default(), meet, |block, mut held| {
             for instruction in flow.blocks[block].instructions() {
                 self.pass(&mut held, instruction);
             }
@@ -203,10 +204,10 @@ impl Ground {
     }
 
     /// Values and local variables needed by or after the terminator of each block.
-    fn live_at_end(&self, flow: &Flow) -> Vec<HashSet<Value>> {
-        let mut ends: Vec<HashSet<Value>> = vec![HashSet::new(); flow.blocks.len()];
-        let union = |into: &mut HashSet<Value>, from: &HashSet<Value>| into.extend(from);
-        flow.solve(Direction::Backward, &HashSet::new(), union, |block, mut live| {
+    fn live_at_end(&self, flow: &Flow) -> Vec<HandleSet<Value>> {
+        let mut ends: Vec<HandleSet<Value>> = vec![HandleSet::default(); flow.blocks.len()];
+        let union = |into: &mut HandleSet<Value>, from: &HandleSet<Value>| into.extend(from);
+        flow.solve(Direction::Backward, &HandleSet::default(), union, |block, mut live| {
             let here = flow.blocks[block];
             for successor in here.successors() {
                 for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
@@ -226,7 +227,7 @@ impl Ground {
         ends
     }
 
-    fn step_back(&self, live: &mut HashSet<Value>, instruction: Value) {
+    fn step_back(&self, live: &mut HandleSet<Value>, instruction: Value) {
         live.remove(&instruction);
         if instruction.is(Opcode::LLVMPHI) {
             return;

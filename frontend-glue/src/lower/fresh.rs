@@ -9,17 +9,21 @@
 use crate::callee::{Callee, Callees};
 use crate::flow::{Direction, Flow};
 use crate::llvm::call::Call;
-use crate::llvm::{Block, Opcode, Value};
-use std::collections::HashSet;
+use crate::llvm::{Block, HandleSet, Opcode, Value};
 
 /// The writes of `function` (gcwrite, word writes) whose object is fresh. `polled` are blocks that will end in a poll.
-pub(super) fn fresh_writes(callees: &Callees, function: Value, flow: &Flow, polled: &HashSet<Block>) -> HashSet<Call> {
+pub(super) fn fresh_writes(
+    callees: &Callees,
+    function: Value,
+    flow: &Flow,
+    polled: &HandleSet<Block>,
+) -> HandleSet<Call> {
     let slots = private_slots(function);
-    let mut elided = HashSet::new();
+    let mut elided = HandleSet::default();
     flow.solve(
         Direction::Forward,
-        &HashSet::new(),
-        |into: &mut HashSet<Value>, from| into.retain(|value| from.contains(value)),
+        &HandleSet::default(),
+        |into: &mut HandleSet<Value>, from| into.retain(|value| from.contains(value)),
         |block, mut fresh| {
             for instruction in flow.blocks[block].instructions() {
                 if let Some(call) = instruction.as_call().filter(|&call| callees.is_write(call)) {
@@ -41,7 +45,7 @@ pub(super) fn fresh_writes(callees: &Callees, function: Value, flow: &Flow, poll
     elided
 }
 
-fn pass(callees: &Callees, slots: &HashSet<Value>, fresh: &mut HashSet<Value>, instruction: Value) {
+fn pass(callees: &Callees, slots: &HandleSet<Value>, fresh: &mut HandleSet<Value>, instruction: Value) {
     match instruction.opcode() {
         Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
             let call = instruction.as_call().expect("a call or invoke");
@@ -72,7 +76,7 @@ fn pass(callees: &Callees, slots: &HashSet<Value>, fresh: &mut HashSet<Value>, i
     }
 }
 
-fn set(fresh: &mut HashSet<Value>, value: Value, member: bool) {
+fn set(fresh: &mut HandleSet<Value>, value: Value, member: bool) {
     if member {
         fresh.insert(value);
     } else {
@@ -81,7 +85,7 @@ fn set(fresh: &mut HashSet<Value>, value: Value, member: bool) {
 }
 
 /// Allocas of one pointer that are only loaded from and stored to: nothing but these can change what they hold.
-fn private_slots(function: Value) -> HashSet<Value> {
+fn private_slots(function: Value) -> HandleSet<Value> {
     let is_private = |alloca: &Value| {
         alloca.allocated_type().is_pointer()
             && alloca.users().all(|user| match user.opcode() {

@@ -7,17 +7,16 @@
 //! handed on) and finds room for one.
 
 use crate::callee::{Callee, Callees};
-use crate::llvm::{Opcode, Type, TypeKind, Value};
-use std::collections::HashSet;
+use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
 
 /// Whether a reference may be taken out of the variable; `words` are the integers that may be tagged words.
-pub(super) fn may_hide_references(callees: &Callees, words: &HashSet<Value>, alloca: Value) -> bool {
+pub(super) fn may_hide_references(callees: &Callees, words: &HandleSet<Value>, alloca: Value) -> bool {
     let of = alloca.allocated_type();
     if holds_pointers(of) {
         return true;
     }
     let has_room = holds_wide_integers(of);
-    let mut seen = HashSet::new();
+    let mut seen = HandleSet::default();
     let mut pending = vec![alloca];
     while let Some(address) = pending.pop() {
         for user in address.users() {
@@ -42,7 +41,7 @@ pub(super) fn may_hide_references(callees: &Callees, words: &HashSet<Value>, all
     false
 }
 
-fn yields_reference(words: &HashSet<Value>, load: Value) -> bool {
+fn yields_reference(words: &HandleSet<Value>, load: Value) -> bool {
     let of = load.type_of();
     match of.kind() {
         TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMDoubleTypeKind => words.contains(&load),

@@ -9,8 +9,8 @@
 use super::bit_set::BitSet;
 use super::roots::Root;
 use crate::callee::{Callee, Callees};
-use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
-use std::collections::{HashMap, HashSet};
+use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
+use smallvec::SmallVec;
 
 /// What one instruction does to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,45 +30,57 @@ pub(super) enum SlotAccess {
 pub(super) struct Influence {
     /// Roots to be named at every safepoint.
     pub(super) always: BitSet,
-    accesses: HashMap<Value, Vec<SlotAccess>>,
-    values: HashMap<Value, BitSet>,
-    exact: HashSet<Value>,
+    accesses: HandleMap<Value, SmallVec<[SlotAccess; 1]>>,
+    values: HandleMap<Value, BitSet>,
+    exact: HandleSet<Value>,
 }
 
 struct Survey<'a> {
     module: Module,
     callees: &'a Callees,
     roots: &'a [Root],
-    slots: HashSet<Value>,
+    slots: HandleSet<Value>,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
-    addresses: HashMap<Value, (usize, bool)>,
+    addresses: HandleMap<Value, (usize, bool)>,
     facts: Influence,
+    /// Values whose roots have become more since their uses were followed.
     pending: Vec<Value>,
+    is_pending: HandleSet<Value>,
 }
 
 impl Influence {
     pub(super) fn of(callees: &Callees, function: Value, roots: &[Root]) -> Influence {
         let facts = Influence {
             always: BitSet::empty(roots.len()),
-            accesses: HashMap::new(),
-            values: HashMap::new(),
-            exact: HashSet::new(),
+            accesses: HandleMap::default(),
+            values: HandleMap::default(),
+            exact: HandleSet::default(),
         };
         let module = function.module();
         let slots = roots.iter().map(|root| root.slot).collect();
-        let mut survey =
-            Survey { module, callees, roots, slots, addresses: HashMap::new(), facts, pending: Vec::new() };
+        let mut survey = Survey {
+            module,
+            callees,
+            roots,
+            slots,
+            addresses: HandleMap::default(),
+            facts,
+            pending: Vec::new(),
+            is_pending: HandleSet::default(),
+        };
         for (root, Root { slot, .. }) in roots.iter().enumerate() {
             survey.follow_address(root, *slot, true);
         }
         while let Some(value) = survey.pending.pop() {
+            survey.is_pending.remove(&value);
             survey.follow_value(value);
         }
         survey.facts
     }
 
-    pub(super) fn accesses(&self, instruction: Value) -> &[SlotAccess] {
-        self.accesses.get(&instruction).map_or(&[], Vec::as_slice)
+    /// The instructions that do something to slots, and what.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = (Value, &[SlotAccess])> {
+        self.accesses.iter().map(|(&instruction, accesses)| (instruction, &accesses[..]))
     }
 
     /// All values and variables that hang on roots.
@@ -93,7 +105,7 @@ impl Survey<'_> {
         if self.addresses.insert(address, (root, beginning)).is_some() {
             return;
         }
-        for user in address.users().collect::<Vec<_>>() {
+        for user in address.users() {
             match user.opcode() {
                 Some(Opcode::LLVMLoad) => self.read(root, user, beginning),
                 Some(Opcode::LLVMStore) if user.operand(1) == address && user.operand(0) != address => {
@@ -169,7 +181,9 @@ impl Survey<'_> {
     /// Notes that `value` hangs on `roots`.
     fn hang(&mut self, value: Value, roots: &BitSet) {
         let count = self.roots.len();
-        if self.facts.values.entry(value).or_insert_with(|| BitSet::empty(count)).union(roots) {
+        let grew = self.facts.values.entry(value).or_insert_with(|| BitSet::empty(count)).union(roots);
+        // Once, however many roots hold it: each time, an object in thirty thousand roots took hours.
+        if grew && self.is_pending.insert(value) {
             self.pending.push(value);
         }
     }
@@ -185,7 +199,7 @@ impl Survey<'_> {
         let roots = self.facts.values[&value].clone();
         // The address of an alloca that holds such values: what is read through it hangs, too.
         let is_address = container(value).is_some_and(|alloca| self.facts.values.contains_key(&alloca));
-        for user in value.users().collect::<Vec<_>>() {
+        for user in value.users() {
             match user.opcode() {
                 Some(Opcode::LLVMStore) if user.operand(0) == value && is_address => self.always(&roots),
                 Some(Opcode::LLVMStore) if user.operand(0) == value => self.stored_to(&roots, user.operand(1)),

@@ -19,58 +19,67 @@
 
 use super::bit_set::BitSet;
 use super::influence::{Influence, SlotAccess};
-use super::roots::{Root, slot_bytes};
-use crate::callee::{Callee, Callees};
-use crate::flow::{Direction, Flow};
+use super::roots::Root;
+use super::steps::Steps;
+use crate::callee::Callees;
+use crate::flow::{Direction, Flow, LazyFlow};
 use crate::llvm::call::Call;
-use crate::llvm::{Block, Opcode, Value};
-use std::collections::{HashMap, HashSet};
+use crate::llvm::{HandleMap, HandleSet, Value};
 
-/// For each safepoint call of a function the numbers of the roots to name, ascending.
-pub(super) type NamedRoots = HashMap<Call, Vec<usize>>;
+/// The numbers of the roots that each safepoint call of a function names.
+#[derive(Debug)]
+pub(super) struct NamedRoots {
+    of_calls: HandleMap<Call, BitSet>,
+    /// What a call names that is not in the map.
+    of_others: BitSet,
+}
+
+impl NamedRoots {
+    /// In ascending order.
+    pub(super) fn at(&self, call: Call) -> impl Iterator<Item = usize> {
+        self.of_calls.get(&call).unwrap_or(&self.of_others).bits()
+    }
+}
 
 /// Decides which roots each safepoint of `function` names. `managed` are the functions that root their parameters.
 pub(super) fn named_roots(
     callees: &Callees,
     function: Value,
+    flow: &LazyFlow,
     roots: &[Root],
-    managed: &HashSet<Value>,
+    managed: &HandleSet<Value>,
     precise: bool,
 ) -> NamedRoots {
-    let safepoints =
-        || function.instructions().into_iter().filter_map(Value::as_call).filter(|&call| callees.is_safepoint(call));
-    if !precise || roots.is_empty() || function.instructions().into_iter().filter_map(Value::as_call).any(returns_twice)
-    {
-        let all: Vec<usize> = (0..roots.len()).collect();
-        return safepoints().map(|call| (call, all.clone())).collect();
+    let mut named = NamedRoots { of_calls: HandleMap::default(), of_others: BitSet::empty(roots.len()) };
+    if roots.is_empty() {
+        return named;
     }
-    let flow = Flow::of(function);
+    if !precise || function.calls().any(|call| callees.returns_twice(call)) {
+        (0..roots.len()).for_each(|root| named.of_others.insert(root));
+        return named;
+    }
+    let flow = flow.get();
     let influence = Influence::of(callees, function, roots);
-    let mut filled = filled_before(callees, &flow, roots.len(), &influence);
-    let mut matters = matters_at(callees, &flow, roots.len(), &influence, managed);
-    safepoints()
-        .map(|call| {
-            let mut named = matters.remove(&call).unwrap_or_else(|| BitSet::empty(roots.len()));
-            named.intersect(&filled.remove(&call).unwrap_or_else(|| BitSet::empty(roots.len())));
-            named.union(&influence.always);
-            (call, named.bits().collect())
-        })
-        .collect()
+    let steps = Steps::of(callees, flow, &influence);
+    let filled = filled_before(flow, &steps, roots.len());
+    let matters = matters_at(flow, &steps, roots.len(), &influence, managed);
+    for ((&call, mut roots), filled) in steps.safepoints.iter().zip(matters).zip(filled) {
+        roots.intersect(&filled);
+        roots.union(&influence.always);
+        named.of_calls.insert(call, roots);
+    }
+    named
 }
 
-fn returns_twice(call: Call) -> bool {
-    call.has_attribute("returns_twice")
-}
-
-/// Roots that may hold something when the call starts.
-fn filled_before(callees: &Callees, flow: &Flow, count: usize, influence: &Influence) -> HashMap<Call, BitSet> {
-    let mut at_calls = HashMap::new();
+/// For each safepoint the roots that may hold something when it starts.
+fn filled_before(flow: &Flow, steps: &Steps, count: usize) -> Vec<BitSet> {
+    let mut at_safepoints = vec![BitSet::empty(count); steps.safepoints.len()];
     let mut through = |block: usize, mut filled: BitSet| {
-        for instruction in flow.blocks[block].instructions() {
-            if let Some(call) = instruction.as_call().filter(|&call| callees.is_safepoint(call)) {
-                at_calls.insert(call, filled.clone());
+        for step in &steps.of_blocks[block] {
+            if let Some(safepoint) = step.safepoint {
+                at_safepoints[safepoint].clone_from(&filled);
             }
-            for access in influence.accesses(instruction) {
+            for access in &step.accesses {
                 match *access {
                     SlotAccess::Empty { root } => filled.remove(root),
                     SlotAccess::Overwrite { root } | SlotAccess::Touch { root } => filled.insert(root),
@@ -81,166 +90,179 @@ fn filled_before(callees: &Callees, flow: &Flow, count: usize, influence: &Influ
         filled
     };
     flow.solve(Direction::Forward, &BitSet::empty(count), |into, from| _ = into.union(from), &mut through);
-    at_calls
+    at_safepoints
 }
 
 /// What matters at one place: slots that may be read before they are overwritten, and values that may still be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mattering {
     slots: BitSet,
-    /// By their numbers in [`Reliance`].
+    /// Those that can matter in several blocks, by their numbers in [`Steps`].
     values: BitSet,
 }
 
-/// The values that hang on roots and are used in other blocks than their own, numbered; and variables that hold such.
-struct Reliance<'a> {
+/// The same while a block is gone through: with the values that matter only inside it.
+struct MatteringHere<'a> {
+    steps: &'a Steps,
     influence: &'a Influence,
-    numbers: HashMap<Value, usize>,
-    numbered: Vec<Value>,
-    /// What the phis of other blocks take at the end of each block.
-    taken_at_end: Vec<Vec<Value>>,
+    matters: Mattering,
+    inside: &'a mut NumberList,
 }
 
-impl Reliance<'_> {
-    fn of<'a>(flow: &Flow, influence: &'a Influence) -> Reliance<'a> {
-        let numbered: Vec<Value> = influence.hanging().filter(|&value| is_used_elsewhere(value)).collect();
-        let blocks: HashMap<Block, usize> = flow.blocks.iter().copied().zip(0..).collect();
-        let mut taken_at_end = vec![Vec::new(); flow.blocks.len()];
-        for phi in
-            flow.blocks.iter().flat_map(|block| block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)))
-        {
-            for (value, from) in phi.incoming() {
-                taken_at_end[blocks[&from]].push(value);
-            }
-        }
-        Reliance { influence, numbers: numbered.iter().copied().zip(0..).collect(), numbered, taken_at_end }
-    }
-
-    /// A value is used; `here` are those without a number.
-    fn uses(&self, value: Value, matters: &mut Mattering, here: &mut HashSet<Value>) {
-        if let Some(&number) = self.numbers.get(&value) {
-            matters.values.insert(number);
-        } else if self.influence.of_value(value).is_some() {
-            here.insert(value);
+impl MatteringHere<'_> {
+    fn uses(&mut self, value: usize) {
+        if value < self.steps.crossing {
+            self.matters.values.insert(value);
+        } else {
+            self.inside.insert(value - self.steps.crossing);
         }
     }
 
     /// A value is made, or a variable gets another content: what it was before does not matter.
-    fn begins(&self, value: Value, matters: &mut Mattering, here: &mut HashSet<Value>) {
-        if let Some(&number) = self.numbers.get(&value) {
-            matters.values.remove(number);
+    fn begins(&mut self, value: usize) {
+        if value < self.steps.crossing {
+            self.matters.values.remove(value);
         } else {
-            here.remove(&value);
+            self.inside.remove(value - self.steps.crossing);
         }
     }
 
     /// The roots of all that matters.
-    fn roots(&self, matters: &Mattering, here: &HashSet<Value>) -> BitSet {
-        let mut roots = matters.slots.clone();
-        let numbered = matters.values.bits().map(|number| &self.numbered[number]);
-        for of_value in numbered.chain(here).filter_map(|&value| self.influence.of_value(value)) {
-            roots.union(of_value);
+    fn roots(&self) -> BitSet {
+        let mut roots = self.matters.slots.clone();
+        let inside = self.inside.members().iter().map(|number| number + self.steps.crossing);
+        for value in self.matters.values.bits().chain(inside) {
+            if let Some(more) = self.influence.of_value(self.steps.values[value]) {
+                roots.union(more);
+            }
         }
         roots
     }
+
+    /// The roots of a safepoint's arguments that the callee does not root itself.
+    fn roots_of_arguments(&self, uses: &[usize], callee_roots: bool, named: &mut BitSet) {
+        for value in uses.iter().map(|&number| self.steps.values[number]) {
+            if !(callee_roots && self.influence.is_exact(value))
+                && let Some(roots) = self.influence.of_value(value)
+            {
+                named.union(roots);
+            }
+        }
+    }
 }
 
-fn is_used_elsewhere(value: Value) -> bool {
-    value.is_argument()
-        || value.is(Opcode::LLVMAlloca)
-        || value.users().any(|user| user.is(Opcode::LLVMPHI) || user.block() != value.block())
-}
-
-/// Roots whose content matters during the call or after it.
+/// For each safepoint the roots whose content matters during it or after it.
 fn matters_at(
-    callees: &Callees,
     flow: &Flow,
+    steps: &Steps,
     count: usize,
     influence: &Influence,
-    managed: &HashSet<Value>,
-) -> HashMap<Call, BitSet> {
-    let reliance = Reliance::of(flow, influence);
-    let nothing = Mattering { slots: BitSet::empty(count), values: BitSet::empty(reliance.numbered.len()) };
-    let mut at_calls = HashMap::new();
-    let mut through = |block: usize, mut matters: Mattering| {
-        let mut here = HashSet::new();
-        for &value in &reliance.taken_at_end[block] {
-            reliance.uses(value, &mut matters, &mut here);
+    managed: &HandleSet<Value>,
+) -> Vec<BitSet> {
+    let mut at_safepoints = vec![BitSet::empty(count); steps.safepoints.len()];
+    let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
+    let mut inside = NumberList::of(steps.values.len() - steps.crossing);
+    let mut through = |block: usize, matters: Mattering| {
+        let mut here = MatteringHere { steps, influence, matters, inside: &mut inside };
+        for &value in &steps.taken_at_end[block] {
+            here.uses(value);
         }
-        let instructions: Vec<Value> = flow.blocks[block].instructions().collect();
-        for instruction in instructions.into_iter().rev() {
-            reliance.begins(instruction, &mut matters, &mut here);
-            if let Some(call) = instruction.as_call().filter(|&call| callees.is_safepoint(call)) {
-                let mut named = reliance.roots(&matters, &here);
-                for argument in call.arguments() {
-                    let callee_roots_it = managed.contains(&call.callee()) && influence.is_exact(argument);
-                    if !callee_roots_it && let Some(roots) = influence.of_value(argument) {
-                        named.union(roots);
-                    }
-                }
+        for step in steps.of_blocks[block].iter().rev() {
+            if let Some(value) = step.begins {
+                here.begins(value);
+            }
+            if let Some(safepoint) = step.safepoint {
+                let mut named = here.roots();
+                here.roots_of_arguments(&step.uses, callee_roots[safepoint], &mut named);
                 // Naming reads the slot: what is in it must have been named at the calls before, back to where it came in.
-                matters.slots.union(&named);
-                at_calls.insert(call, named);
+                here.matters.slots.union(&named);
+                at_safepoints[safepoint] = named;
             }
-            for access in influence.accesses(instruction) {
+            for access in &step.accesses {
                 if let SlotAccess::Empty { root } | SlotAccess::Overwrite { root } = *access {
-                    matters.slots.remove(root);
+                    here.matters.slots.remove(root);
                 }
             }
-            for access in influence.accesses(instruction) {
+            for access in &step.accesses {
                 if let SlotAccess::Read { root } = *access {
-                    matters.slots.insert(root);
+                    here.matters.slots.insert(root);
                 }
             }
-            if let Some(variable) = refilled_variable(callees, instruction) {
-                reliance.begins(variable, &mut matters, &mut here);
+            if let Some(variable) = step.refills {
+                here.begins(variable);
             }
-            for operand in operands_that_count(callees, instruction) {
-                reliance.uses(operand, &mut matters, &mut here);
+            for &value in &step.uses {
+                here.uses(value);
             }
         }
-        matters
+        // Made in this block, all of them; but in a block that is never reached a value may be used before that.
+        here.inside.clear();
+        here.matters
     };
+    let nothing = Mattering { slots: BitSet::empty(count), values: BitSet::empty(steps.crossing) };
     let merge = |into: &mut Mattering, from: &Mattering| {
         into.slots.union(&from.slots);
         into.values.union(&from.values);
     };
     flow.solve(Direction::Backward, &nothing, merge, &mut through);
-    at_calls
+    at_safepoints
 }
 
-/// The variable whose whole content an instruction replaces.
-fn refilled_variable(callees: &Callees, instruction: Value) -> Option<Value> {
-    let (variable, whole) = match instruction.opcode()? {
-        Opcode::LLVMStore => {
-            let (module, variable) = (instruction.function().module(), instruction.operand(1));
-            let of = instruction.operand(0).type_of();
-            let is_variable = variable.is(Opcode::LLVMAlloca);
-            (
-                variable,
-                is_variable && slot_bytes(module, variable).is_some_and(|bytes| module.store_size_of(of) >= bytes),
-            )
-        }
-        Opcode::LLVMCall => {
-            let call = instruction.as_call()?;
-            let starts = callees.of_call(call) == Callee::LifetimeStart;
-            (call.arguments().last().copied()?, starts)
-        }
-        _ => return None,
-    };
-    (whole && variable.is(Opcode::LLVMAlloca)).then_some(variable)
+/// A set of numbers, mostly empty, whose members are gone through without a look at the others.
+struct NumberList {
+    members: Vec<usize>,
+    /// Where each number stands in `members`.
+    places: Vec<Option<usize>>,
 }
 
-/// What an instruction uses there and then: a phi has taken its values before; lifetime markers, and the variable that is
-/// refilled, do not look at what is there.
-fn operands_that_count(callees: &Callees, instruction: Value) -> Vec<Value> {
-    if instruction.is(Opcode::LLVMPHI) {
-        return Vec::new();
+impl NumberList {
+    fn of(universe: usize) -> NumberList {
+        NumberList { members: Vec::new(), places: vec![None; universe] }
     }
-    let is_marker = |call: Call| matches!(callees.of_call(call), Callee::LifetimeStart | Callee::LifetimeEnd);
-    if instruction.as_call().is_some_and(is_marker) {
-        return Vec::new();
+
+    fn members(&self) -> &[usize] {
+        &self.members
     }
-    let refilled = refilled_variable(callees, instruction);
-    instruction.operands().filter(|operand| Some(*operand) != refilled).collect()
+
+    fn insert(&mut self, number: usize) {
+        if self.places[number].is_none() {
+            self.places[number] = Some(self.members.len());
+            self.members.push(number);
+        }
+    }
+
+    fn remove(&mut self, number: usize) {
+        let Some(place) = self.places[number].take() else { return };
+        self.members.swap_remove(place);
+        if let Some(&moved) = self.members.get(place) {
+            self.places[moved] = Some(place);
+        }
+    }
+
+    fn clear(&mut self) {
+        for number in self.members.drain(..) {
+            self.places[number] = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NumberList;
+
+    #[test]
+    fn numbers_are_found_where_removals_put_them() {
+        let mut list = NumberList::of(5);
+        for number in [0, 3, 4, 3] {
+            list.insert(number);
+        }
+        list.remove(0);
+        list.remove(1);
+        assert_eq!(list.members(), [4, 3]);
+        list.remove(4);
+        assert_eq!(list.members(), [3]);
+        list.clear();
+        list.insert(4);
+        assert_eq!(list.members(), [4]);
+    }
 }

@@ -17,13 +17,13 @@ use super::module_record::base_global;
 use super::roots::Root;
 use super::runtime::{context_field, declare};
 use crate::callee::{Callee, Callees};
-use crate::flow::Flow;
+use crate::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
-use crate::llvm::{Block, Builder, Value};
+use crate::llvm::{Block, Builder, HandleSet, Value};
 use rc_runtime::context::POLL;
 use rc_runtime::symbols::CallKind;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
 ///
@@ -33,19 +33,23 @@ pub(super) fn place_polls(
     builder: &Builder,
     callees: &Callees,
     function: Value,
+    flow: &LazyFlow,
     roots: &[Root],
     habits: &Habits,
     poll: Value,
-) -> (usize, HashSet<Call>) {
-    let flow = Flow::of(function);
-    let mut safe: Option<HashSet<Block>> = None;
-    let mut polled: HashSet<Block> = HashSet::new();
+) -> (usize, HandleSet<Call>) {
+    if !habits.may_write(function) {
+        return (0, HandleSet::default());
+    }
+    let flow = flow.get();
+    let mut safe: Option<HandleSet<Block>> = None;
+    let mut polled: HandleSet<Block> = HandleSet::default();
     loop {
-        let fresh = fresh_writes(callees, function, &flow, &polled);
+        let fresh = fresh_writes(callees, function, flow, &polled);
         let before = polled.len();
-        let wanted = blocks_to_poll(callees, &flow, habits, &fresh);
+        let wanted = blocks_to_poll(callees, flow, habits, &fresh);
         if !wanted.is_empty() {
-            let safe = safe.get_or_insert_with(|| safe_to_poll(callees, &flow, function, roots));
+            let safe = safe.get_or_insert_with(|| safe_to_poll(callees, flow, function, roots));
             polled.extend(wanted.intersection(safe));
         }
         if polled.len() == before {
@@ -82,21 +86,28 @@ pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, root
 
 /// What the functions of a module are known to do when they are called.
 pub(super) struct Habits {
+    /// Have a write, fresh or not.
+    with_writes: HandleSet<Value>,
     /// Write with a barrier, which another function's loop may repeat.
-    writers: HashSet<Value>,
+    writers: HandleSet<Value>,
     /// Give the runtime a chance to run an epoch, whichever way they go.
-    stoppers: HashSet<Value>,
+    stoppers: HandleSet<Value>,
 }
 
 impl Habits {
     pub(super) fn of(callees: &Callees, functions: &[Value]) -> Habits {
-        let writers = functions.iter().copied().filter(|&function| writes(callees, function)).collect();
-        let mut stoppers = HashSet::new();
+        let managed: HandleSet<Value> = functions.iter().copied().collect();
+        let callers = |is_wanted: fn(Callee) -> bool| -> HandleSet<Value> {
+            let callers = callees.calls_of(is_wanted).map(|call| call.value().function());
+            callers.filter(|caller| managed.contains(caller)).collect()
+        };
+        let with_writes = callers(Callee::is_write);
+        let writers = with_writes.iter().copied().filter(|&function| writes(callees, function)).collect();
+        let mut stoppers = HandleSet::default();
         // Whether a function stops is asked again when one that it calls turns out to: not of all functions, round after
         // round, which for a chain of calls would take the square of its length.
-        let mut queue: VecDeque<Value> = functions.iter().copied().collect();
-        let mut queued: HashSet<Value> = functions.iter().copied().collect();
-        let managed = queued.clone();
+        let mut queued = callers(is_stop);
+        let mut queue: VecDeque<Value> = queued.iter().copied().collect();
         while let Some(function) = queue.pop_front() {
             queued.remove(&function);
             if function.may_be_replaced() || !always_stops(callees, &stoppers, function) {
@@ -110,57 +121,59 @@ impl Habits {
                 }
             }
         }
-        Habits { writers, stoppers }
+        Habits { with_writes, writers, stoppers }
+    }
+
+    /// Whether the function has a write, or a call of a writer: any other needs no look at its loops.
+    fn may_write(&self, function: Value) -> bool {
+        let calls_a_writer = || function.calls().any(|call| self.writers.contains(&call.callee()));
+        self.with_writes.contains(&function) || (!self.writers.is_empty() && calls_a_writer())
     }
 }
 
 /// Whether every way from the entry to an end of the function passes a stop.
-fn always_stops(callees: &Callees, stoppers: &HashSet<Value>, function: Value) -> bool {
+fn always_stops(callees: &Callees, stoppers: &HandleSet<Value>, function: Value) -> bool {
     let flow = Flow::of(function);
     let (mut seen, mut queue) = (vec![false; flow.reachable], vec![0]);
     while let Some(block) = queue.pop() {
         if std::mem::replace(&mut seen[block], true) {
             continue;
         }
-        if flow.blocks[block].instructions().filter_map(Value::as_call).any(|call| stops(callees, stoppers, call)) {
+        if flow.blocks[block].calls().any(|call| stops(callees, stoppers, call)) {
             continue;
         }
         if flow.successors[block].is_empty() {
             return false;
         }
-        queue.extend(&flow.successors[block]);
+        queue.extend(flow.successors[block].iter().copied());
     }
     true
 }
 
 fn writes(callees: &Callees, function: Value) -> bool {
-    let calls = || function.instructions().into_iter().filter_map(Value::as_call);
-    if !calls().any(|call| callees.is_write(call)) {
-        return false;
-    }
-    let fresh = fresh_writes(callees, function, &Flow::of(function), &HashSet::new());
-    calls().any(|call| needs_barrier(callees, &fresh, call))
+    let fresh = fresh_writes(callees, function, &Flow::of(function), &HandleSet::default());
+    function.calls().any(|call| needs_barrier(callees, &fresh, call))
 }
 
-fn needs_barrier(callees: &Callees, fresh: &HashSet<Call>, call: Call) -> bool {
+fn needs_barrier(callees: &Callees, fresh: &HandleSet<Call>, call: Call) -> bool {
     callees.is_write(call) && !fresh.contains(&call) && base_global(call.argument(1)).is_none()
 }
 
 /// The sources of the back edges to poll.
-fn blocks_to_poll(callees: &Callees, flow: &Flow, habits: &Habits, fresh: &HashSet<Call>) -> HashSet<Block> {
-    let calls = |block: usize| flow.blocks[block].instructions().filter_map(Value::as_call);
+fn blocks_to_poll(callees: &Callees, flow: &Flow, habits: &Habits, fresh: &HandleSet<Call>) -> HandleSet<Block> {
+    let calls = |block: usize| flow.blocks[block].calls();
     let writes: Vec<bool> = (0..flow.reachable)
         .map(|block| {
             calls(block).any(|call| needs_barrier(callees, fresh, call) || habits.writers.contains(&call.callee()))
         })
         .collect();
-    let mut edges: Vec<Vec<usize>> = flow.successors[..flow.reachable].to_vec();
+    let mut edges: Vec<Edges> = flow.successors[..flow.reachable].to_vec();
     for (block, targets) in edges.iter_mut().enumerate() {
         if calls(block).any(|call| stops(callees, &habits.stoppers, call)) {
             targets.clear();
         }
     }
-    let mut polled = HashSet::new();
+    let mut polled = HandleSet::default();
     loop {
         let mut found = false;
         for part in strongly_connected(&edges) {
@@ -185,15 +198,16 @@ fn blocks_to_poll(callees: &Callees, flow: &Flow, habits: &Habits, fresh: &HashS
 }
 
 /// Whether the call certainly gives the runtime a chance to run an epoch.
-fn stops(callees: &Callees, stoppers: &HashSet<Value>, call: Call) -> bool {
-    matches!(
-        callees.of_call(call),
-        Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint)
-    ) || stoppers.contains(&call.callee())
+fn stops(callees: &Callees, stoppers: &HandleSet<Value>, call: Call) -> bool {
+    is_stop(callees.of_call(call)) || stoppers.contains(&call.callee())
+}
+
+fn is_stop(callee: Callee) -> bool {
+    matches!(callee, Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint))
 }
 
 /// Tarjan's algorithm, with its recursion on a list.
-fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+fn strongly_connected(edges: &[Edges]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut number = vec![UNSEEN; edges.len()];
     let mut low = vec![0; edges.len()];
@@ -239,12 +253,12 @@ fn strongly_connected(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::strongly_connected;
+    use super::{Edges, strongly_connected};
 
     #[test]
     fn parts_of_a_nested_loop() {
         // 0 -> 1 <-> 2, 2 -> 3, 3 -> 1 and 4; 4 alone.
-        let edges = vec![vec![1], vec![2], vec![1, 3], vec![1, 4], vec![]];
+        let edges: Vec<Edges> = [&[1][..], &[2], &[1, 3], &[1, 4], &[]].into_iter().map(Edges::from).collect();
         let mut parts = strongly_connected(&edges);
         for part in &mut parts {
             part.sort_unstable();

@@ -12,11 +12,11 @@
 //! What cannot be made clean (a gcroot of something that is no fixed-size alloca) was refused by `verify::source`.
 
 use crate::callee::{Callee, Callees};
+use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
-use crate::llvm::{Builder, Module, Opcode, Value};
+use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::root_id;
 use crate::lower::{Cure, LowerOptions};
-use std::collections::{HashMap, HashSet};
 
 /// One root of a function.
 #[derive(Debug, Clone)]
@@ -32,18 +32,36 @@ pub(crate) struct Root {
     pub(crate) name: String,
 }
 
-/// Collects the roots of `function` and makes them clean; no gcroot is left.
-pub(super) fn clean(builder: &Builder, callees: &Callees, function: Value, options: &LowerOptions) -> Vec<Root> {
+/// The calls of gcroot of each function that has one, in the order of its instructions.
+pub(super) fn gcroots(callees: &Callees) -> HandleMap<Value, Vec<Call>> {
+    let mut gcroots: HandleMap<Value, Vec<Call>> = HandleMap::default();
+    let is_gcroot = |callee| callee == Callee::GcRoot;
+    for call in callees.calls_of(is_gcroot) {
+        gcroots.entry(call.value().function()).or_default().push(call);
+    }
+    for (function, calls) in gcroots.iter_mut().filter(|(_, calls)| calls.len() > 1) {
+        // LLVM lists uses as it likes; roots are numbered, and their ids made, in the order of the program.
+        let count = calls.len();
+        calls.clear();
+        calls.extend(function.calls().filter(|&call| is_gcroot(callees.of_call(call))).take(count));
+    }
+    gcroots
+}
+
+/// Makes the roots that `gcroots` name clean; the calls are erased.
+pub(super) fn clean(
+    builder: &Builder,
+    callees: &Callees,
+    function: Value,
+    gcroots: Vec<Call>,
+    options: &LowerOptions,
+) -> Vec<Root> {
     let mut roots: Vec<Root> = Vec::new();
-    let mut known = HashMap::new();
-    for instruction in function.instructions() {
-        let Some(call) = instruction.as_call() else { continue };
-        if callees.of_call(call) != Callee::GcRoot {
-            continue;
-        }
+    let mut known = HandleMap::default();
+    for call in gcroots {
         let slot = rooted_alloca(call.argument(0)).expect("verified: a gcroot names an alloca");
         let how = Some(call.argument(1)).filter(|how| !how.is_null());
-        instruction.erase();
+        call.value().erase();
         known.entry(slot).or_insert_with(|| {
             let number = roots.len();
             let name = Some(slot.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("root{number}"));
@@ -84,7 +102,7 @@ pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
 /// Moves the slots to the top of the entry block.
 fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
     let entry = function.entry();
-    let leading: HashSet<Value> = leading_allocas(function).into_iter().collect();
+    let leading: HandleSet<Value> = leading_allocas(function).into_iter().collect();
     let body = entry.instructions().nth(leading.len()).expect("a block ends in a terminator");
     for root in roots.iter().filter(|root| !leading.contains(&root.slot)) {
         if root.slot.block() != entry {

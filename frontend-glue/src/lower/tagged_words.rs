@@ -5,11 +5,14 @@
 //! (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that never writes tagged words has none, but for what a function turns into a pointer itself.
 
 use crate::callee::{Callee, Callees, WRITE_WORD};
-use crate::llvm::{Opcode, Type, TypeKind, Value};
-use std::collections::HashSet;
+use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
 
 /// The integers and doubles of a function, and its variables of such types (by alloca), that may be tagged words.
-pub(super) fn possible(callees: &Callees, instructions: &[Value], is_root: &impl Fn(&Value) -> bool) -> HashSet<Value> {
+pub(super) fn possible(
+    callees: &Callees,
+    instructions: &[Value],
+    is_root: &impl Fn(&Value) -> bool,
+) -> HandleSet<Value> {
     let uses_words = are_used(instructions, is_root);
     let mut pending: Vec<Value> = Vec::new();
     for &instruction in instructions {
@@ -44,8 +47,8 @@ pub(super) fn can_be_a_word(of: Type) -> bool {
 }
 
 /// Everything that the given values may be copies of, or be computed from.
-fn sources(mut pending: Vec<Value>) -> HashSet<Value> {
-    let mut reached = HashSet::new();
+fn sources(mut pending: Vec<Value>) -> HandleSet<Value> {
+    let mut reached = HandleSet::default();
     while let Some(value) = pending.pop() {
         let is_wide = value.is(Opcode::LLVMAlloca) || can_be_a_word(value.type_of());
         if value.is_local() && is_wide && reached.insert(value) {
@@ -85,8 +88,8 @@ fn made_from(value: Value) -> Vec<Value> {
 }
 
 /// Those of `reached` that are no numbers by birth.
-fn not_numbers(reached: &HashSet<Value>) -> HashSet<Value> {
-    let mut words: HashSet<Value> = reached.iter().copied().filter(|&value| begins_a_word(value)).collect();
+fn not_numbers(reached: &HandleSet<Value>) -> HandleSet<Value> {
+    let mut words: HandleSet<Value> = reached.iter().copied().filter(|&value| begins_a_word(value)).collect();
     loop {
         let before = words.len();
         let more: Vec<Value> = reached

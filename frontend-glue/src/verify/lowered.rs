@@ -12,16 +12,19 @@ use super::library;
 use crate::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
-use crate::llvm::{Module, Opcode, Value};
+use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
 use crate::lower::{LOWERED_FLAG, STRATEGY, result_thunk};
 use crate::verify::source::frames::MOST_ROOTS;
-use std::collections::HashSet;
+
+/// Below its call of this nothing is managed.
+const RUN_MAIN: &str = "tally_run_main";
 
 /// Everything that could lose a root.
 pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     let callees = Callees::of(module);
     let mut findings = Vec::new();
     let is_lowered = module.has_flag(LOWERED_FLAG);
+    let runs_main = module.function(RUN_MAIN);
     for function in module.functions() {
         let is_intrinsic = function.name().starts_with("llvm.gc") && function.intrinsic_id() != 0;
         if is_intrinsic && (is_lowered || used_in_tally_function(function)) {
@@ -36,7 +39,7 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
             findings.push(finding.help("lower every module before it is linked or optimised"));
         }
         if is_lowered && function.has_body() && !function.name().starts_with(result_thunk::PREFIX) {
-            check_function(&callees, name, function, &mut findings);
+            check_function(&callees, name, function, runs_main, &mut findings);
         }
     }
     findings
@@ -49,13 +52,18 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
         .any(|user| user.function().gc().is_none_or(|gc| gc == STRATEGY))
 }
 
-fn check_function(callees: &Callees, name: &str, function: Value, findings: &mut Vec<Diagnostic>) {
-    let instructions = function.instructions();
+fn check_function(
+    callees: &Callees,
+    name: &str,
+    function: Value,
+    runs_main: Option<Value>,
+    findings: &mut Vec<Diagnostic>,
+) {
     // Bundles may be long and many, so slots are gathered for the rare function that returns the address of an alloca.
-    let returned: Vec<Value> = instructions.iter().copied().filter(returns_an_alloca).collect();
-    let mut slots = HashSet::new();
-    for call in instructions.into_iter().filter_map(Value::as_call) {
-        if !callees.is_safepoint(call) || call.is_musttail() || call.callee().name() == "tally_run_main" {
+    let returned: Vec<Value> = function.blocks().filter_map(Block::terminator).filter(returns_an_alloca).collect();
+    let mut slots = HandleSet::default();
+    for call in function.calls() {
+        if !callees.is_safepoint(call) || call.is_musttail() || Some(call.callee()) == runs_main {
             continue;
         }
         match call.bundle(DEOPT) {
@@ -100,7 +108,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
         if pair[0].constant_integer().is_none() {
             return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
         }
-        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1], &mut HashSet::new()) {
+        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1], &mut HandleSet::default()) {
             return Some(format!("the bundle of roots names something that is no slot: {}", pair[1].print()));
         }
     }
@@ -108,7 +116,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
 }
 
 /// An alloca, a place in one, a choice among such, or null.
-fn names_a_slot(address: Value, seen: &mut HashSet<Value>) -> bool {
+fn names_a_slot(address: Value, seen: &mut HandleSet<Value>) -> bool {
     if !seen.insert(address) {
         return true;
     }

@@ -13,7 +13,7 @@ pub(crate) mod intrinsics;
 use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
-use crate::llvm::{Module, Opcode, Value};
+use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
 use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
@@ -48,6 +48,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         callees: Callees::of(module),
         module,
         faults: Faults::default(),
+        frame_kinds: frames::Kinds::known(),
         seen_slots: HashSet::new(),
         findings: Vec::new(),
     };
@@ -55,12 +56,13 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     if !check.findings.is_empty() {
         return check.findings;
     }
-    let any_managed = module.functions().any(|function| is_managed(function, gc_names));
+    let managed: HandleSet<Value> = managed_functions(module, gc_names).into_iter().collect();
+    let any_managed = !managed.is_empty();
     if any_managed {
         check.declarations();
     }
     for function in module.functions().filter(|function| function.has_body()) {
-        check.function(function, any_managed);
+        check.function(function, any_managed, managed.contains(&function));
     }
     if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
         check.main(main);
@@ -74,6 +76,7 @@ struct Check<'a> {
     callees: Callees,
     module: Module,
     faults: Faults,
+    frame_kinds: frames::Kinds,
     /// Slots of gcwrites whose other stores were looked at.
     seen_slots: HashSet<Value>,
     findings: Vec<Diagnostic>,
@@ -130,17 +133,17 @@ impl Check<'_> {
         }
     }
 
-    fn function(&mut self, function: Value, any_managed: bool) {
-        let strategy = function.gc();
-        let managed = is_managed(function, self.gc_names);
-        if !managed && strategy.is_some() {
+    fn function(&mut self, function: Value, any_managed: bool, managed: bool) {
+        if !managed && function.gc().is_some() {
             return;
         }
+        let calls: Vec<Call> = function.calls().collect();
         if any_managed {
-            self.findings.extend(frames::errors(self.name, &self.callees, function, managed));
+            let findings = frames::errors(self.name, &self.callees, &self.frame_kinds, function, &calls, managed);
+            self.findings.extend(findings);
         }
         let mut descriptors: HashMap<Value, Value> = HashMap::new();
-        for call in function.instructions().into_iter().filter_map(Value::as_call) {
+        for call in calls {
             let callee = self.callees.of_call(call);
             let what = match callee {
                 Callee::GcRoot => "gcroot",

@@ -7,7 +7,7 @@
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::Value;
-use crate::llvm::call::{Call, Position};
+use crate::llvm::call::{AttributeKind, Call, Position};
 
 /// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall, SysV,
 /// Win64, vectorcall, regcall and preserve_none.
@@ -22,8 +22,27 @@ const ELSEWHERE: [(&str, &str, &str); 2] = [
     ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
 ];
 
-/// What is wrong with `function`, which stands in a module with managed functions.
-pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bool) -> Vec<Diagnostic> {
+/// Attributes that all calls are asked for.
+#[derive(Debug)]
+pub(super) struct Kinds {
+    swifterror: AttributeKind,
+}
+
+impl Kinds {
+    pub(super) fn known() -> Kinds {
+        Kinds { swifterror: AttributeKind::named("swifterror") }
+    }
+}
+
+/// What is wrong with `function`, whose calls these are, and which stands in a module with managed functions.
+pub(super) fn errors(
+    name: &str,
+    callees: &Callees,
+    kinds: &Kinds,
+    function: Value,
+    calls: &[Call],
+    managed: bool,
+) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     if !CONVENTIONS.contains(&function.function_convention()) {
         let message = format!("calling convention {} leaves no frame to walk", function.function_convention());
@@ -40,15 +59,13 @@ pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bo
             findings.push(Diagnostic::about_function(name, function, message).help(help));
         }
     }
-    let rooted = |call: &Call| callees.of_call(*call) == Callee::GcRoot;
-    let roots = function.instructions().into_iter().filter_map(Value::as_call).filter(rooted).count();
+    let roots = calls.iter().filter(|call| callees.of_call(**call) == Callee::GcRoot).count();
     if roots > MOST_ROOTS {
         let message = format!("{roots} roots; a call can name {MOST_ROOTS} at most");
         let help = "keep them in an array with a descriptor, which is one root, or in an object on the heap";
         findings.push(Diagnostic::about_function(name, function, message).help(help));
     }
-    let calls = function.instructions().into_iter().filter_map(Value::as_call);
-    for call in calls.filter(|&call| callees.is_safepoint(call) && !call.is_musttail()) {
+    for &call in calls.iter().filter(|call| callees.is_safepoint(**call) && !call.is_musttail()) {
         if !CONVENTIONS.contains(&call.convention()) {
             let message = format!("a call of calling convention {} cannot be a safepoint", call.convention());
             let help = "mark the callee \"gc-leaf-function\", or use tailcc or fastcc";
@@ -59,7 +76,7 @@ pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bo
             let help = "compile without -fsanitize=kcfi, or mark the call \"gc-leaf-function\"";
             findings.push(Diagnostic::at(name, call.value(), message).help(help));
         }
-        if has_swifterror(call) {
+        if has_swifterror(kinds, call) {
             let message = "LLVM loses what a safepoint call returns through swifterror";
             let help = "pass the address of an ordinary variable, or mark the callee \"gc-leaf-function\"";
             findings.push(Diagnostic::at(name, call.value(), message).help(help));
@@ -68,7 +85,6 @@ pub(super) fn errors(name: &str, callees: &Callees, function: Value, managed: bo
     findings
 }
 
-fn has_swifterror(call: Call) -> bool {
-    let positions = (0..call.arguments().len() as u32).map(Position::Parameter);
-    positions.flat_map(|position| call.attributes(position)).any(|attribute| attribute.is("swifterror"))
+fn has_swifterror(kinds: &Kinds, call: Call) -> bool {
+    (0..call.argument_count()).any(|index| call.has_own_attribute(Position::Parameter(index), kinds.swifterror))
 }
