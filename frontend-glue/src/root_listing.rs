@@ -6,6 +6,7 @@
 //! is. Everything is read from the finished object, as the runtime will read it, and nothing is
 //! taken from the compiler's memory: the listing shows what is really in there.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
@@ -14,16 +15,13 @@ use rc_runtime::module_record::{ModuleRecord, RootInfo};
 use stack_roots::{Location, MapError, OperandFault, root_records, stack_map};
 use thiserror::Error;
 
-use crate::line_table::LineTable;
-use crate::object_file::{MODULE_RECORD, ObjectError, STACK_MAPS};
+use crate::line_table::{LineTable, SourceLine};
+use crate::object_file::{MODULE_RECORD, STACK_MAPS};
 use crate::placed_object::PlacedObject;
 
 /// Why an object's roots cannot be listed.
 #[derive(Debug, Error)]
 pub enum ListingError {
-    /// The object itself cannot be read.
-    #[error(transparent)]
-    Object(#[from] ObjectError),
     /// The section of stack maps cannot be read.
     #[error("the stack maps are malformed: {0}")]
     Map(#[from] MapError),
@@ -37,37 +35,37 @@ pub enum ListingError {
     },
 }
 
-/// One call that the collector may stop in.
+/// One call that the collector may stop in. Names are borrowed: an object may have very many calls in a function with a
+/// very long name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallSite {
+pub struct CallSite<'a> {
     /// The function that contains the call.
-    pub function: String,
+    pub function: Cow<'a, str>,
     /// From the function's start to the return address, bytes.
     pub offset: u64,
-    /// `file:line`, where the object has debug information.
-    pub line: Option<String>,
+    /// Where it is in the source, if the object has debug information.
+    pub line: Option<SourceLine<'a>>,
     /// In the order of the map.
-    pub roots: Vec<Root>,
+    pub roots: Vec<Root<'a>>,
 }
 
 /// One root slot at a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root {
+pub struct Root<'a> {
     /// The variable; empty where it has no name.
-    pub name: String,
+    pub name: &'a str,
     /// The function whose variable it is: another than the call's where that was inlined.
-    pub owner: Option<String>,
+    pub owner: Option<&'a str>,
     /// Where the slot is while the call runs.
     pub slot: Location,
     /// The descriptor that says how the slot is read; `None` is one plain reference.
-    pub descriptor: Option<String>,
+    pub descriptor: Option<Cow<'a, str>>,
 }
 
 /// Lists the calls of an object in the order of the map.
-pub fn list(object: &[u8]) -> Result<Vec<CallSite>, ListingError> {
-    let placed = PlacedObject::read(object)?;
-    let lines = LineTable::read(&placed);
-    let names = root_names(&placed);
+pub fn list<'a>(placed: &'a PlacedObject<'_>) -> Result<Vec<CallSite<'a>>, ListingError> {
+    let lines = LineTable::read(placed);
+    let names = root_names(placed);
     let mut calls = Vec::new();
     let Some(section) = placed.section(STACK_MAPS) else {
         return Ok(calls);
@@ -76,17 +74,17 @@ pub fn list(object: &[u8]) -> Result<Vec<CallSite>, ListingError> {
         let mut records = blob.records();
         for function in blob.functions() {
             let name = match placed.symbol_at(function.address) {
-                Some((name, 0)) => name.to_owned(),
-                _ => format!("{:#x}", function.address),
+                Some((name, 0)) => Cow::Borrowed(name),
+                _ => Cow::Owned(format!("{:#x}", function.address)),
             };
             for record in records.by_ref().take(usize::try_from(function.record_count).unwrap_or(usize::MAX)) {
                 let offset = u64::from(record.instruction_offset);
                 let decoded = root_records::decode(&record)
-                    .map_err(|fault| ListingError::Record { call: format!("{name}+{offset:#x}"), fault })?;
+                    .map_err(|fault| ListingError::Record { call: format!("{name:.200}+{offset:#x}"), fault })?;
                 let Some(slots) = decoded else { continue };
                 let roots = slots.iter().map(|slot| root(&names, slot.id, slot.location)).collect();
                 // The byte before the return address belongs to the call.
-                let line = lines.place(function.address + offset - 1);
+                let line = lines.place(function.address.wrapping_add(offset).wrapping_sub(1));
                 calls.push(CallSite { function: name.clone(), offset, line, roots });
             }
         }
@@ -94,57 +92,56 @@ pub fn list(object: &[u8]) -> Result<Vec<CallSite>, ListingError> {
     Ok(calls)
 }
 
-fn root(names: &HashMap<u64, RootName>, id: u64, slot: Location) -> Root {
+fn root<'a>(names: &HashMap<u64, RootName<'a>>, id: u64, slot: Location) -> Root<'a> {
     match names.get(&id) {
-        Some(known) => Root {
-            name: known.variable.clone(),
-            owner: known.function.clone(),
-            slot,
-            descriptor: known.descriptor.clone(),
-        },
-        None => Root { name: String::new(), owner: None, slot, descriptor: None },
+        Some(known) => Root { name: known.variable, owner: known.function, slot, descriptor: known.descriptor.clone() },
+        None => Root { name: "", owner: None, slot, descriptor: None },
     }
 }
 
 #[derive(Debug)]
-struct RootName {
-    variable: String,
-    function: Option<String>,
-    descriptor: Option<String>,
+struct RootName<'a> {
+    variable: &'a str,
+    function: Option<&'a str>,
+    descriptor: Option<Cow<'a, str>>,
 }
 
-/// The module record's table of named roots, by id.
-fn root_names(placed: &PlacedObject) -> HashMap<u64, RootName> {
-    let read = || {
-        let record = placed.address_of(MODULE_RECORD)?;
-        let count = placed.word(record + offset_of!(ModuleRecord, root_count) as u64)?;
-        let table = placed.word(record + offset_of!(ModuleRecord, roots) as u64)?;
-        let rows = (0..count).map_while(|index| {
-            let row = table.checked_add(index.checked_mul(size_of::<RootInfo>() as u64)?)?;
-            let text = |field: usize| placed.text(placed.word(row + field as u64)?);
-            let name = RootName {
-                variable: text(offset_of!(RootInfo, name)).unwrap_or_default(),
-                function: text(offset_of!(RootInfo, function)),
-                descriptor: descriptor(placed, placed.word(row + offset_of!(RootInfo, how) as u64)?),
-            };
-            Some((placed.word(row)?, name))
-        });
-        Some(rows.collect())
-    };
-    read().unwrap_or_default()
+/// The named roots of all module records, by id.
+fn root_names<'a>(placed: &'a PlacedObject<'_>) -> HashMap<u64, RootName<'a>> {
+    let rows = placed.addresses_of(MODULE_RECORD).flat_map(|record| rows_of(placed, record));
+    // However many records a damaged object has: there are no more rows than fit in it.
+    rows.take(placed.size() / size_of::<RootInfo>()).collect()
+}
+
+/// The rows of one module record's table.
+fn rows_of<'a>(placed: &'a PlacedObject<'_>, record: u64) -> impl Iterator<Item = (u64, RootName<'a>)> {
+    let field = |offset: usize| placed.word(record.checked_add(offset as u64)?);
+    let count = field(offset_of!(ModuleRecord, root_count)).unwrap_or(0);
+    let table = field(offset_of!(ModuleRecord, roots)).unwrap_or(0);
+    (0..count).map_while(move |index| {
+        let row = table.checked_add(index.checked_mul(size_of::<RootInfo>() as u64)?)?;
+        let word = |field: usize| placed.word(row.checked_add(field as u64)?);
+        let text = |field: usize| placed.text(word(field)?);
+        let name = RootName {
+            variable: text(offset_of!(RootInfo, name)).unwrap_or_default(),
+            function: text(offset_of!(RootInfo, function)),
+            descriptor: descriptor(placed, word(offset_of!(RootInfo, how))?),
+        };
+        Some((word(offset_of!(RootInfo, id))?, name))
+    })
 }
 
 /// A descriptor's own name, else its symbol's.
-fn descriptor(placed: &PlacedObject, address: u64) -> Option<String> {
+fn descriptor<'a>(placed: &'a PlacedObject<'_>, address: u64) -> Option<Cow<'a, str>> {
     if address == 0 {
         return None;
     }
-    let name =
-        placed.word(address.checked_add(offset_of!(TypeDescriptor, name) as u64)?).and_then(|name| placed.text(name));
-    Some(name.unwrap_or_else(|| match placed.symbol_at(address) {
-        Some((symbol, 0)) => symbol.to_owned(),
-        _ => format!("{address:#x}"),
-    }))
+    let name = || placed.text(placed.word(address.checked_add(offset_of!(TypeDescriptor, name) as u64)?)?);
+    Some(match (name(), placed.symbol_at(address)) {
+        (Some(name), _) => Cow::Borrowed(name),
+        (None, Some((symbol, 0))) => Cow::Borrowed(symbol),
+        (None, _) => Cow::Owned(format!("{address:#x}")),
+    })
 }
 
 #[cfg(test)]
@@ -192,16 +189,17 @@ define void @f() "frame-pointer"="all" !dbg !3 {
         let buffer = MemoryBuffer::create_from_memory_range_copy(LOWERED.as_bytes(), "m.ll");
         let module = context.create_module_from_ir(buffer).unwrap();
         let object = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
-        let calls = list(&object).unwrap();
+        let placed = PlacedObject::read(&object).unwrap();
+        let calls = list(&placed).unwrap();
         assert_eq!(calls.len(), 2, "{calls:?}");
-        let place = |call: &CallSite| (call.function.clone(), call.line.clone().unwrap());
+        let place = |call: &CallSite| (call.function.to_string(), call.line.unwrap().to_string());
         assert_eq!(place(&calls[0]), ("f".into(), "list.c:12".into()));
         assert_eq!(place(&calls[1]), ("f".into(), "list.c:13".into()));
         assert!(calls[0].offset < calls[1].offset);
         let [named, unnamed] = &calls[0].roots[..] else { panic!("{calls:?}") };
-        assert_eq!((named.name.as_str(), named.owner.as_deref()), ("list", Some("f")));
+        assert_eq!((named.name, named.owner), ("list", Some("f")));
         assert_eq!(named.descriptor.as_deref(), Some("Word"));
-        assert_eq!((unnamed.name.as_str(), unnamed.descriptor.as_deref()), ("", None));
+        assert_eq!((unnamed.name, unnamed.descriptor.as_deref()), ("", None));
         assert_ne!(named.slot, unnamed.slot);
         assert_eq!(named.slot.base(), BaseRegister::Rsp);
         assert_eq!(calls[1].roots, []);
@@ -211,6 +209,6 @@ define void @f() "frame-pointer"="all" !dbg !3 {
     fn an_object_without_maps_has_no_calls() {
         let context = Context::create();
         let object = emit::object(&context.create_module("empty"), &target::machine(Level::O0).unwrap()).unwrap();
-        assert_eq!(list(&object).unwrap(), []);
+        assert_eq!(list(&PlacedObject::read(&object).unwrap()).unwrap(), []);
     }
 }

@@ -100,6 +100,24 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
     }
 }
 
+/// Reads a file that is an object for a linker, or something that was linked; `None` where it is neither, or cannot be
+/// read: [`read`] says then what it is.
+pub fn read_object(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
+    let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
+    let Some(mut file) = is_file.then(|| File::open(path).ok()).flatten() else { return Ok(None) };
+    let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
+    let mut bytes = Vec::new();
+    file.by_ref().take(4).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes != b"\x7fELF" {
+        return Ok(None);
+    }
+    if file.metadata().map_err(unreadable)?.len() > BYTES_MAX {
+        return Err(SourceError::TooLarge(path.to_owned()));
+    }
+    file.take(BYTES_MAX).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Some(bytes))
+}
+
 fn kind(path: &Path, bytes: &[u8]) -> Result<Kind, SourceError> {
     // Raw bitcode, and the wrapper that Darwin tools put around it.
     if bytes.starts_with(b"BC\xC0\xDE") || bytes.starts_with(&0x0B17_C0DE_u32.to_le_bytes()) {

@@ -1,13 +1,18 @@
 //! `tally maps`: list the roots at every call.
+//!
+//! Of modules it lists what they compile to, of objects what is in them. Objects come from anywhere: the listing is
+//! printed as it is made, so that it takes no memory, however wide damage makes its columns.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::Failure;
 use super::options::Compiling;
 use frontend_glue::pipeline::{self, Destination};
+use frontend_glue::placed_object::PlacedObject;
 use frontend_glue::root_listing::{self, CallSite, Root};
+use frontend_glue::source_file;
 
 /// List the roots that the collector finds at every call
 ///
@@ -19,7 +24,7 @@ use frontend_glue::root_listing::{self, CallSite, Root};
 pub(super) struct Maps {
     #[command(flatten)]
     compiling: Compiling,
-    /// A module: .ll, .bc or .c
+    /// A module (.ll, .bc or .c), or an object that was made of one
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -27,34 +32,53 @@ pub(super) struct Maps {
 const EPILOGUE: &str = "\
 Examples:
   tally maps program.ll
-  tally maps --opt 0 program.c";
+  tally maps --opt 0 program.c
+  tally maps program.o";
+
+/// So much is printed at a time.
+const CHUNK_BYTES: usize = 64 << 10;
 
 const HEADINGS: [&str; 5] = ["FUNCTION", "CALL", "ROOT", "SLOT", "DESCRIPTOR"];
 
 impl Maps {
     pub(super) fn execute(self) -> Result<(), Failure> {
+        if let Some(object) = source_file::read_object(&self.file)? {
+            return list(&self.file, &object);
+        }
         let options = self.compiling.compile_options(false, Destination::LinkedImage);
         for object in pipeline::compile(&[self.file], &options)? {
-            super::print(table(&root_listing::list(&object.bytes)?).as_bytes())?;
+            list(&object.file, &object.bytes)?;
         }
         Ok(())
     }
 }
 
+fn list(file: &Path, object: &[u8]) -> Result<(), Failure> {
+    let named = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", file.display()));
+    let placed = PlacedObject::read(object).map_err(|error| named(&error))?;
+    let calls = root_listing::list(&placed).map_err(|error| named(&error))?;
+    print_table(&calls, |text| super::print(text.as_bytes()))
+}
+
 type Row = [String; 5];
 
-fn table(calls: &[CallSite]) -> String {
-    let mut rows = vec![HEADINGS.map(str::to_owned)];
-    rows.extend(calls.iter().flat_map(rows_of));
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
+fn print_table(calls: &[CallSite], mut print: impl FnMut(&str) -> Result<(), Failure>) -> Result<(), Failure> {
+    let rows = || std::iter::once(HEADINGS.map(str::to_owned)).chain(calls.iter().flat_map(rows_of));
+    let mut widths = [0; 5];
+    for row in rows() {
+        widths = std::array::from_fn(|column| row[column].chars().count().max(widths[column]));
+    }
     let mut text = String::new();
-    for row in &rows {
+    for row in rows() {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
+        if text.len() > CHUNK_BYTES {
+            print(&text)?;
+            text.clear();
+        }
     }
-    text
+    print(&text)
 }
 
 fn rows_of(call: &CallSite) -> Vec<Row> {
@@ -62,24 +86,25 @@ fn rows_of(call: &CallSite) -> Vec<Row> {
         Some(line) => format!("+{:#x} {line}", call.offset),
         None => format!("+{:#x}", call.offset),
     };
-    let row =
-        |root: String, slot: String, descriptor: String| [call.function.clone(), site.clone(), root, slot, descriptor];
+    let row = |root: String, slot: String, descriptor: String| {
+        [call.function.to_string(), site.clone(), root, slot, descriptor]
+    };
     if call.roots.is_empty() {
         return vec![row("(no roots)".into(), String::new(), String::new())];
     }
     call.roots
         .iter()
         .map(|root| {
-            let descriptor = root.descriptor.clone().unwrap_or_else(|| "-".into());
-            row(name(root, &call.function), root.slot.to_string(), descriptor)
+            let descriptor = root.descriptor.as_deref().unwrap_or("-");
+            row(name(root, &call.function), root.slot.to_string(), descriptor.to_owned())
         })
         .collect()
 }
 
 /// The variable; with its function's name where that was inlined into another.
 fn name(root: &Root, function: &str) -> String {
-    let variable = if root.name.is_empty() { "(unnamed)" } else { &root.name };
-    match &root.owner {
+    let variable = if root.name.is_empty() { "(unnamed)" } else { root.name };
+    match root.owner {
         Some(owner) if owner != function => format!("{owner}.{variable}"),
         _ => variable.to_owned(),
     }
@@ -88,22 +113,30 @@ fn name(root: &Root, function: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use frontend_glue::line_table::SourceLine;
     use stack_roots::{BaseRegister, Location};
 
     #[test]
     fn columns_line_up() {
         let root = Root {
-            name: "list".into(),
-            owner: Some("push".into()),
+            name: "list",
+            owner: Some("push"),
             slot: Location::Direct { base: BaseRegister::Rsp, offset: 16 },
             descriptor: None,
         };
+        let line = Some(SourceLine { file: "a.c", line: 7 });
         let calls = [
-            CallSite { function: "main".into(), offset: 0x2f, line: Some("a.c:7".into()), roots: vec![root] },
+            CallSite { function: "main".into(), offset: 0x2f, line, roots: vec![root] },
             CallSite { function: "main".into(), offset: 0x40, line: None, roots: vec![] },
         ];
+        let mut printed = String::new();
+        print_table(&calls, |text| {
+            printed.push_str(text);
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(
-            table(&calls),
+            printed,
             "FUNCTION  CALL         ROOT        SLOT      DESCRIPTOR\n\
              main      +0x2f a.c:7  push.list   [rsp+16]  -\n\
              main      +0x40        (no roots)\n"

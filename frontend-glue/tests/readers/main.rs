@@ -1,0 +1,16 @@
+//! Objects as a bad disk, a bad tool or somebody with bad intentions leaves them, before everything that reads objects.
+//!
+//! Nothing panics, nothing takes more memory or time than the object's size allows, and what is refused is refused in a
+//! sentence. A second of it runs with the other tests; this goes on for longer and says how many inputs there were:
+//! `TALLY_DAMAGE_SECONDS=600 cargo test --release -p frontend-glue --test readers -- --nocapture`.
+
+#[path = "../../../stack-roots/tests/damage/budget.rs"]
+mod budget;
+mod command;
+mod damaged;
+mod elf;
+mod lying;
+#[path = "../../../stack-roots/tests/damage/mutation.rs"]
+mod mutation;
+mod objects;
+mod stock_tools;
