@@ -15,7 +15,6 @@ use rc_runtime::module_record::{ModuleRecord, RootInfo};
 use rc_runtime::module_registry::{ModuleListener, text};
 use rc_runtime::type_registry::{self, TypeInfo};
 use stack_roots::{FrameTable, FrameTables, stack_map};
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
@@ -65,13 +64,6 @@ pub(crate) fn frames_of(key: u64) -> Option<Arc<FrameTable>> {
     registry().modules.get(&key).map(|module| module.frames.clone())
 }
 
-/// The key of the module that this thread registered last.
-pub(crate) fn last_registered() -> Option<u64> {
-    LAST_REGISTERED.get()
-}
-
-thread_local!(static LAST_REGISTERED: Cell<Option<u64>> = const { Cell::new(None) });
-
 /// What one module contributes.
 #[derive(Debug)]
 struct LoadedModule {
@@ -100,7 +92,6 @@ impl ModuleListener for StackMapListener {
         let frames = Arc::new(read_frames(module)?);
         let roots = read_roots(module)?.into();
         registry().publish(key, Some(LoadedModule { frames, roots }));
-        LAST_REGISTERED.set(Some(key));
         Ok(())
     }
 

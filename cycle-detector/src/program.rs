@@ -15,6 +15,7 @@ use rc_runtime::options::{RunOptions, StatsTarget};
 use rc_runtime::statistics::Statistics;
 use rc_runtime::{Heap, abi, context};
 use std::arch::naked_asm;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
@@ -69,9 +70,43 @@ pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
         fatal::stop(fatal::STATUS_MEMORY, &error.to_string());
     }
     // SAFETY: by the caller's promise.
-    if let Err(error) = unsafe { rc_runtime::module_registry::register(module) } {
-        fatal::stop(STATUS_USAGE, &error.to_string());
+    let answer = unsafe { rc_runtime::module_registry::register(module) };
+    let answer = answer.map(|()| module as u64).map_err(|error| error.to_string());
+    if let Some(Err(refused)) = ANSWER.with_borrow_mut(|asked| match asked {
+        Some(place) => {
+            *place = Some(answer);
+            None
+        }
+        None => Some(answer),
+    }) {
+        fatal::stop(STATUS_USAGE, &refused);
     }
+}
+
+thread_local! {
+    /// Where a host that can do without a module wants to be told how its registration went.
+    static ANSWER: RefCell<Option<Option<Result<u64, String>>>> = const { RefCell::new(None) };
+}
+
+/// Runs a constructor of a module for a host that can do without the module: a record that is refused is an answer here and
+/// does not end the process. Answers the key of the module if it registered one.
+///
+/// # Errors
+/// What is wrong with the record, or the types it brings.
+pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> {
+    /// A constructor may unwind.
+    struct Asking;
+    impl Drop for Asking {
+        fn drop(&mut self) {
+            ANSWER.set(None);
+        }
+    }
+    ANSWER.set(Some(None));
+    let asking = Asking;
+    constructor();
+    let answer = ANSWER.take().flatten().transpose();
+    drop(asking);
+    answer
 }
 
 /// `void tally_unregister_module(const tally_module *)`: before the module's memory goes away. While the process exits, when

@@ -18,7 +18,10 @@ use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
-use stack_roots::{Entries, Frame, FrameRoot, Lookup, Origin, Reach, Registers, StackEnd, UnwindEnd, unwind, visit_thread_stack};
+use stack_roots::{
+    Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Reach, Registers, StackEnd, UnwindEnd, unwind,
+    visit_thread_stack,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -111,6 +114,47 @@ fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameR
     walked.frames as u64
 }
 
+/// Which function of a registered module has a frame on the calling thread's stack, if any has.
+///
+/// # Errors
+/// Where the stack cannot be walked further: what lies below is not known.
+pub fn active_function(module: u64) -> Result<Option<String>, String> {
+    /// Looks frames up in all modules, and notes the first of one.
+    struct Watching<'t> {
+        all: &'t FrameTables,
+        watched: &'t FrameTable,
+        seen: Cell<Option<Frame<'t>>>,
+    }
+    impl Lookup for Watching<'_> {
+        fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
+            if self.seen.get().is_none() {
+                self.seen.set(self.watched.lookup(pc));
+            }
+            self.all.lookup(pc)
+        }
+    }
+    let Some(watched) = loaded_modules::frames_of(module) else { return Ok(None) };
+    let snapshot = loaded_modules::current();
+    let frames = Watching { all: &snapshot.frames, watched: &watched, seen: Cell::new(None) };
+    // No frame returns to 0: the first step is the unwinder's.
+    let here = Registers { pc: 0, sp: &raw const frames as u64 & !7, fp: 0, rbx: None };
+    let mut stack = StackReader::new(here.sp);
+    let walked = visit_thread_stack(here, |address| stack.read(address), &frames, entries(), |_| ());
+    if let Some(frame) = frames.seen.get() {
+        let named = frame.roots.last().and_then(|root| snapshot.roots.get(root.id));
+        let address = frame.function.address;
+        return Ok(Some(
+            named.map_or_else(|| format!("the one at {address:#x}"), |root| format!("`{}`", root.function)),
+        ));
+    }
+    match walked.end {
+        StackEnd::Bottom { .. } | StackEnd::EndOfStack { pc: 0 } => Ok(None),
+        StackEnd::EndOfStack { pc } | StackEnd::Malformed { registers: Registers { pc, .. }, .. } => {
+            Err(native_place(pc))
+        }
+    }
+}
+
 /// How the walk knows that managed code was entered.
 fn entries() -> Entries {
     Entries { bottom: bottom(), reentry: reentry_return() }
@@ -142,7 +186,8 @@ fn thread_start() -> Option<u64> {
         }
     }
     let seen = Seen(RefCell::default());
-    let end = unwind(Origin::Top { from_sp: 0 }, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
+    let end =
+        unwind(Origin::Top { from_sp: 0 }, Reach::Bottom, |_| None, &seen, crate::program::entry_return(), |_| ()).end;
     let mut pcs = seen.0.into_inner();
     pcs.retain(|&pc| pc != 0);
     // From the top: … start routine's callee, `start_thread`, `clone`, and nothing.

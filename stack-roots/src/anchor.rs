@@ -36,10 +36,7 @@ impl From<u64> for Entries {
 }
 
 /// The managed frame that the trampoline whose frame is at `sp` goes on at; none if it is the bottom.
-pub(crate) fn behind(
-    sp: u64,
-    read_word: &mut impl FnMut(u64) -> Option<u64>,
-) -> Result<Option<Registers>, StackFault> {
+pub(crate) fn behind(sp: u64, read_word: &mut impl FnMut(u64) -> Option<u64>) -> Result<Option<Registers>, StackFault> {
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
     let anchor = word(sp.wrapping_add(8))?;
     if anchor == 0 {

@@ -10,6 +10,7 @@
 
 use std::path::PathBuf;
 
+use cycle_detector::{program, stack};
 use inkwell::context::Context;
 use inkwell::module::Module;
 use thiserror::Error;
@@ -46,6 +47,34 @@ pub enum SessionError {
         /// What is missing or double.
         error: LinkError,
     },
+    /// What it tells the runtime about itself is wrong, the descriptor of a type for instance.
+    #[error("{module}: {what}")]
+    Registration {
+        /// The module.
+        module: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// It cannot be removed, because this thread is inside it.
+    #[error(
+        "{module} cannot be removed: its function {function} has a frame on this thread's stack; remove it when that has returned"
+    )]
+    Active {
+        /// The module.
+        module: String,
+        /// The innermost of its functions that are active.
+        function: String,
+    },
+    /// It cannot be removed, because nobody knows whether this thread is inside it.
+    #[error(
+        "{module} cannot be removed: whether it has a frame on this thread's stack is not known, which cannot be walked beyond {place}"
+    )]
+    Hidden {
+        /// The module.
+        module: String,
+        /// Native code without an unwind table.
+        place: String,
+    },
     /// It is not there (any more).
     #[error("this module is not loaded")]
     NotLoaded,
@@ -55,6 +84,8 @@ pub enum SessionError {
 struct Loaded {
     number: usize,
     name: String,
+    /// Under which it is registered.
+    key: Option<u64>,
     tracker: Tracker,
     /// In the order in which they are to run.
     destructors: Vec<u64>,
@@ -71,7 +102,7 @@ impl Session {
         let link = |error| SessionError::Link { module: "the runtime".into(), error };
         let linker = Linker::new().map_err(link)?;
         linker.define(&runtime_symbols()).map_err(link)?;
-        cycle_detector::program::install();
+        program::install();
         Ok(Session { loaded: Vec::new(), linker, options, next_number: 0 })
     }
 
@@ -108,11 +139,19 @@ impl Session {
         let tracker = self.linker.tracker();
         match self.link(number, &tracker, &object.bytes, name) {
             Ok((constructors, destructors)) => {
+                let mut key = None;
                 for function in constructors {
                     // SAFETY: an entry of the module's table, run once, before anything else of the module.
-                    unsafe { call(function) };
+                    match program::registered_by(|| unsafe { call(function) }) {
+                        Ok(registered) => key = key.or(registered),
+                        Err(what) => {
+                            // The module's own constructors come after this one: none of its code has run.
+                            let _ = tracker.remove();
+                            return Err(SessionError::Registration { module: name.to_owned(), what });
+                        }
+                    }
                 }
-                self.loaded.push(Loaded { number, name: name.to_owned(), tracker, destructors });
+                self.loaded.push(Loaded { number, name: name.to_owned(), key, tracker, destructors });
                 Ok(ModuleHandle(number))
             }
             Err(error) => {
@@ -133,12 +172,21 @@ impl Session {
     /// types stay valid, unless the type has a `trace` function, which goes with the module.
     ///
     /// # Safety
-    /// No thread has a frame of the module on its stack or will call it again, and no module that is left refers to it.
+    /// No other thread has a frame of the module on its stack, no thread will call it again, and no module that is left refers
+    /// to it. This thread's stack is looked at.
     ///
     /// # Errors
+    /// [`SessionError::Active`] when this thread is inside the module, [`SessionError::Hidden`] when that cannot be said;
     /// [`SessionError::NotLoaded`] for a handle that was used before; [`SessionError::Link`] in the linker's words.
+    /// After the first two the module is still there.
     pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
         let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
+        let Loaded { name, key, .. } = &self.loaded[place];
+        match key.map_or(Ok(None), stack::active_function) {
+            Ok(None) => {}
+            Ok(Some(function)) => return Err(SessionError::Active { module: name.clone(), function }),
+            Err(place) => return Err(SessionError::Hidden { module: name.clone(), place }),
+        }
         // SAFETY: the caller's duty.
         unsafe { self.loaded.remove(place).unload() }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-use frontend_glue::jit::{Session, SessionError};
+use frontend_glue::jit::{ModuleHandle, Session, SessionError};
 use frontend_glue::pipeline::CompileOptions;
 use rc_runtime::abi::{tally_collect, thread_heap};
 
@@ -58,6 +58,8 @@ struct Host {
     session: Session,
     through: Option<Through>,
     at: fn(u64, &mut Host),
+    /// Modules that somebody tries to remove.
+    removed: Vec<ModuleHandle>,
 }
 
 unsafe extern "C-unwind" fn host_goes_on(depth: u64, host: *mut Host) {
@@ -70,10 +72,10 @@ impl Host {
     fn new(at: fn(u64, &mut Host)) -> Host {
         let mut session = Session::new(CompileOptions::default()).unwrap();
         session.define("host_goes_on", host_goes_on as *const ()).unwrap();
-        Host { session, through: None, at }
+        Host { session, through: None, at, removed: Vec::new() }
     }
 
-    fn add(&mut self, name: &str, text: &str) -> frontend_glue::jit::ModuleHandle {
+    fn add(&mut self, name: &str, text: &str) -> ModuleHandle {
         self.session.add(name, text.replace("NAME", name).as_bytes()).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -266,4 +268,73 @@ fn one_session_serves_threads_with_a_heap_each() {
     for thread in threads {
         assert_eq!(thread.join().unwrap(), 0);
     }
+}
+
+#[test]
+fn module_that_is_on_the_stack_is_not_removed() {
+    on_a_deep_stack(|| {
+        let mut host = Host::new(|depth, host| {
+            let visitor = host.add("visitor", NODE);
+            // SAFETY: nobody calls it.
+            unsafe { host.session.remove(visitor).unwrap() };
+            for module in host.removed.clone() {
+                // SAFETY: refused, as the module's frames are on this stack.
+                let refused = unsafe { host.session.remove(module) }.unwrap_err();
+                assert!(matches!(refused, SessionError::Active { .. }), "{refused}");
+                let name = refused.to_string();
+                assert!(name.contains(" cannot be removed: its function `through."), "{refused}");
+            }
+            if depth > 0 {
+                assert_eq!(host.call(depth - 1), depth - 1);
+            }
+            assert_eq!(live_objects(), 1001 - depth);
+        });
+        let inner = host.add("m", &format!("{NODE}{THROUGH}"));
+        let outer = host.add("outer", &format!("{NODE}{THROUGH}"));
+        let mut enter = |symbol: &str| {
+            let address = host.session.lookup(symbol).unwrap();
+            // SAFETY: the module defines it with that type, and stays while it is called.
+            host.through = Some(unsafe { std::mem::transmute::<u64, Through>(address) });
+            host.removed = match symbol {
+                "through.m" => vec![inner],
+                _ => vec![outer],
+            };
+            assert_eq!(host.call(1000), 1000);
+        };
+        enter("through.m");
+        enter("through.outer");
+        for module in [inner, outer] {
+            // SAFETY: its functions have returned.
+            unsafe { host.session.remove(module).unwrap() };
+        }
+    });
+}
+
+/// Offsets of the host's, which the compiler cannot see: the field lies outside the object.
+static WRONG_REFS: [u32; 1] = [16];
+
+#[test]
+fn module_with_a_type_that_the_host_describes_wrongly_is_refused() {
+    let mut host = Host::with_through(|_, _| {});
+    host.session.define("offsets", (&raw const WRONG_REFS).cast()).unwrap();
+    let text = NODE.replace("@refs = private constant [1 x i32] [i32 0]", "@refs = external constant [1 x i32]");
+    let text = text.replace("@refs", "@offsets").replace("NAME", "user");
+    let text = text
+        + r#"
+@ran = global i32 0
+@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @run, ptr null }]
+define void @run() {
+  call void @host_goes_on(i64 99, ptr null)
+  ret void
+}
+declare void @host_goes_on(i64, ptr)
+"#;
+    for _ in 0..2 {
+        let refused = host.session.add("user", text.as_bytes()).unwrap_err();
+        assert!(matches!(refused, SessionError::Registration { .. }), "{refused}");
+        let message = refused.to_string();
+        assert!(message.starts_with("user: ") && message.contains("Node"), "{message}");
+        assert_eq!(host.session.lookup("push.user"), None);
+    }
+    assert_eq!(host.call(5), 5);
 }
