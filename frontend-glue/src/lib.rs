@@ -36,3 +36,8 @@ pub mod thread_locals;
 pub mod verify;
 pub mod whole_program;
 pub mod zeal_default;
+
+/// The example in the document for hosts, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+struct EmbeddingDocument;

@@ -7,6 +7,7 @@ mod tally;
 
 mod anchors;
 mod callbacks;
+mod ends;
 mod host;
 mod host_in_c;
 mod llvm_interface;

@@ -1,0 +1,220 @@
+//! Unusual ways in which a process or a thread of it ends, goes on as two, or is interrupted.
+
+use crate::prints;
+use crate::tally::{Folder, Outcome};
+
+const NODES: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <tally.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next, *other; long value; } Node;
+TALLY_TYPE(Node, next, other);
+static Node *push(Node *list, long value) {
+    TALLY_ROOT(list);
+    Node *node = TALLY_NEW(Node);
+    node->value = value;
+    TALLY_WRITE(node, next, list);
+    return node;
+}
+static long work(long rounds) {
+    Node *kept = NULL, *ring = NULL;
+    TALLY_ROOT(kept, ring);
+    for (long i = 0; i < rounds; i++) {
+        kept = push(kept, i);
+        ring = push(NULL, i);
+        TALLY_WRITE(ring, other, push(ring, i));
+    }
+    long sum = 0;
+    for (Node *n = kept; n; n = n->next) sum += n->value;
+    return sum;
+}
+"#;
+
+/// Both ways, at both ends of optimisation, with an epoch every 64 KiB and these variables.
+fn ran(main: &str, variables: &[(&str, &str)], check: impl Fn(&str, Outcome)) {
+    let folder = Folder::with(&[("program.c", &format!("{NODES}{main}"))]);
+    let variables = [&[("TALLY_EPOCH_BYTES", "64KiB")], variables].concat();
+    for level in ["0", "2"] {
+        let jit = folder.tally_with(&variables, &["run", "--opt", level, "program.c"]);
+        check(&format!("tally run --opt {level}"), jit);
+        folder.build(&["--opt", level, "program.c"]);
+        check(&format!("tally build --opt {level}"), folder.program(&variables, &[]));
+    }
+}
+
+#[test]
+fn exit_on_a_thread_without_a_heap_reports_mains_heap_and_checks_nothing() {
+    let main = r#"
+static void *run(void *unused) { exit(7); }
+int main(void) {
+    Node *kept = push(NULL, 1);
+    TALLY_ROOT(kept);
+    work(3000);
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    for (;;) pause();
+    return (int)kept->value;
+}
+"#;
+    ran(main, &[], |name, ran| assert_eq!(ran, Outcome { status: Some(7), ..prints("") }, "{name}"));
+    ran(main, &[("TALLY_STATS", "1"), ("TALLY_LEAK_CHECK", "1")], |name, ran| {
+        assert_eq!(ran.status, Some(7), "{name}: {ran:?}");
+        assert!(ran.stderr.contains("tally: no leak check: `exit` was called on another thread"), "{name}: {ran:?}");
+        assert!(ran.stderr.contains("allocated_objects"), "{name}: {ran:?}");
+    });
+}
+
+#[test]
+fn exit_from_deep_inside_counts_the_frames_as_gone() {
+    let main = r#"
+static void descend(long depth) {
+    Node *mine = push(push(NULL, depth), depth);
+    TALLY_ROOT(mine);
+    work(20);
+    if (depth == 0) exit(9);
+    descend(depth - 1);
+    if (mine->value != depth) abort();
+}
+static void late(void) { printf("%ld\n", work(1000)); }
+int main(void) { atexit(late); descend(500); }
+"#;
+    ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| {
+        assert_eq!(ran, Outcome { status: Some(9), ..prints("499500\n") }, "{name}");
+    });
+}
+
+#[test]
+fn main_that_leaves_by_pthread_exit_while_frames_hold_roots_is_checked_for_leaks() {
+    let main = r#"
+static Node *kept;
+static void leave(long depth) {
+    Node *mine = push(NULL, depth);
+    TALLY_ROOT(mine);
+    if (depth == 0) pthread_exit(NULL);
+    leave(depth - 1);
+    if (mine->value != depth) abort();
+}
+static void *run(void *unused) {
+    usleep(20000);
+    printf("%ld\n", work(1000));
+    return NULL;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    work(1000);
+    leave(100);
+}
+"#;
+    ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("499500\n"), "{name}"));
+    let leaks = main.replace("leave(100);", "TALLY_WRITE_GLOBAL(kept, push(NULL, 1)); leave(100);");
+    ran(&leaks, &[("TALLY_LEAK_CHECK", "1")], |name, ran| {
+        assert_eq!((ran.status, ran.stdout.as_str()), (Some(3), "499500\n"), "{name}: {ran:?}");
+        assert!(ran.stderr.contains("1 objects (32 bytes) are still reachable at exit"), "{name}: {ran:?}");
+    });
+}
+
+#[test]
+fn both_processes_go_on_after_a_fork_with_heaps_of_their_own() {
+    let main = r#"
+static void *run(void *unused) { return (void *)work(2000); }
+int main(void) {
+    Node *kept = push(push(NULL, 40), 2);
+    TALLY_ROOT(kept);
+    work(5000);
+    long children = 0;
+    for (int generation = 0; generation < 3; generation++) {
+        pid_t child = fork();
+        if (child == 0) {
+            TALLY_WRITE(kept, next, push(kept->next, generation));
+            long sum = work(5000);
+            pthread_t thread;
+            void *others;
+            pthread_create(&thread, NULL, run, NULL);
+            pthread_join(thread, &others);
+            tally_collect();
+            exit(sum == 12497500 && (long)others == 1999000 && kept->next->value == generation ? 50 + generation : 1);
+        }
+        work(5000);
+        int status;
+        waitpid(child, &status, 0);
+        children = children * 100 + WEXITSTATUS(status);
+    }
+    printf("%ld %ld\n", children, kept->value + kept->next->value);
+}
+"#;
+    ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("505152 42\n"), "{name}"));
+}
+
+#[test]
+fn child_of_a_fork_beside_running_threads_has_mains_heap_only() {
+    let main = r#"
+static int stop;
+static void *run(void *unused) {
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) if (work(500) != 124750) abort();
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, run, NULL);
+    long sum = 0;
+    for (int round = 0; round < 20; round++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            _exit(work(2000) == 1999000 ? 5 : 6);
+        }
+        int status;
+        waitpid(child, &status, 0);
+        sum += WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+    }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    printf("%ld\n", sum);
+}
+"#;
+    ran(main, &[], |name, ran| assert_eq!(ran, prints("100\n"), "{name}"));
+}
+
+/// The handler runs on the stack of what it interrupts, and on the alternate stack of the thread; it fills plenty of it.
+#[test]
+fn signal_handlers_with_large_frames_run_in_the_middle_of_epochs_on_either_stack() {
+    let main = r#"
+static volatile sig_atomic_t ticks, wrong;
+static void tick(int signal) {
+    volatile char large[20000];
+    memset((char *)large, ticks & 127, sizeof large);
+    for (unsigned i = 0; i < sizeof large; i += 997) if (large[i] != (ticks & 127)) wrong = 1;
+    ticks++;
+}
+static void *run(void *unused) {
+    while (ticks < 600) if (work(300) != 44850) abort();
+    return NULL;
+}
+int main(void) {
+    work(10);
+    for (int on_alternate = 0; on_alternate < 2; on_alternate++) {
+        ticks = 0;
+        struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART | (on_alternate ? SA_ONSTACK : 0)};
+        sigaction(SIGALRM, &action, NULL);
+        struct itimerval every = {{0, 100}, {0, 100}};
+        setitimer(ITIMER_REAL, &every, NULL);
+        pthread_t thread;
+        pthread_create(&thread, NULL, run, NULL);
+        run(NULL);
+        pthread_join(thread, NULL);
+        every = (struct itimerval){0};
+        setitimer(ITIMER_REAL, &every, NULL);
+    }
+    printf("%d\n", wrong);
+}
+"#;
+    ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("0\n"), "{name}"));
+}
