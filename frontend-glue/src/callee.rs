@@ -101,6 +101,11 @@ impl Callees {
         }
     }
 
+    /// Whether a call may be turned into an invoke: it is one of an ordinary function.
+    pub(crate) fn may_be_invoked(&self, call: Call) -> bool {
+        self.of_call(call) == Callee::Ordinary
+    }
+
     /// Whether the call may return a second time, as one of `setjmp` does.
     pub(crate) fn returns_twice(&self, call: Call) -> bool {
         self.look_up(call).returns_twice || call.has_own_attribute(Position::Function, self.returns_twice)

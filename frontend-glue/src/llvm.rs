@@ -79,6 +79,18 @@ impl Block {
         Value::from_raw(raw!(LLVMGetBasicBlockTerminator(self.0)))
     }
 
+    /// Where an instruction may stand first: behind phis and a landing pad.
+    pub(crate) fn first_insertion_point(self) -> Value {
+        let fixed = |value: &Value| matches!(value.opcode(), Some(Opcode::LLVMPHI | Opcode::LLVMLandingPad));
+        self.instructions().find(|value| !fixed(value)).expect("a block ends in a terminator")
+    }
+
+    /// How many edges enter it.
+    pub(crate) fn predecessor_count(self) -> usize {
+        let users = Value(raw!(LLVMBasicBlockAsValue(self.0))).users();
+        users.filter(|user| user.is_terminator()).count()
+    }
+
     pub(crate) fn successors(self) -> SmallVec<[Block; 2]> {
         let Some(terminator) = self.terminator() else { return SmallVec::new() };
         let count = raw!(LLVMGetNumSuccessors(terminator.0));

@@ -15,10 +15,12 @@ mod allocation;
 mod barrier;
 mod bit_set;
 mod bundle;
+pub mod count;
 mod cure;
 pub(crate) mod descriptor;
 pub(crate) mod entry_point;
 mod exposure;
+mod free_list;
 mod fresh;
 mod hiding_place;
 mod influence;
@@ -33,7 +35,10 @@ mod tagged_words;
 mod zeal;
 
 pub use cure::Cure;
-pub use module_record::NamedRoot;
+pub use count::{Patterns, Remark};
+use count::Counts;
+use liveness::Naming;
+use module_record::NamedRoot;
 
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
@@ -47,6 +52,9 @@ use roots::Root;
 
 /// The strategy that Tally implements.
 pub const STRATEGY: &str = "refcount";
+
+/// The same under the prompt plan.
+pub const PROMPT_STRATEGY: &str = "refcount-prompt";
 
 /// The module flag of a lowered module.
 pub const LOWERED_FLAG: &str = "tally.lowered";
@@ -66,6 +74,18 @@ pub enum ContextAccess {
 pub enum Plan {
     /// Counting deferred to epochs: `gc "refcount"`.
     Deferred,
+    /// Everything counted at once: `gc "refcount-prompt"`.
+    Prompt,
+}
+
+impl Plan {
+    /// The strategy that asks for it.
+    pub fn strategy(self) -> &'static str {
+        match self {
+            Plan::Deferred => STRATEGY,
+            Plan::Prompt => PROMPT_STRATEGY,
+        }
+    }
 }
 
 impl std::str::FromStr for Plan {
@@ -74,10 +94,8 @@ impl std::str::FromStr for Plan {
     fn from_str(text: &str) -> Result<Plan, String> {
         match text {
             STRATEGY => Ok(Plan::Deferred),
-            "refcount-prompt" => {
-                Err("the prompt plan (refcount-prompt) is not offered by this build; use refcount".into())
-            }
-            _ => Err(format!("unknown plan {text:?}; the plan on offer is {STRATEGY}")),
+            PROMPT_STRATEGY => Ok(Plan::Prompt),
+            _ => Err(format!("unknown plan {text:?}; there are {STRATEGY} and {PROMPT_STRATEGY}")),
         }
     }
 }
@@ -95,6 +113,8 @@ pub struct LowerOptions {
     pub root_liveness: bool,
     /// Turn tail recursion into loops first, which bundles would prevent.
     pub eliminate_tail_calls: bool,
+    /// Which counts the prompt plan saves.
+    pub patterns: Patterns,
     /// The module's name in records and messages.
     pub module_name: String,
     /// For tests: what to leave out, so that its hazard shows.
@@ -109,6 +129,7 @@ impl Default for LowerOptions {
             gc_names: Vec::new(),
             root_liveness: true,
             eliminate_tail_calls: false,
+            patterns: Patterns::ALL,
             module_name: String::new(),
             without: None,
         }
@@ -142,6 +163,8 @@ pub struct LowerReport {
     pub globals: usize,
     /// Whether `main` was put behind the runtime.
     pub wraps_main: bool,
+    /// Counts that the prompt plan saved.
+    pub remarks: Vec<Remark>,
 }
 
 /// Lowers `module` in place.
@@ -158,9 +181,15 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     if managed.is_empty() {
         return Ok(LowerReport::default());
     }
-    let mut lowering = Lowering::new(module, options, managed);
-    lowering.run();
-    Ok(lowering.finish())
+    let plan = source::plan_of(managed[0], &options.gc_names);
+    let mut lowering = Lowering::new(module, options, managed, plan);
+    match lowering.run() {
+        Ok(()) => Ok(lowering.finish()),
+        Err(imbalance) => {
+            let finding = Diagnostic::about_module(&options.module_name, format!("counts are not in balance {imbalance}"));
+            Err(vec![finding.help("this is a defect of Tally's lowering, not of the program: report it")])
+        }
+    }
 }
 
 fn calls_itself(function: Value) -> bool {
@@ -178,10 +207,11 @@ struct Lowering<'a> {
     tables: ModuleTables,
     thunks: Thunks,
     report: LowerReport,
+    plan: Plan,
 }
 
 impl<'a> Lowering<'a> {
-    fn new(module: Module, options: &'a LowerOptions, managed: Vec<Value>) -> Lowering<'a> {
+    fn new(module: Module, options: &'a LowerOptions, managed: Vec<Value>, plan: Plan) -> Lowering<'a> {
         let report = LowerReport { touched: true, functions: managed.len(), ..LowerReport::default() };
         if options.has(Cure::PromisesStripped) {
             runtime::strip_promises(module);
@@ -199,14 +229,16 @@ impl<'a> Lowering<'a> {
             builder: Builder::new(module),
             callees: Callees::of(module),
             managed,
-            tables: ModuleTables::new(),
+            tables: ModuleTables::new(plan),
             thunks: Thunks::new(options.has(Cure::ResultThunks)),
             report,
+            plan,
         }
     }
 
     /// The whole of it.
-    fn run(&mut self) {
+    fn run(&mut self) -> Result<(), String> {
+        let mut counts = self.begin_counts();
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut gcroots = roots::gcroots(&self.callees);
         let managed = self.managed.clone().into_iter();
@@ -227,7 +259,13 @@ impl<'a> Lowering<'a> {
         let roots_parameters: HandleSet<Value> = self.managed.iter().copied().collect();
         let habits = poll::Habits::of(&self.callees, &self.managed);
         for (function, roots) in &rooted {
-            self.lower_managed(*function, roots, &roots_parameters, &habits);
+            match &mut counts {
+                None => self.lower_managed(*function, roots, &roots_parameters, &habits),
+                Some(counts) => self.lower_counted(counts, *function, roots, &roots_parameters, &habits)?,
+            }
+        }
+        if let Some(counts) = counts {
+            self.report.remarks = counts.finish(&self.builder);
         }
         let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
@@ -239,7 +277,105 @@ impl<'a> Lowering<'a> {
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);
         runtime::remove_unused_declarations(self.module);
-        self.module.set_flag(LOWERED_FLAG, 1);
+        self.module.set_flag(LOWERED_FLAG, 1 + self.plan as u64);
+        Ok(())
+    }
+
+    /// What the prompt plan has to know before the first root is cleaned.
+    fn begin_counts(&mut self) -> Option<Counts> {
+        if self.plan == Plan::Deferred {
+            return None;
+        }
+        if self.options.patterns != Patterns::NONE {
+            for function in &self.managed {
+                // A value that goes through a variable is seen to be the same.
+                function.run_function_passes("mem2reg");
+            }
+        }
+        let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, self.options.patterns);
+        self.callees = Callees::of(self.module);
+        Some(counts)
+    }
+
+    /// A function under the prompt plan.
+    fn lower_counted(
+        &mut self,
+        counts: &mut Counts,
+        function: Value,
+        roots: &[Root],
+        roots_parameters: &HandleSet<Value>,
+        habits: &poll::Habits,
+    ) -> Result<(), String> {
+        self.forget_unwinding_of_runtime(function);
+        let poll = runtime::declare(self.module, "tally_safepoint");
+        let flow = LazyFlow::of(function);
+        let (polls, _) = poll::place_polls(&self.builder, &self.callees, function, &flow, roots, habits, poll);
+        self.report.polls += polls;
+        if self.options.zeal {
+            zeal::stop_everywhere(&self.builder, &self.callees, function);
+        }
+        let counted = counts.place(&self.builder, &self.callees, function, roots, self.options)?;
+        self.tables.stack_roots(function, &counted.roots[roots.len()..]);
+        let flow = LazyFlow::of(function);
+        let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };
+        let named =
+            liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        let calls: Vec<Call> = function.calls().collect();
+        for call in calls {
+            let of_call: Vec<usize> = if self.callees.is_safepoint(call) {
+                (0..counted.roots.len()).filter(|&root| !counted.simple[root] || named.at(call).any(|it| it == root)).collect()
+            } else {
+                Vec::new()
+            };
+            let operands = bundle::operands(&self.builder, &counted.roots, of_call.into_iter());
+            if counts.operation(call).is_some() {
+                counts.expand(&self.builder, self.options, &counted, call, &operands);
+            } else if self.callees.is_safepoint(call) {
+                if !call.is_musttail() {
+                    self.lower_counted_safepoint(call, &operands);
+                }
+            } else {
+                self.lower_counted_access(counts, &counted, call);
+            }
+        }
+        function.clear_gc();
+        Ok(())
+    }
+
+    fn lower_counted_safepoint(&mut self, call: Call, operands: &[Value]) {
+        let kind = self.callees.of_call(call);
+        if !matches!(kind, Callee::New | Callee::NewArray) {
+            return self.lower_safepoint(call, operands);
+        }
+        self.report.safepoints += 1;
+        let setting = (self.options.context, !self.options.zeal);
+        let done = free_list::allocate(&self.builder, &mut self.tables, setting, (call, kind), operands);
+        if done == allocation::Allocation::Inline {
+            self.report.inline_allocations += 1;
+        }
+    }
+
+    fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
+        match self.callees.of_call(call) {
+            Callee::GcWrite => {
+                if base_global(call.argument(1)).is_some() {
+                    self.tables.global_root(call.argument(2));
+                    self.report.global_writes += 1;
+                } else {
+                    self.report.barriers += 1;
+                }
+                counts.expand_write(&self.builder, self.options, counted, call);
+            }
+            Callee::WriteWord => {
+                self.report.barriers += 1;
+                let function = runtime::declare(self.module, "tally_write_word");
+                self.builder.before(call.value());
+                self.builder.call(function.value_type(), function, &call.arguments());
+                call.remove();
+            }
+            Callee::GcRead => _ = barrier::read(&self.builder, call),
+            _ => {}
+        }
     }
 
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
@@ -264,8 +400,8 @@ impl<'a> Lowering<'a> {
             // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
-        let precise = self.options.root_liveness;
-        let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, precise);
+        let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
+        let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {

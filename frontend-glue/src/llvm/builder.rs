@@ -136,6 +136,27 @@ impl Builder {
         Value(raw!(LLVMBuildCast(self.raw, opcode, value.0, to.0, NO_NAME)))
     }
 
+    /// The address `bytes` before `address`, in the same object.
+    pub(crate) fn offset_back(&self, address: Value, bytes: u64) -> Value {
+        self.offset_anywhere(address, bytes.wrapping_neg())
+    }
+
+    pub(crate) fn equal(&self, left: Value, right: Value) -> Value {
+        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntEQ, left.0, right.0, NO_NAME)))
+    }
+
+    /// As a signed number.
+    pub(crate) fn is_positive(&self, value: Value) -> Value {
+        let zero = value.type_of().null();
+        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSGT, value.0, zero.0, NO_NAME)))
+    }
+
+    /// As a signed number.
+    pub(crate) fn is_negative(&self, value: Value) -> Value {
+        let zero = value.type_of().null();
+        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSLT, value.0, zero.0, NO_NAME)))
+    }
+
     pub(crate) fn less_or_equal(&self, left: Value, right: Value) -> Value {
         Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntULE, left.0, right.0, NO_NAME)))
     }
@@ -149,14 +170,28 @@ impl Builder {
         Value(raw!(LLVMBuildBr(self.raw, to.0)))
     }
 
-    /// A branch that nearly always goes to `usual`.
+    /// A branch of which nothing is known.
+    pub(crate) fn branch_if(&self, condition: Value, then: Block, otherwise: Block) -> Value {
+        Value(raw!(LLVMBuildCondBr(self.raw, condition.0, then.0, otherwise.0)))
+    }
+
+    /// A branch that nearly always goes to `usual`, which is where it goes when `condition` holds.
     pub(crate) fn branch_usually(&self, condition: Value, usual: Block, rarely: Block) -> Value {
-        let branch = Value(raw!(LLVMBuildCondBr(self.raw, condition.0, usual.0, rarely.0)));
+        self.weighted_branch(condition, usual, rarely, [LIKELY, 1])
+    }
+
+    /// A branch that goes to `rarely` when `condition` holds, which it seldom does.
+    pub(crate) fn branch_rarely(&self, condition: Value, rarely: Block, usual: Block) -> Value {
+        self.weighted_branch(condition, rarely, usual, [1, LIKELY])
+    }
+
+    fn weighted_branch(&self, condition: Value, then: Block, otherwise: Block, weights: [u64; 2]) -> Value {
+        let branch = self.branch_if(condition, then, otherwise);
         let context = self.module.context();
         let weight = |value| raw!(LLVMValueAsMetadata(self.i32(value).0));
         let title = b"branch_weights";
         let title = raw!(LLVMMDStringInContext2(context, title.as_ptr().cast(), title.len()));
-        let mut parts = [title, weight(LIKELY), weight(1)];
+        let mut parts = [title, weight(weights[0]), weight(weights[1])];
         let node = raw!(LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len()));
         self.set_metadata(branch, "prof", node);
         branch
@@ -171,6 +206,15 @@ impl Builder {
         let mut blocks: Vec<_> = incoming.iter().map(|(_, block)| block.0).collect();
         raw!(LLVMAddIncoming(phi.0, values.as_mut_ptr(), blocks.as_mut_ptr(), incoming.len() as u32));
         phi
+    }
+
+    /// A landing pad that catches nothing, and the exception going on its way.
+    pub(crate) fn cleanup_and_resume(&self) {
+        let module = self.module;
+        let of = module.structure(&[module.pointer(), module.integer(32)]);
+        let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), 0, NO_NAME));
+        raw!(LLVMSetCleanup(pad, 1));
+        raw!(LLVMBuildResume(self.raw, pad));
     }
 
     pub(crate) fn return_value(&self, value: Option<Value>) -> Value {

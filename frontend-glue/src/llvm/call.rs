@@ -128,6 +128,12 @@ impl Call {
         !raw!(LLVMGetCallSiteEnumAttribute(self.0.0, position.index(), kind.0)).is_null()
     }
 
+    /// Whether call or callee carries this enum attribute.
+    pub(crate) fn has_attribute(self, kind: AttributeKind) -> bool {
+        let callee = self.callee();
+        self.has_own_attribute(Position::Function, kind) || (callee.is_function() && callee.has_attribute_kind(kind))
+    }
+
     pub(crate) fn argument_count(self) -> u32 {
         raw!(LLVMGetNumArgOperands(self.0.0))
     }
@@ -217,6 +223,17 @@ impl Call {
         new
     }
 
+    /// Turns a call, the last instruction of `block`, which lacks a terminator, into an invoke.
+    pub(crate) fn make_invoke(self, builder: &Builder, block: Block, normal: Block, unwind: Block) -> Call {
+        builder.at_end(block, Some(self.0));
+        let (bundles, arguments) = (self.own_bundles(), self.arguments());
+        let destinations = Some((normal, unwind));
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, destinations);
+        self.carry_over(new);
+        self.replace_by(new);
+        new
+    }
+
     /// Removes a call whose result nobody uses any more.
     pub(crate) fn remove(self) {
         debug_assert!(!self.is_invoke(), "an invoke also ends its block");
@@ -296,6 +313,10 @@ impl Value {
         let (text, length) = (name.as_ptr().cast(), name.len() as u32);
         self.is_function()
             && !raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length)).is_null()
+    }
+
+    pub(crate) fn has_attribute_kind(self, kind: AttributeKind) -> bool {
+        !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, kind.0)).is_null()
     }
 
     pub(crate) fn has_attribute(self, name: &str) -> bool {

@@ -49,20 +49,20 @@ fn redirect_uses(from: Block, to: Block) {
 
 /// Makes the phis of `block` expect `new` wherever they expected `old`.
 pub(crate) fn redirect_phis(builder: &Builder, block: Block, old: Block, new: Block) {
-    rebuild_phis(builder, block, |from| Some(if from == old { new } else { from }));
+    rebuild_phis(builder, block, |incoming| incoming.iter_mut().filter(|(_, from)| *from == old).for_each(|(_, from)| *from = new));
 }
 
 /// Makes the phis of `block` no longer expect `origin`, which has ceased to branch there.
 pub(crate) fn forget_edge(builder: &Builder, block: Block, origin: Block) {
-    rebuild_phis(builder, block, |from| (from != origin).then_some(from));
+    rebuild_phis(builder, block, |incoming| incoming.retain(|(_, from)| *from != origin));
 }
 
 /// LLVM's C API can add to a phi's list but not change it: each phi is made anew.
-fn rebuild_phis(builder: &Builder, block: Block, edge: impl Fn(Block) -> Option<Block>) {
+fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value, Block)>)) {
     let phis: Vec<Value> = block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)).collect();
     for phi in phis {
-        let incoming: Vec<_> =
-            phi.incoming().into_iter().filter_map(|(value, from)| Some((value, edge(from)?))).collect();
+        let mut incoming = phi.incoming();
+        change(&mut incoming);
         let name = phi.name();
         let replacement = if incoming.is_empty() {
             Value(raw!(LLVMGetPoison(phi.type_of().0)))
@@ -80,6 +80,27 @@ fn rebuild_phis(builder: &Builder, block: Block, edge: impl Fn(Block) -> Option<
             replacement.set_name(&name);
         }
     }
+}
+
+/// A new block on all edges from one block to another, ending in a branch there. The first may not end in an invoke or an
+/// indirect branch.
+pub(crate) fn split_edge(builder: &Builder, from: Block, to: Block) -> Block {
+    let between = Block(raw!(LLVMInsertBasicBlockInContext(builder.module().context(), to.0, c"".as_ptr())));
+    let end = from.terminator().expect("a block ends in a terminator");
+    for index in 0..raw!(LLVMGetNumSuccessors(end.0)) {
+        if raw!(LLVMGetSuccessor(end.0, index)) == to.0 {
+            raw!(LLVMSetSuccessor(end.0, index, between.0));
+        }
+    }
+    builder.at_end(between, Some(end));
+    builder.branch(to);
+    rebuild_phis(builder, to, |incoming| {
+        // Several edges have become one.
+        let value = incoming.iter().find(|(_, origin)| *origin == from).map(|(value, _)| *value);
+        incoming.retain(|(_, origin)| *origin != from);
+        incoming.extend(value.map(|value| (value, between)));
+    });
+    between
 }
 
 /// A new block on the way from the block of `invoke` to its normal destination, ending in a branch there.

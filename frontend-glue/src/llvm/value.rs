@@ -5,6 +5,7 @@
 
 use super::call::Call;
 use super::{Block, Module, Opcode, Type, TypeKind};
+use inkwell::llvm_sys::comdat::{LLVMGetComdat, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMLinkage, LLVMValueKind};
@@ -34,6 +35,10 @@ impl Value {
 
     pub(crate) fn is(self, opcode: Opcode) -> bool {
         self.opcode() == Some(opcode)
+    }
+
+    pub(crate) fn is_terminator(self) -> bool {
+        self.is_instruction() && !raw!(LLVMIsATerminatorInst(self.0)).is_null()
     }
 
     pub(crate) fn is_instruction(self) -> bool {
@@ -259,6 +264,44 @@ impl Value {
                 | LLVMLinkage::LLVMCommonLinkage
                 | LLVMLinkage::LLVMExternalWeakLinkage
         )
+    }
+
+    /// Whether only its own module can mean it by name.
+    pub(crate) fn is_internal(self) -> bool {
+        matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage)
+    }
+
+    /// Gives a function everything that another one shows to the outside: linkage, visibility, section, convention, attributes
+    /// and group.
+    pub(crate) fn copy_linkage_and_attributes(self, from: Value) {
+        raw!(LLVMSetLinkage(self.0, LLVMGetLinkage(from.0)));
+        raw!(LLVMSetVisibility(self.0, LLVMGetVisibility(from.0)));
+        raw!(LLVMSetUnnamedAddress(self.0, LLVMGetUnnamedAddress(from.0)));
+        raw!(LLVMSetFunctionCallConv(self.0, LLVMGetFunctionCallConv(from.0)));
+        raw!(LLVMSetComdat(self.0, LLVMGetComdat(from.0)));
+        raw!(LLVMSetSection(self.0, LLVMGetSection(from.0)));
+        raw!(LLVMSetGC(self.0, LLVMGetGC(from.0)));
+        for index in -1..self.parameter_count() as i32 + 1 {
+            let count = raw!(LLVMGetAttributeCountAtIndex(from.0, index as u32));
+            let mut list = vec![std::ptr::null_mut(); count as usize];
+            raw!(LLVMGetAttributesAtIndex(from.0, index as u32, list.as_mut_ptr()));
+            for attribute in list {
+                raw!(LLVMAddAttributeAtIndex(self.0, index as u32, attribute));
+            }
+        }
+    }
+
+    /// Takes a function out of its group of linkable sections.
+    pub(crate) fn forget_comdat(self) {
+        raw!(LLVMSetComdat(self.0, std::ptr::null_mut()));
+    }
+
+    pub(crate) fn has_personality(self) -> bool {
+        raw!(LLVMHasPersonalityFn(self.0)) != 0
+    }
+
+    pub(crate) fn set_personality(self, personality: Value) {
+        raw!(LLVMSetPersonalityFn(self.0, personality.0));
     }
 
     pub(crate) fn initializer(self) -> Option<Value> {

@@ -27,7 +27,7 @@ const HEADER_BYTES: u64 = 8;
 /// Smallest cell.
 const CELL_BYTES_MIN: u64 = 16;
 /// Largest cell that is allocated inline.
-const CELL_BYTES_MAX: u64 = 8192;
+pub(super) const CELL_BYTES_MAX: u64 = 8192;
 /// Up to so many reference words are nulled one by one.
 const SINGLE_NULLS_MAX: usize = 8;
 
@@ -63,7 +63,7 @@ pub(super) fn new_object(
         return Allocation::Called;
     }
     let handle = tables.type_handle(builder.module(), call.argument(0));
-    let cell = (HEADER_BYTES + descriptor.size.next_multiple_of(8)).max(CELL_BYTES_MIN);
+    let cell = cell_bytes(&descriptor);
     if setting.inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
         bump(builder, setting.context, call, handle, &descriptor, cell, roots);
         return Allocation::Inline;
@@ -72,6 +72,11 @@ pub(super) fn new_object(
     let new = call.emit_instead(builder, slow.value_type(), slow, &[handle], roots);
     call.replace_by(new);
     Allocation::Called
+}
+
+/// Bytes of the cell of an object without tail elements.
+pub(super) fn cell_bytes(descriptor: &Descriptor) -> u64 {
+    (HEADER_BYTES + descriptor.size.next_multiple_of(8)).max(CELL_BYTES_MIN)
 }
 
 /// Lowers a call of `tally_new_array`: with a descriptor of this module, through its handle.
@@ -137,7 +142,7 @@ fn bump(
     object.set_name(&name);
 }
 
-fn null_references(builder: &Builder, descriptor: &Descriptor, payload: Value) {
+pub(super) fn null_references(builder: &Builder, descriptor: &Descriptor, payload: Value) {
     match &descriptor.references {
         Some(offsets) if offsets.len() <= SINGLE_NULLS_MAX => {
             for &offset in offsets {

@@ -19,6 +19,10 @@ impl BitSet {
         self.0[bit / 64] &= !(1 << (bit % 64));
     }
 
+    pub(super) fn contains(&self, bit: usize) -> bool {
+        self.0[bit / 64] >> (bit % 64) & 1 != 0
+    }
+
     /// Adds the other set; says whether anything was new.
     pub(super) fn union(&mut self, other: &BitSet) -> bool {
         let mut grew = false;

@@ -41,6 +41,17 @@ impl NamedRoots {
     }
 }
 
+/// Which roots safepoints name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// All of them.
+    All,
+    /// Those that may hold something: for roots that are counted, since their counts are held whether they matter or not.
+    Filled,
+    /// Those that may hold something and whose content may still matter.
+    Live,
+}
+
 /// Decides which roots each safepoint of `function` names. `managed` are the functions that root their parameters.
 pub(super) fn named_roots(
     callees: &Callees,
@@ -48,13 +59,13 @@ pub(super) fn named_roots(
     flow: &LazyFlow,
     roots: &[Root],
     managed: &HandleSet<Value>,
-    precise: bool,
+    naming: Naming,
 ) -> NamedRoots {
     let mut named = NamedRoots { of_calls: HandleMap::default(), of_others: BitSet::empty(roots.len()) };
     if roots.is_empty() {
         return named;
     }
-    if !precise || function.calls().any(|call| callees.returns_twice(call)) {
+    if naming == Naming::All || function.calls().any(|call| callees.returns_twice(call)) {
         (0..roots.len()).for_each(|root| named.of_others.insert(root));
         return named;
     }
@@ -62,6 +73,13 @@ pub(super) fn named_roots(
     let influence = Influence::of(callees, function, roots);
     let steps = Steps::of(callees, flow, &influence);
     let filled = filled_before(flow, &steps, roots.len());
+    if naming == Naming::Filled {
+        for (&call, mut roots) in steps.safepoints.iter().zip(filled) {
+            roots.union(&influence.always);
+            named.of_calls.insert(call, roots);
+        }
+        return named;
+    }
     let matters = matters_at(flow, &steps, roots.len(), &influence, managed);
     for ((&call, mut roots), filled) in steps.safepoints.iter().zip(matters).zip(filled) {
         roots.intersect(&filled);

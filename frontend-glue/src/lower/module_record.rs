@@ -13,9 +13,11 @@
 //! with one `llvm.experimental.stackmap` keeps the label defined in modules whose every safepoint was optimised away.
 //! The layouts are asserted below against the runtime's `repr(C)` declarations.
 
+use super::Plan;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
+use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
@@ -46,6 +48,7 @@ pub(super) struct ModuleTables {
     globals: Vec<Value>,
     global_set: HashSet<Value>,
     roots: Vec<(NamedRoot, Option<Value>)>,
+    plan: Plan,
 }
 
 /// The id of a root: a hash (FNV-1a) of where it comes from, so that it is the same in every build of the program.
@@ -58,7 +61,7 @@ pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -
 }
 
 impl ModuleTables {
-    pub(super) fn new() -> ModuleTables {
+    pub(super) fn new(plan: Plan) -> ModuleTables {
         ModuleTables {
             types: Vec::new(),
             type_index: HashMap::new(),
@@ -66,6 +69,7 @@ impl ModuleTables {
             globals: Vec::new(),
             global_set: HashSet::new(),
             roots: Vec::new(),
+            plan,
         }
     }
 
@@ -123,7 +127,10 @@ impl ModuleTables {
         let count = |length: usize| builder.i64(length as u64);
         let record = module.structure_constant(&[
             builder.i32(u64::from(MODULE_VERSION)),
-            builder.i32(0),
+            builder.i32(match self.plan {
+                Plan::Deferred => 0,
+                Plan::Prompt => u64::from(MODULE_FLAG_PROMPT),
+            }),
             module.text_global(module_name),
             stack_maps,
             builder.i64(0),

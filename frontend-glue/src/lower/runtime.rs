@@ -10,6 +10,9 @@ use crate::llvm::{Builder, Module, Opcode, Value};
 use rc_runtime::context::CONTEXT_BYTES;
 use rc_runtime::symbols::CallKind;
 
+/// Slow paths of inline code: they save the registers of the code around them.
+const RARE_AND_SAVING: [&str; 3] = ["tally_log_slow", "tally_count_zero", "tally_candidate"];
+
 /// LLVM's number of `preserve_mostcc`.
 pub(super) const PRESERVE_MOST: u32 = 14;
 
@@ -27,7 +30,7 @@ pub(super) fn declare(module: Module, name: &str) -> Value {
     if symbol.kind == CallKind::Leaf {
         function.set_string_attribute(LEAF, "");
     }
-    if name == "tally_log_slow" {
+    if RARE_AND_SAVING.contains(&name) {
         function.set_attribute("cold", 0);
         function.set_function_convention(PRESERVE_MOST);
     }

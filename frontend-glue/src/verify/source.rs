@@ -16,7 +16,7 @@ use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
-use crate::lower::{LOWERED_FLAG, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
 use std::collections::{HashMap, HashSet};
@@ -24,16 +24,25 @@ use std::collections::{HashMap, HashSet};
 /// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
 const LLVMS_OWN: [&str; 5] = ["shadow-stack", "ocaml", "erlang", "statepoint-example", "coreclr"];
 
-/// The name of the plan that this build lacks.
-const PROMPT: &str = "refcount-prompt";
-
 /// Functions with a body and a strategy of Tally's.
 pub(crate) fn managed_functions(module: Module, gc_names: &[(String, Plan)]) -> Vec<Value> {
     module.functions().filter(|&function| function.has_body() && is_managed(function, gc_names)).collect()
 }
 
 fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
-    function.gc().is_some_and(|gc| gc == STRATEGY || gc_names.iter().any(|(name, _)| *name == gc))
+    known_plan(function, gc_names).is_some()
+}
+
+/// The plan that a function's strategy asks for.
+fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
+    let gc = function.gc()?;
+    let mapped = gc_names.iter().find(|(name, _)| *name == gc).map(|(_, plan)| *plan);
+    mapped.or_else(|| [Plan::Deferred, Plan::Prompt].into_iter().find(|plan| plan.strategy() == gc))
+}
+
+/// The plan of a function with a strategy of Tally's.
+pub(crate) fn plan_of(function: Value, gc_names: &[(String, Plan)]) -> Plan {
+    known_plan(function, gc_names).expect("a function with a strategy of Tally's")
 }
 
 /// Everything that the lowering refuses.
@@ -94,12 +103,10 @@ impl Check<'_> {
     fn strategies(&mut self) {
         let functions: Vec<Value> = self.module.functions().collect();
         let any_managed = functions.iter().any(|&function| is_managed(function, self.gc_names));
+        self.one_plan(&functions);
         for function in functions {
             let Some(gc) = function.gc().filter(|_| !is_managed(function, self.gc_names)) else { continue };
-            if gc == PROMPT {
-                let message = format!("gc \"{PROMPT}\" asks for the prompt plan, which this build does not offer");
-                self.about(function, message, "use gc \"refcount\"; objects then die at the next epoch");
-            } else if !LLVMS_OWN.contains(&gc.as_str()) {
+            if !LLVMS_OWN.contains(&gc.as_str()) {
                 let message = format!("unknown gc strategy \"{gc}\"; known here are {}", self.known_strategies());
                 self.about(function, message, &format!("map it with --gc-name {gc}={STRATEGY}"));
             } else if any_managed {
@@ -109,9 +116,26 @@ impl Check<'_> {
         }
     }
 
+    /// A heap has one plan, and so has a module.
+    fn one_plan(&mut self, functions: &[Value]) {
+        let mut first: Option<(Value, Plan)> = None;
+        for &function in functions.iter().filter(|function| function.has_body()) {
+            let Some(plan) = known_plan(function, self.gc_names) else { continue };
+            match first {
+                None => first = Some((function, plan)),
+                Some((other, of_other)) if of_other != plan => {
+                    let (mine, others) = (plan.strategy(), of_other.strategy());
+                    let message = format!("this function asks for gc \"{mine}\", and @{} for gc \"{others}\"", other.name());
+                    return self.about(function, message, "a heap has one plan: give all functions of the program the same");
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
     fn known_strategies(&self) -> String {
         let mapped = self.gc_names.iter().map(|(name, _)| format!(", \"{name}\"")).collect::<String>();
-        format!("\"{STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
+        format!("\"{STRATEGY}\", \"{PROMPT_STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
     }
 
     /// The runtime's functions are declared as they are, and called so.

@@ -1,0 +1,216 @@
+//! The prompt plan's half of the lowering: where counts change, in order.
+//!
+//! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its count.
+//! 2. Calls that may unwind get a landing pad that lets roots go (`unwinding`).
+//! 3. Decisions (`ownership`): which root, temporary or write needs a count, and where.
+//! 4. They are written into the IR as operations (`placement`, `operation`), and
+//! 5. every path is checked for balance (`balance`).
+//! 6. Operations become code (`expand`).
+//!
+//! Steps 1 to 5 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
+//! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. [ROOT]
+
+mod balance;
+mod expand;
+pub(super) mod facts;
+pub(crate) mod operation;
+mod ownership;
+mod placement;
+mod remark;
+mod slots;
+mod unwinding;
+
+pub use remark::{Remark, Saving};
+
+use super::LowerOptions;
+use super::roots::Root;
+use crate::callee::Callees;
+use crate::flow::Flow;
+use crate::llvm::{Builder, HandleSet, Opcode, Value};
+use expand::Expansion;
+use facts::Facts;
+use operation::Operations;
+use ownership::{Decisions, Ownership};
+
+/// Which counts are saved; see `ownership`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patterns {
+    /// The count of a fresh object or of a result goes to who wants one.
+    pub moves: bool,
+    /// Roots borrow between safepoints.
+    pub lazy_roots: bool,
+    /// Calls in which nothing is released are no safepoints to the counts.
+    pub quiet_calls: bool,
+    /// A root's count goes along with its last use.
+    pub last_use: bool,
+    /// Results bring their count.
+    pub owned_results: bool,
+}
+
+impl Patterns {
+    /// The plan read literally.
+    pub const NONE: Patterns =
+        Patterns { moves: false, lazy_roots: false, quiet_calls: false, last_use: false, owned_results: false };
+    /// Everything on.
+    pub const ALL: Patterns =
+        Patterns { moves: true, lazy_roots: true, quiet_calls: true, last_use: true, owned_results: true };
+}
+
+/// The counts of one module while it is lowered.
+pub(super) struct Counts {
+    operations: Operations,
+    facts: Facts,
+    patterns: Patterns,
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// One function with its operations in place.
+pub(super) struct Counted {
+    /// The function's roots, hidden ones and shadows.
+    pub(super) roots: Vec<Root>,
+    /// Which are named wherever they may hold something; the others are named everywhere.
+    pub(super) simple: Vec<bool>,
+    shadows: Vec<Option<usize>>,
+}
+
+impl Counts {
+    /// Finds the module's facts; wrappers that it makes become managed functions.
+    pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Counts {
+        let facts = Facts::of(builder, callees, managed, patterns);
+        Counts { operations: Operations::declare(builder.module()), facts, patterns, remarks: Vec::new() }
+    }
+
+    /// Puts the operations of one function in place.
+    ///
+    /// # Errors
+    /// An imbalance, in words: a defect of this lowering.
+    pub(super) fn place(
+        &mut self,
+        builder: &Builder,
+        callees: &Callees,
+        function: Value,
+        roots: &[Root],
+        options: &LowerOptions,
+    ) -> Result<Counted, String> {
+        unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots);
+        unwinding::separate_arrivals(builder, callees, &self.facts, function);
+        let mut counted = self.survey(builder, callees, function, roots, options);
+        let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, options);
+        let flow = Flow::of(function);
+        let literally = function.calls().any(|call| callees.returns_twice(call));
+        let patterns = if literally { Patterns::NONE } else { self.patterns };
+        let decide = |patterns| {
+            let settled = (0..counted.roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
+            let ownership = Ownership {
+                callees,
+                facts: &self.facts,
+                patterns,
+                function,
+                flow: &flow,
+                roots: &counted.roots,
+                simple: counted.simple.clone(),
+                settled,
+                hidden: hidden.clone(),
+            };
+            ownership.decide().filter(|decisions| placement::is_possible(&flow, decisions))
+        };
+        let decisions: Decisions = decide(patterns)
+            .or_else(|| decide(Patterns { quiet_calls: patterns.quiet_calls, ..Patterns::NONE }))
+            .ok_or_else(|| format!("in @{}: no place for counts was found", function.name()))?;
+        placement::place(builder, &self.operations, &flow, &counted.roots, &decisions);
+        self.remarks.extend(decisions.remarks);
+        balance::check(callees, &self.operations, &self.facts, function, &counted.roots, &counted.simple)?;
+        Ok(counted)
+    }
+
+    fn survey(
+        &self,
+        builder: &Builder,
+        callees: &Callees,
+        function: Value,
+        roots: &[Root],
+        options: &LowerOptions,
+    ) -> Counted {
+        let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
+        let mut counted = Counted { roots: roots.to_vec(), simple, shadows: vec![None; roots.len()] };
+        for (number, root) in roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>() {
+            counted.shadows[number] = Some(counted.roots.len());
+            counted.roots.push(slots::add_shadow(builder, &options.module_name, function, root));
+        }
+        counted.simple.resize(counted.roots.len(), false);
+        counted.shadows.resize(counted.roots.len(), None);
+        counted
+    }
+
+    /// Roots for temporaries that are arguments of a safepoint: as many as the neediest call has.
+    fn add_hidden_roots(
+        &self,
+        builder: &Builder,
+        callees: &Callees,
+        function: Value,
+        counted: &mut Counted,
+        options: &LowerOptions,
+    ) -> Vec<usize> {
+        if !self.patterns.moves {
+            return vec![];
+        }
+        let may_be_temporary = |value: Value| {
+            value.is(Opcode::LLVMPHI) || value.as_call().is_some_and(|call| self.facts.hands_over(callees, call))
+        };
+        let needs = function.calls().filter(|&call| self.facts.settles(callees, call) && !call.is_musttail());
+        let most = needs
+            .map(|call| {
+                let arguments: HandleSet<Value> =
+                    call.arguments().into_iter().filter(|&value| may_be_temporary(value)).collect();
+                arguments.len()
+            })
+            .max();
+        (0..most.unwrap_or(0))
+            .map(|number| {
+                counted.roots.push(slots::add_hidden(builder, &options.module_name, function, number));
+                counted.simple.push(true);
+                counted.shadows.push(None);
+                counted.roots.len() - 1
+            })
+            .collect()
+    }
+
+    /// The operation that a call stands for.
+    pub(super) fn operation(&self, call: crate::llvm::call::Call) -> Option<operation::Operation> {
+        self.operations.of_call(call)
+    }
+
+    /// Turns one operation of a counted function into code; `named` are the operands of its bundle, if it has one.
+    pub(super) fn expand(
+        &self,
+        builder: &Builder,
+        options: &LowerOptions,
+        counted: &Counted,
+        call: crate::llvm::call::Call,
+        named: &[Value],
+    ) {
+        let operation = self.operations.of_call(call).expect("an operation");
+        self.expansion(builder, options, counted).operation(operation, call, named);
+    }
+
+    /// Turns a write of a reference into an exchange.
+    pub(super) fn expand_write(
+        &self,
+        builder: &Builder,
+        options: &LowerOptions,
+        counted: &Counted,
+        call: crate::llvm::call::Call,
+    ) {
+        self.expansion(builder, options, counted).write(call);
+    }
+
+    fn expansion<'a>(&self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
+        Expansion { builder, context: options.context, roots: &counted.roots, shadows: &counted.shadows }
+    }
+
+    /// Takes the stand-ins out of the module; all operations are code by now.
+    pub(super) fn finish(self, builder: &Builder) -> Vec<Remark> {
+        self.operations.remove(builder.module());
+        self.remarks
+    }
+}

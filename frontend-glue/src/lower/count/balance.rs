@@ -1,0 +1,297 @@
+//! The checker of counts: whatever decided where they change, every path must be in balance.
+//!
+//! It knows nothing of how decisions were made; it reads the operations in the IR (`operation`) and carries along, on every
+//! path, what each root holds, which temporaries still have their count, and which credits wait for a consumer. It refuses
+//!
+//! - a safepoint at which a root has no count for what it holds, or a temporary still has one that nobody will see,
+//! - a write, a root, a phi or a return that takes a credit which is not there, and a credit that nobody takes,
+//! - a root that is overwritten, or left, while it owns what it holds; a drop of what is not owned,
+//! - paths that meet in different states.
+
+use super::facts::Facts;
+use super::operation::{Operation, Operations};
+use crate::callee::{Callee, Callees};
+use crate::flow::{Direction, Flow};
+use crate::llvm::call::Call;
+use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
+use crate::lower::roots::Root;
+use std::collections::BTreeSet;
+
+/// Checks one function; the first imbalance found, in words.
+pub(super) fn check(
+    callees: &Callees,
+    operations: &Operations,
+    facts: &Facts,
+    function: Value,
+    roots: &[Root],
+    simple: &[bool],
+) -> Result<(), String> {
+    let slots: HandleMap<Value, usize> =
+        roots.iter().enumerate().filter(|(index, _)| simple[*index]).map(|(index, root)| (root.slot, index)).collect();
+    let mut checker = Checker { callees, operations, facts, function, roots, slots, numbers: HandleMap::default(), fault: None };
+    let flow = Flow::of(function);
+    let start = State { slots: vec![Holds::Null; roots.len()], temporaries: BTreeSet::new(), credits: vec![], passed: 0, handed: false };
+    let starts = flow.solve(
+        Direction::Forward,
+        &start,
+        |into, from| into.merge(from),
+        |block, state| checker.through(&flow, block, state),
+    );
+    checker.fault = None;
+    for (block, start) in starts.into_iter().enumerate() {
+        if let Some(start) = start {
+            if let Some(what) = start.clash() {
+                checker.blame(flow.blocks[block].first_insertion_point(), &what);
+            }
+            checker.through(&flow, block, start);
+        }
+    }
+    checker.fault.map_or(Ok(()), Err)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    Null,
+    Borrows,
+    Owns,
+    /// Two paths disagree.
+    Clash,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct State {
+    slots: Vec<Holds>,
+    /// By the order in which the checker met them; those on only one of two paths are marked as clashing by `usize::MAX`.
+    temporaries: BTreeSet<usize>,
+    credits: Vec<Value>,
+    /// Credits that went along the edge.
+    passed: usize,
+    /// The result's credit went to the caller.
+    handed: bool,
+}
+
+const CLASH: usize = usize::MAX;
+
+impl State {
+    fn merge(&mut self, other: &State) {
+        for (mine, &theirs) in self.slots.iter_mut().zip(&other.slots) {
+            *mine = match (*mine, theirs) {
+                (mine, theirs) if mine == theirs => mine,
+                (Holds::Null, other) | (other, Holds::Null) => other,
+                _ => Holds::Clash,
+            };
+        }
+        if self.temporaries != other.temporaries || self.credits != other.credits || self.passed != other.passed {
+            self.temporaries.insert(CLASH);
+        }
+    }
+
+    fn clash(&self) -> Option<String> {
+        if self.temporaries.contains(&CLASH) {
+            return Some("temporaries that have a count on one way here have none on another".into());
+        }
+        let slot = self.slots.iter().position(|&holds| holds == Holds::Clash)?;
+        Some(format!("root {slot} owns what it holds on one way here and borrows it on another"))
+    }
+}
+
+struct Checker<'a> {
+    callees: &'a Callees,
+    operations: &'a Operations,
+    facts: &'a Facts,
+    function: Value,
+    roots: &'a [Root],
+    slots: HandleMap<Value, usize>,
+    numbers: HandleMap<Value, usize>,
+    fault: Option<String>,
+}
+
+impl Checker<'_> {
+    fn blame(&mut self, at: Value, what: &str) {
+        self.fault.get_or_insert_with(|| format!("in @{}, at `{}`: {what}", self.function.name(), at.print().trim()));
+    }
+
+    fn number(&mut self, value: Value) -> usize {
+        let next = self.numbers.len();
+        *self.numbers.entry(value).or_insert(next)
+    }
+
+    fn root(&self, slot: usize) -> String {
+        self.roots.get(slot).map_or_else(|| slot.to_string(), |root| format!("`{}`", root.name))
+    }
+
+    fn through(&mut self, flow: &Flow, number: usize, mut state: State) -> State {
+        let block = flow.blocks[number];
+        let instructions: Vec<Value> = block.instructions().collect();
+        let joins = instructions.iter().filter_map(|value| value.as_call()).filter(|&call| self.operations.of_call(call) == Some(Operation::Join));
+        let phis: HandleSet<Value> = joins.map(|call| call.argument(0)).collect();
+        for &predecessor in &flow.predecessors[number] {
+            self.edge_into_phis(flow, predecessor, &phis);
+        }
+        state.passed = 0;
+        if let &[only] = &flow.predecessors[number][..]
+            && let Some(invoke) = flow.blocks[only].terminator().and_then(Value::as_call)
+            && invoke.normal_destination() == block
+        {
+            self.result_of(&mut state, invoke);
+        }
+        for instruction in instructions {
+            self.step(&mut state, instruction);
+        }
+        if !state.credits.is_empty() {
+            let end = block.terminator().expect("a block ends in a terminator");
+            self.blame(end, "a credit is left that nobody takes");
+            state.credits.clear();
+        }
+        state
+    }
+
+    /// As many credits go along an edge as temporaries begin with what comes from there.
+    fn edge_into_phis(&mut self, flow: &Flow, from: usize, phis: &HandleSet<Value>) {
+        let origin = flow.blocks[from];
+        let wanted = phis
+            .iter()
+            .filter(|phi| phi.incoming().iter().any(|(value, block)| *block == origin && !value.is_null()))
+            .count();
+        let passed =
+            origin.calls().filter(|&call| self.operations.of_call(call) == Some(Operation::Pass)).count();
+        if wanted != passed {
+            let end = origin.terminator().expect("a block ends in a terminator");
+            self.blame(end, &format!("{passed} credits go along an edge into phis that take {wanted}"));
+        }
+    }
+
+    fn step(&mut self, state: &mut State, instruction: Value) {
+        if let Some(call) = instruction.as_call() {
+            match self.operations.of_call(call) {
+                Some(operation) => self.operation(state, operation, call),
+                None => self.call(state, call),
+            }
+            return;
+        }
+        match instruction.opcode() {
+            Some(Opcode::LLVMStore) => {
+                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return };
+                if state.slots[slot] == Holds::Owns {
+                    self.blame(instruction, &format!("root {} is overwritten while it owns what it holds", self.root(slot)));
+                }
+                state.slots[slot] = if instruction.operand(0).is_null() { Holds::Null } else { Holds::Borrows };
+            }
+            Some(Opcode::LLVMRet | Opcode::LLVMResume) => self.end(state, instruction),
+            _ => {}
+        }
+    }
+
+    fn operation(&mut self, state: &mut State, operation: Operation, call: Call) {
+        let at = call.value();
+        let value = || call.argument(0);
+        let slot = || call.argument(1).constant_integer().map_or(0, |slot| slot as usize);
+        match operation {
+            Operation::Own => self.change(state, at, slot(), &[Holds::Borrows, Holds::Null], Holds::Owns),
+            Operation::Drop => self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows),
+            Operation::Give => {
+                self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows);
+                state.credits.push(value());
+            }
+            Operation::Take => {
+                self.consume(state, at, value());
+                self.change(state, at, slot(), &[Holds::Borrows], Holds::Owns);
+            }
+            Operation::Increment => state.credits.push(value()),
+            Operation::Spend | Operation::Release => {
+                let number = self.number(value());
+                if !state.temporaries.remove(&number) {
+                    self.blame(at, "the value has no count of its own here");
+                }
+                if operation == Operation::Spend {
+                    state.credits.push(value());
+                }
+            }
+            Operation::Pass => {
+                self.consume(state, at, value());
+                state.passed += 1;
+            }
+            Operation::Join => {
+                let number = self.number(value());
+                state.temporaries.insert(number);
+            }
+            Operation::Result => {
+                self.consume(state, at, value());
+                state.handed = true;
+            }
+            Operation::Settle | Operation::Unsettle => {}
+            Operation::Drain => self.safepoint(state, at),
+            Operation::Finish => self.frame_is_empty(state, at),
+        }
+    }
+
+    fn change(&mut self, state: &mut State, at: Value, slot: usize, from: &[Holds], to: Holds) {
+        let Some(holds) = state.slots.get_mut(slot) else { return self.blame(at, "there is no such root") };
+        let before = std::mem::replace(holds, to);
+        if !from.contains(&before) {
+            self.blame(at, &format!("root {} is {before:?} here", self.root(slot)));
+        }
+    }
+
+    fn consume(&mut self, state: &mut State, at: Value, value: Value) {
+        match state.credits.iter().position(|&credit| credit == value) {
+            Some(place) => _ = state.credits.remove(place),
+            None => self.blame(at, "there is no credit for this value"),
+        }
+    }
+
+    fn call(&mut self, state: &mut State, call: Call) {
+        let at = call.value();
+        if call.is_musttail() {
+            self.frame_is_empty(state, at);
+        } else if self.facts.settles(self.callees, call) {
+            self.safepoint(state, at);
+        } else if self.callees.of_call(call) == Callee::GcWrite && !call.argument(0).is_null() && state.credits.pop().is_none() {
+            self.blame(at, "nobody has counted what is written here");
+        }
+        if !call.is_invoke() {
+            self.result_of(state, call);
+        }
+    }
+
+    fn result_of(&mut self, state: &mut State, call: Call) {
+        if self.facts.hands_over(self.callees, call) && !call.is_musttail() {
+            let number = self.number(call.value());
+            state.temporaries.insert(number);
+        }
+    }
+
+    fn safepoint(&mut self, state: &State, at: Value) {
+        for (slot, holds) in state.slots.iter().enumerate() {
+            if matches!(holds, Holds::Borrows | Holds::Clash) {
+                self.blame(at, &format!("root {} has no count for what it holds at this safepoint", self.root(slot)));
+            }
+        }
+        if !state.temporaries.is_empty() {
+            self.blame(at, "a temporary's count is forgotten at this safepoint");
+        }
+        if !state.credits.is_empty() {
+            self.blame(at, "a credit is left that nobody takes");
+        }
+    }
+
+    fn frame_is_empty(&mut self, state: &State, at: Value) {
+        if let Some(slot) = state.slots.iter().position(|holds| matches!(holds, Holds::Owns | Holds::Clash)) {
+            self.blame(at, &format!("root {} still owns what it holds when the frame goes away", self.root(slot)));
+        }
+        if !state.temporaries.is_empty() {
+            self.blame(at, "a temporary still has its count when the frame goes away");
+        }
+    }
+
+    fn end(&mut self, state: &State, end: Value) {
+        self.frame_is_empty(state, end);
+        if end.is(Opcode::LLVMRet)
+            && self.facts.has_owned_result(self.function)
+            && !state.handed
+            && end.operands().next().is_some_and(|value| !value.is_null())
+        {
+            self.blame(end, "the result comes without the count that callers expect");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Decisions become operations in the IR.
+//!
+//! What belongs to an edge goes to the end of the block it leaves if there is no other edge out, to the start of the block it
+//! enters if there is no other edge in, and else into a new block on the edge.
+
+use super::operation::{Operation, Operations};
+use super::ownership::{Decisions, EdgeEdits, What};
+use crate::flow::Flow;
+use crate::llvm::surgery::split_edge;
+use crate::llvm::{Block, Builder, Opcode, Value};
+use crate::lower::roots::Root;
+
+/// Writes the operations of a function into it.
+pub(super) fn place(builder: &Builder, operations: &Operations, flow: &Flow, roots: &[Root], decisions: &Decisions) {
+    let writer = Writer { builder, operations, roots };
+    for edge in &decisions.edges {
+        let place = edge_place(builder, flow, edge);
+        for what in &edge.what {
+            writer.write(place, what);
+        }
+    }
+    for edit in &decisions.edits {
+        writer.write(edit.before, &edit.what);
+    }
+}
+
+/// Whether all edges with something to do can be given a place.
+pub(super) fn is_possible(flow: &Flow, decisions: &Decisions) -> bool {
+    decisions.edges.iter().all(|edge| {
+        let end = flow.blocks[edge.from].terminator().expect("a block ends in a terminator");
+        let enters_pad = flow.blocks[edge.to].instructions().any(|value| value.is(Opcode::LLVMLandingPad));
+        flow.successors[edge.from].len() == 1
+            || flow.predecessors[edge.to].len() == 1
+            || (matches!(end.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch)) && !enters_pad)
+    })
+}
+
+fn edge_place(builder: &Builder, flow: &Flow, edge: &EdgeEdits) -> Value {
+    let (from, to) = (flow.blocks[edge.from], flow.blocks[edge.to]);
+    let end = |block: Block| block.terminator().expect("a block ends in a terminator");
+    if flow.successors[edge.from].len() == 1 {
+        end(from)
+    } else if flow.predecessors[edge.to].len() == 1 {
+        to.first_insertion_point()
+    } else {
+        end(split_edge(builder, from, to))
+    }
+}
+
+struct Writer<'a> {
+    builder: &'a Builder,
+    operations: &'a Operations,
+    roots: &'a [Root],
+}
+
+impl Writer<'_> {
+    fn write(&self, place: Value, what: &What) {
+        self.builder.before(place);
+        match what {
+            What::OfRoot(operation, root) => {
+                let value = self.builder.load(self.builder.module().pointer(), self.roots[*root].slot);
+                self.of(*operation, value, Some(*root));
+            }
+            What::ForRoot(operation, value, root) => self.of(*operation, *value, Some(*root)),
+            What::Of(operation, value) => self.of(*operation, *value, None),
+            What::Hide(value, root) => {
+                self.of(Operation::Spend, *value, None);
+                self.builder.store(*value, self.roots[*root].slot);
+                self.of(Operation::Take, *value, Some(*root));
+            }
+            What::Unhide(root) => {
+                self.write(place, &What::OfRoot(Operation::Drop, *root));
+                self.builder.store(self.builder.module().pointer().null(), self.roots[*root].slot);
+            }
+            What::Settle(root) => self.numbered(Operation::Settle, *root),
+            What::Unsettle(root) => self.numbered(Operation::Unsettle, *root),
+            What::Drain(words) => _ = self.operations.emit(self.builder, Operation::Drain, words),
+            What::Finish(words) => _ = self.operations.emit(self.builder, Operation::Finish, words),
+        }
+    }
+
+    fn of(&self, operation: Operation, value: Value, root: Option<usize>) {
+        let mut operands = vec![value];
+        operands.extend(root.map(|root| self.builder.i32(root as u64)));
+        self.operations.emit(self.builder, operation, &operands);
+    }
+
+    fn numbered(&self, operation: Operation, root: usize) {
+        self.operations.emit(self.builder, operation, &[self.builder.i32(root as u64)]);
+    }
+}

@@ -1,0 +1,88 @@
+//! What the optimiser of counts saved, in the form of LLVM's optimisation remarks.
+
+use crate::llvm::Value;
+use std::fmt;
+
+/// Why a count that the literal reading of the plan asks for does not happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Saving {
+    /// A temporary's count went into an object, to a caller or into a phi.
+    Moved,
+    /// A temporary's count went to a root.
+    MovedToRoot {
+        /// The root.
+        root: String,
+    },
+    /// The root's count went along with its last use.
+    LastUse {
+        /// The root.
+        root: String,
+    },
+    /// The root was loaded and dropped between two safepoints.
+    Unseen {
+        /// The root.
+        root: String,
+    },
+    /// Nothing is released during the call.
+    Borrowed {
+        /// The root.
+        root: String,
+    },
+}
+
+impl Saving {
+    /// The remark's name, as `-Rpass` users filter by it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Saving::Moved => "Moved",
+            Saving::MovedToRoot { .. } => "MovedToRoot",
+            Saving::LastUse { .. } => "LastUse",
+            Saving::Unseen { .. } => "Unseen",
+            Saving::Borrowed { .. } => "Borrowed",
+        }
+    }
+}
+
+impl fmt::Display for Saving {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Saving::Moved => write!(f, "no count: the value's own moves along"),
+            Saving::MovedToRoot { root } => write!(f, "no count: the value's own moves to root `{root}`"),
+            Saving::LastUse { root } => write!(f, "no count: this is the last use of root `{root}`, whose count moves along"),
+            Saving::Unseen { root } => {
+                write!(f, "no count: root `{root}` borrowed what it held, from safepoint to safepoint")
+            }
+            Saving::Borrowed { root } => {
+                write!(f, "no count: root `{root}` borrows across this call, in which nothing is released")
+            }
+        }
+    }
+}
+
+/// One saving, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The function.
+    pub function: String,
+    /// File, line and column, where known.
+    pub place: Option<(String, u32, u32)>,
+    /// What was saved.
+    pub saving: Saving,
+}
+
+impl Remark {
+    pub(super) fn at(instruction: Value, saving: Saving) -> Remark {
+        let place = instruction.debug_place().map(|place| (place.file, place.line, place.column));
+        Remark { function: instruction.function().name(), place, saving }
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some((file, line, column)) => write!(f, "{file}:{line}:{column}: ")?,
+            None => write!(f, "in @{}: ", self.function)?,
+        }
+        write!(f, "remark: {} [-Rpass=tally-count]", self.saving)
+    }
+}

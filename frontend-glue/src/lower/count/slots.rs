@@ -1,0 +1,63 @@
+//! Roots as the counting sees them: a slot of one reference that only this function reads and writes, or anything else.
+//!
+//! A **simple** slot holds one plain reference, and its address goes nowhere: every change of what it holds is a store that
+//! we see, so its count can be placed and moved by analysis. Any other root (aggregates, arrays, tagged words, slots whose
+//! address is passed on) is **settled** at safepoints: a shadow of the slot remembers what is counted, and the runtime
+//! compares. Both mean the same: at a safepoint a root has counted what it holds.
+
+use crate::callee::{Callee, Callees};
+use crate::llvm::{Builder, Opcode, Value};
+use crate::lower::module_record::root_id;
+use crate::lower::roots::Root;
+
+/// Whether the root is one plain reference whose every access is a load or store of this function.
+pub(super) fn is_simple(callees: &Callees, root: &Root) -> bool {
+    root.how.is_none()
+        && root.slot.allocated_type().is_plain_pointer()
+        && root.bytes == 8
+        && root.slot.users().all(|user| is_plain_access(callees, user, root.slot))
+}
+
+fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
+    match user.opcode() {
+        Some(Opcode::LLVMLoad) => user.type_of().is_plain_pointer() && !user.is_volatile() && !user.is_atomic(),
+        Some(Opcode::LLVMStore) => {
+            user.operand(0) != slot
+                && user.operand(0).type_of().is_plain_pointer()
+                && !user.is_volatile()
+                && !user.is_atomic()
+        }
+        Some(Opcode::LLVMCall) => user
+            .as_call()
+            .is_some_and(|call| matches!(callees.of_call(call), Callee::LifetimeStart | Callee::LifetimeEnd)),
+        _ => false,
+    }
+}
+
+/// A new root of `function`: an empty slot at the top of its entry block.
+pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, number: usize) -> Root {
+    let name = format!("tally.argument.{number}");
+    let entry = function.entry().instructions().next().expect("a block ends in a terminator");
+    builder.before_unlocated(entry);
+    let pointer = builder.module().pointer();
+    let slot = builder.alloca(pointer, &name);
+    let body = function.entry().instructions().find(|value| !value.is(Opcode::LLVMAlloca));
+    builder.before_unlocated(body.expect("a block ends in a terminator"));
+    builder.store(pointer.null(), slot);
+    let id = root_id(module_name, &function.name(), &name, number);
+    Root { slot, how: None, bytes: 8, id, name }
+}
+
+/// The shadow of a root that is settled: what is counted on its behalf.
+pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
+    let name = format!("{}.counted", root.name);
+    let entry = function.entry().instructions().next().expect("a block ends in a terminator");
+    builder.before_unlocated(entry);
+    let words = root.bytes.div_ceil(8);
+    let slot = builder.alloca(builder.module().integer(64).array(words), &name);
+    let body = function.entry().instructions().find(|value| !value.is(Opcode::LLVMAlloca));
+    builder.before_unlocated(body.expect("a block ends in a terminator"));
+    builder.clear(slot, words * 8, 8);
+    let id = root_id(module_name, &function.name(), &name, usize::MAX);
+    Root { slot, how: root.how, bytes: words * 8, id, name }
+}

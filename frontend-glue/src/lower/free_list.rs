@@ -1,0 +1,103 @@
+//! Inline allocation under the prompt plan: a cell is taken from the free list of its size.
+//!
+//! ```text
+//!   cell = context.free[class]
+//!   if cell: context.free[class] = *cell; header = 1 | meta << 32
+//!   else:    cell = tally_new_slow(handle)
+//!   reference words = null
+//! ```
+//!
+//! The list runs through the first payload words of free cells. The object starts with a count of one, which its creator
+//! holds. The null stores stand behind both ways: LLVM then knows what the fields hold whichever way it went, and the first
+//! write to each needs no look at what it replaces.
+
+use super::ContextAccess;
+use super::allocation::{Allocation, CELL_BYTES_MAX, cell_bytes, null_references};
+use super::descriptor::Descriptor;
+use super::module_record::ModuleTables;
+use super::runtime::{context_field, declare};
+use crate::callee::Callee;
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_before;
+use crate::llvm::{Builder, Value};
+use rc_runtime::context::FREE_LISTS;
+use rc_runtime::module_record::TypeHandle;
+use rc_runtime::size_class::class_of;
+
+/// Lowers an allocation; `roots` are the operands of its bundle, `inline` whether the fast path may be used.
+pub(super) fn allocate(
+    builder: &Builder,
+    tables: &mut ModuleTables,
+    (context, inline): (ContextAccess, bool),
+    (call, kind): (Call, Callee),
+    roots: &[Value],
+) -> Allocation {
+    let descriptor = Descriptor::read(builder.module(), call.argument(0));
+    let (name, arguments) = match (kind, &descriptor) {
+        (Callee::NewArray, Some(_)) => {
+            let handle = tables.type_handle(builder.module(), call.argument(0));
+            ("tally_new_array_slow", vec![handle, call.argument(1)])
+        }
+        (Callee::NewArray, None) => ("tally_new_array_owned", call.arguments()),
+        (_, Some(descriptor)) if !descriptor.has_tail() => {
+            let handle = tables.type_handle(builder.module(), call.argument(0));
+            let cell = cell_bytes(descriptor);
+            if inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
+                take(builder, context, call, handle, descriptor, cell, roots);
+                return Allocation::Inline;
+            }
+            ("tally_new_slow", vec![handle])
+        }
+        _ => ("tally_new_owned", call.arguments()),
+    };
+    let function = declare(builder.module(), name);
+    let new = call.emit_instead(builder, function.value_type(), function, &arguments, roots);
+    call.replace_by(new);
+    Allocation::Called
+}
+
+fn take(
+    builder: &Builder,
+    context: ContextAccess,
+    call: Call,
+    handle: Value,
+    descriptor: &Descriptor,
+    cell: u64,
+    roots: &[Value],
+) {
+    let module = builder.module();
+    let (pointer, i32_type) = (module.pointer(), module.integer(32));
+    let place = call.value();
+    let head = split_before(builder, place);
+    let rest = place.block();
+    let (fast, slow) = (rest.insert_before(module), rest.insert_before(module));
+
+    builder.at_end(head, Some(place));
+    let list = context_field(builder, context, FREE_LISTS + 8 * class_of(cell));
+    let first = builder.load(pointer, list);
+    let none = builder.is_zero(first);
+    builder.branch_rarely(none, slow, fast);
+
+    builder.at_end(fast, Some(place));
+    let next = builder.load(pointer, first);
+    builder.store(next, list);
+    builder.store(builder.i32(1), builder.offset_back(first, 8));
+    let meta_field = builder.offset(handle, std::mem::offset_of!(TypeHandle, meta) as u64);
+    let meta = builder.load(i32_type, meta_field);
+    builder.mark_invariant(meta);
+    builder.store(meta, builder.offset_back(first, 4));
+    builder.branch(rest);
+
+    builder.at_end(slow, Some(place));
+    let function = declare(module, "tally_new_slow");
+    let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
+    builder.branch(rest);
+
+    let object = builder.phi_before(place, pointer, &[(first, fast), (slow_payload, slow)]);
+    builder.before(place);
+    null_references(builder, descriptor, object);
+    let name = place.name();
+    place.replace_all_uses(object);
+    call.remove();
+    object.set_name(&name);
+}
