@@ -7,6 +7,7 @@
 //! which takes most of the Rust standard library out again.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +36,9 @@ pub enum AotError {
         /// Where it was looked for.
         places: Vec<String>,
     },
+    /// Something else has its name.
+    #[error("{}: is no static library; name the {RUNTIME} of this tally in {RUNTIME_OVERRIDE}", .0.display())]
+    NoLibrary(PathBuf),
     /// Neither clang nor cc can be run.
     #[error("cannot run a linker ({driver}): {error}; install clang-22 and lld-22")]
     NoLinker {
@@ -70,6 +74,9 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
         return Err(AotError::NoMain(files));
     }
     let runtime = find_runtime()?;
+    if !is_archive(&runtime) {
+        return Err(AotError::NoLibrary(runtime));
+    }
     let output = OutputFile::new(place)?;
     let mut inputs = Vec::new();
     for (index, object) in objects.iter().enumerate() {
@@ -95,7 +102,7 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
         .arg("-o")
         .arg(output.temporary());
     let status = command.status().map_err(|error| AotError::NoLinker { driver, error })?;
-    if !status.success() {
+    if !status.success() || !output.temporary().exists() {
         return Err(AotError::Refused(place.to_owned()));
     }
     Ok(output.finish()?)
@@ -125,6 +132,14 @@ fn find_runtime() -> Result<PathBuf, AotError> {
         .find(|place| place.is_file())
         .cloned()
         .ok_or_else(|| AotError::NoRuntime { places: places.iter().map(|place| place.display().to_string()).collect() })
+}
+
+/// Whether it begins as archives do; what cannot be read is left to the linker's message.
+fn is_archive(path: &Path) -> bool {
+    let mut beginning = [0; 8];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut beginning));
+    let unreadable = read.is_err_and(|error| error.kind() != std::io::ErrorKind::UnexpectedEof);
+    unreadable || [*b"!<arch>\n", *b"!<thin>\n"].contains(&beginning)
 }
 
 /// Beside the executable, as cargo leaves it, or in the `lib` next to its `bin`.

@@ -54,8 +54,8 @@ pub enum ClangError {
         /// Why.
         missing: ClangMissing,
     },
-    /// Clang has printed its reasons itself.
-    #[error("{}: clang found errors", .0.display())]
+    /// Clang has printed its reasons itself, if it is one.
+    #[error("{}: clang found errors, or made no module of it", .0.display())]
     Refused(PathBuf),
     /// Files or processes failed around clang.
     #[error("{}: cannot run clang: {error}", path.display())]
@@ -89,7 +89,7 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
             .arg("-o")
             .arg(&output)
             .status()?;
-        if !status.success() {
+        if !status.success() || !output.exists() {
             return Ok(None);
         }
         std::fs::read(output).map(Some)

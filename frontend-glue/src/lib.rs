@@ -24,6 +24,7 @@ mod llvm;
 pub mod llvm_messages;
 pub mod load;
 pub mod lower;
+pub mod memory_limit;
 pub mod object_file;
 pub mod orc;
 pub mod output_file;

@@ -20,8 +20,7 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::target::{
-    LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType,
-    LLVMTargetDataRef,
+    LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType, LLVMTargetDataRef,
 };
 use inkwell::llvm_sys::transforms::pass_builder::{
     LLVMCreatePassBuilderOptions, LLVMDisposePassBuilderOptions, LLVMRunPassesOnFunction,
@@ -308,10 +307,6 @@ impl Module {
     /// Bytes that a store of this type writes.
     pub(crate) fn store_size_of(self, of: Type) -> u64 {
         raw!(LLVMStoreSizeOfType(self.layout(), of.0))
-    }
-
-    pub(crate) fn align_of(self, of: Type) -> u32 {
-        raw!(LLVMABIAlignmentOfType(self.layout(), of.0))
     }
 
     /// Byte offset of a struct's member.

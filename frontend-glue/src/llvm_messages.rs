@@ -20,6 +20,8 @@ use inkwell::llvm_sys::core::{
 use inkwell::llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 use inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 
+use crate::crash_net;
+
 /// One diagnostic of LLVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
@@ -94,7 +96,9 @@ extern "C" fn hear(diagnostic: LLVMDiagnosticInfoRef, _: *mut c_void) {
 extern "C" fn stop_at_fatal_error(reason: *const c_char) {
     // SAFETY: LLVM passes a C string that lives for the time of this call.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
-    eprintln!("tally: LLVM gave up on this input: {reason}");
+    let mut place = String::new();
+    crash_net::with_file(|file| place = format!("{}: ", String::from_utf8_lossy(file)));
+    eprintln!("tally: {place}LLVM gave up on this input: {reason}");
     // Not `exit`: LLVM's own static destructors must not run in the middle of LLVM.
     // SAFETY: ends the process, nothing of ours is used afterwards.
     unsafe { libc::_exit(2) }

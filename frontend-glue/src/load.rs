@@ -17,7 +17,9 @@ use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
 use crate::c_frontend::{self, ClangError};
+use crate::crash_net::WorkingOn;
 use crate::diagnostic::{self, Diagnostic};
+use crate::memory_limit::MemoryLimit;
 use crate::source_file::{self, Kind, SourceError};
 use crate::target::{self, TargetError};
 use crate::verify::source::intrinsics;
@@ -55,6 +57,7 @@ pub enum LoadError {
 
 /// Reads `path` into a valid module for the target of `machine`.
 pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
+    let _working = WorkingOn::file(path);
     let (kind, bytes) = source_file::read(path)?;
     let module = match kind {
         Kind::Text | Kind::Bitcode => parse(context, path, &bytes)?,
@@ -75,6 +78,7 @@ pub fn load_from_memory<'ctx>(
     bytes: &[u8],
     machine: &TargetMachine,
 ) -> Result<Module<'ctx>, LoadError> {
+    let _working = WorkingOn::file(name);
     accept(parse(context, name, bytes)?, name, machine)
 }
 
@@ -106,6 +110,7 @@ fn in_function(function: &Option<String>) -> String {
 fn parse<'ctx>(context: &'ctx Context, path: &Path, bytes: &[u8]) -> Result<Module<'ctx>, LoadError> {
     let name = path.to_string_lossy();
     let buffer = MemoryBuffer::create_from_memory_range_copy(bytes, &name);
+    let _limit = MemoryLimit::for_reading(bytes.len());
     let module =
         context.create_module_from_ir(buffer).map_err(|message| LoadError::Parse(explained(message.to_string())))?;
     match llvm_messages::take_errors() {

@@ -5,6 +5,7 @@
 //! leaves half an executable under the name that a script is about to run.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -80,6 +81,17 @@ impl OutputFile {
         std::fs::rename(self.temporary(), &self.place)
             .map_err(|error| OutputError::System { path: self.place.clone(), error })
     }
+}
+
+/// Refuses to write over one of the files that the result is made from.
+pub fn spare_inputs(place: &Path, inputs: &[PathBuf]) -> Result<(), OutputError> {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
+    let is_input = identity(place).is_some_and(|there| inputs.iter().any(|input| identity(input) == Some(there)));
+    if is_input {
+        let reason = "is one of the input files; name another file for the output";
+        return Err(OutputError::Unsuitable { path: place.to_owned(), reason });
+    }
+    Ok(())
 }
 
 /// Writes `bytes` to `place`, whole or not at all.

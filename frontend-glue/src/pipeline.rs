@@ -16,6 +16,7 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
+use crate::crash_net::WorkingOn;
 use crate::diagnostic::{self, Diagnostic};
 use crate::emit::{self, EmitError};
 use crate::level::Level;
@@ -145,6 +146,7 @@ fn compile_loaded(
     machine: &TargetMachine,
     options: &CompileOptions,
 ) -> Result<Object, CompileError> {
+    let _working = WorkingOn::file(file);
     let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
     if is_lowered(module) {
         // The output of `tally lower`, perhaps after another tool has worked on it.
@@ -178,6 +180,7 @@ pub fn load_from_memory<'ctx>(
 
 /// Checks a module that was just loaded against the contract of gc functions.
 pub fn inspect(module: &Module, file: &Path, options: &CompileOptions) -> Findings {
+    let _working = WorkingOn::file(file);
     verify::verify_source(module, &file.to_string_lossy(), &options.gc_names)
 }
 
@@ -188,6 +191,7 @@ pub fn is_lowered(module: &Module) -> bool {
 
 /// Lowers a module in place. What is left is IR that any tool of this LLVM understands.
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<(), CompileError> {
+    let _working = WorkingOn::file(file);
     let lower_options = LowerOptions {
         context: match options.destination {
             Destination::LinkedImage => ContextAccess::Symbol,

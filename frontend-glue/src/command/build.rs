@@ -7,6 +7,7 @@ use clap::Args;
 use super::Failure;
 use super::options::Compiling;
 use frontend_glue::aot::{self, Shape};
+use frontend_glue::output_file;
 use frontend_glue::pipeline::{self, Destination};
 
 /// Link an executable
@@ -43,6 +44,7 @@ Examples:
 
 impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
+        output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
         let objects = pipeline::compile(&self.files, &options)?;
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };

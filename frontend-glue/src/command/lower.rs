@@ -41,6 +41,7 @@ Examples:
 impl Lower {
     pub(super) fn execute(self) -> Result<(), Failure> {
         let form = Form::of(&self.output)?;
+        output_file::spare_inputs(&self.output, std::slice::from_ref(&self.file))?;
         let mut options = self.gc_names.compile_options();
         options.zeal = self.zeal;
         let context = Context::create();

@@ -191,6 +191,11 @@ impl Value {
         raw!(LLVMGetOrdering(self.0)) != LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic
     }
 
+    /// Of an alloca, load, store or global.
+    pub(crate) fn alignment(self) -> u32 {
+        raw!(LLVMGetAlignment(self.0))
+    }
+
     pub(crate) fn allocated_type(self) -> Type {
         Type(raw!(LLVMGetAllocatedType(self.0)))
     }

@@ -263,7 +263,7 @@ fn container(mut address: Value) -> Option<Value> {
 /// double or in a vector, a word in two halves.
 fn bits(of: Type) -> u64 {
     match of.kind() {
-        TypeKind::LLVMPointerTypeKind | TypeKind::LLVMDoubleTypeKind => 64,
+        TypeKind::LLVMPointerTypeKind | TypeKind::LLVMDoubleTypeKind | TypeKind::LLVMScalableVectorTypeKind => 64,
         TypeKind::LLVMIntegerTypeKind => of.integer_bits().map_or(0, u64::from),
         TypeKind::LLVMFloatTypeKind => 32,
         TypeKind::LLVMX86_FP80TypeKind | TypeKind::LLVMFP128TypeKind => 80,

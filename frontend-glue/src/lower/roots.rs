@@ -14,7 +14,7 @@
 use crate::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
-use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Value};
+use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::module_record::root_id;
 use crate::lower::{Cure, LowerOptions};
 
@@ -96,7 +96,16 @@ fn is_zero_offset(address: Value) -> bool {
 
 /// The bytes of an alloca of constant size.
 pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
-    Some(slot.operand(0).constant_integer()? * module.size_of(slot.allocated_type()))
+    let of = slot.allocated_type();
+    if !has_constant_size(of) {
+        return None;
+    }
+    slot.operand(0).constant_integer()?.checked_mul(module.size_of(of))
+}
+
+fn has_constant_size(of: Type) -> bool {
+    let is_scalable = matches!(of.kind(), TypeKind::LLVMScalableVectorTypeKind | TypeKind::LLVMTargetExtTypeKind);
+    !is_scalable && of.members().into_iter().all(|(member, _)| has_constant_size(member))
 }
 
 /// Moves the slots to the top of the entry block.
@@ -137,7 +146,7 @@ fn make_null(builder: &Builder, root: &Root) {
     if scalar && builder.module().store_size_of(of) == root.bytes {
         builder.store(of.null(), root.slot);
     } else {
-        builder.clear(root.slot, root.bytes, builder.module().align_of(of));
+        builder.clear(root.slot, root.bytes, root.slot.alignment());
     }
 }
 

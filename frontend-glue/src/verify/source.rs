@@ -4,11 +4,12 @@
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
 //! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
-//! (`frames.rs`); no call has a deopt bundle of its own; `main` can be called by the runtime.
+//! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a deopt bundle of its own; `main` can be called by the runtime.
 
 mod descriptors;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
+mod own_calls;
 
 use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
 use crate::diagnostic::Diagnostic;
@@ -69,6 +70,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     let any_managed = !managed.is_empty();
     if any_managed {
         check.declarations();
+        check.findings.extend(own_calls::errors(module, name));
     }
     for function in module.functions().filter(|function| function.has_body()) {
         check.function(function, any_managed, managed.contains(&function));

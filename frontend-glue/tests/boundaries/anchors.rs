@@ -140,10 +140,9 @@ fn callbacks_through_native_code_without_tables_are_walked_by_their_anchors() {
 /// An anchor on the heap, where the walk does not look.
 #[test]
 fn anchor_that_is_not_on_the_stack_stops_the_program() {
-    let elsewhere = NATIVE.replace("&here, back", "&elsewhere, back").replace(
-        "long a = n",
-        "static tally_anchor elsewhere;\n    elsewhere = here;\n    long a = n",
-    );
+    let elsewhere = NATIVE
+        .replace("&here, back", "&elsewhere, back")
+        .replace("long a = n", "static tally_anchor elsewhere;\n    elsewhere = here;\n    long a = n");
     let folder = Folder::with(&[("native.c", &elsewhere), ("program.c", PROGRAM)]);
     native(&folder, "clang-22", "-O2", &["-shared", "-o", "native.so"]);
     let Outcome { status, stderr, .. } = folder.tally(&["run", "program.c"]);

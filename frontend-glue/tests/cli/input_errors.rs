@@ -100,3 +100,66 @@ fn bitcode_with_flipped_bits_is_refused_or_read_but_never_a_crash() {
         assert_eq!(outcome.status == Some(2), outcome.stderr.contains("tally: "), "byte {place}: {outcome:?}");
     }
 }
+
+#[test]
+fn an_output_that_is_an_input_is_refused_and_left_as_it_was() {
+    let text = "define i32 @main() gc \"refcount\" {\n  ret i32 0\n}\n";
+    let folder = Folder::with(&[("a.ll", text), ("b.ll", text)]);
+    std::os::unix::fs::symlink("a.ll", folder.path("link.ll")).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["build", "a.ll", "-o", "a.ll"],
+        &["build", "b.ll", "a.ll", "-o", "./a.ll"],
+        &["lower", "a.ll", "-o", "a.ll"],
+        &["lower", "a.ll", "-o", "link.ll"],
+    ];
+    for arguments in commands {
+        let outcome = folder.tally(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(".ll: is one of the input files; name another"), "{}", outcome.stderr);
+        assert_eq!(std::fs::read_to_string(folder.path("a.ll")).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_runtime_or_a_clang_that_is_something_else() {
+    let folder =
+        Folder::with(&[("a.ll", "define i32 @main() {\n  ret i32 0\n}\n"), ("a.c", "int main(void) { return 0; }\n")]);
+    let cases: [(&str, &str, &[&str], &str); 3] = [
+        (
+            "TALLY_RUNTIME",
+            "a.ll",
+            &["build", "a.ll", "-o", "x"],
+            "tally: a.ll: is no static library; name the libtally.a",
+        ),
+        ("TALLY_CLANG", "true", &["run", "a.c"], "tally: a.c: clang found errors, or made no module of it"),
+        ("TALLY_CLANG", "true", &["build", "a.ll", "-o", "x"], "tally: linking x failed"),
+    ];
+    crate::tally::build_runtime();
+    for (variable, value, arguments, expected) in cases {
+        let outcome = folder.tally_with(&[(variable, value)], arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
+        assert_eq!(folder.names(), ["a.c", "a.ll"]);
+    }
+}
+
+/// LLVM cannot make code of it on this machine, and ends the process: the message still says which file it was.
+#[test]
+fn what_llvm_gives_up_on_is_named() {
+    let text = "define i32 @main() {\n  %v = alloca <vscale x 2 x i64>\n  %x = load <vscale x 2 x i64>, ptr %v\n  \
+                store volatile <vscale x 2 x i64> %x, ptr %v\n  ret i32 0\n}\n";
+    let folder = Folder::with(&[("scalable.ll", text)]);
+    let outcome = folder.tally(&["run", "--opt", "0", "scalable.ll"]);
+    assert_eq!(outcome.status, Some(2), "{outcome:?}");
+    assert!(outcome.stderr.starts_with("tally: scalable.ll: "), "{}", outcome.stderr);
+}
+
+/// Damaged bitcode for which LLVM would fill a table of many gigabytes.
+#[test]
+fn bitcode_that_asks_for_all_memory_does_not_get_it() {
+    let folder = Folder::with(&[]);
+    std::fs::write(folder.path("greedy.bc"), include_bytes!("attributes_of_a_parameter_far_away.bc")).unwrap();
+    let before = std::time::Instant::now();
+    check(&folder, "greedy.bc", "tally: greedy.bc: crashed while compiling: the input is damaged, or");
+    assert!(before.elapsed().as_secs() < 30, "{:?} for five commands", before.elapsed());
+}

@@ -17,8 +17,9 @@ const CONVENTIONS: [u32; 15] = [0, 8, 9, 14, 15, 16, 17, 18, 20, 64, 78, 79, 80,
 pub(crate) const MOST_ROOTS: usize = (u16::MAX as usize - 3) / 2;
 
 /// Attributes under which slots lie elsewhere, and where that is.
-const ELSEWHERE: [(&str, &str, &str); 2] = [
+const ELSEWHERE: [(&str, &str, &str); 3] = [
     ("safestack", "another stack", "compile without -fsanitize=safe-stack"),
+    ("naked", "a frame that is not there", "let it be all assembler, without gc"),
     ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
 ];
 

@@ -7,13 +7,16 @@
 use crate::callee::signature;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Value};
+use crate::llvm::{Module, Type, Value};
 use crate::lower::STRATEGY;
 use crate::lower::roots::{rooted_alloca, slot_bytes};
 use std::collections::HashSet;
 
 /// The intrinsics and what they take and give, in the letters of the runtime's list.
 const INTRINSICS: [(&str, &str); 3] = [("llvm.gcroot", "v(pp)"), ("llvm.gcwrite", "v(ppp)"), ("llvm.gcread", "p(pp)")];
+
+/// The largest root, in scalars and in bytes.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// What is wrong with the uses of the gc intrinsics in a module that LLVM's verifier has not seen.
 pub(crate) fn misused(module: Module, name: &str) -> Vec<Diagnostic> {
@@ -76,6 +79,15 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
         let help = "give the alloca a constant size, or keep the references in an object on the heap";
         return refuse("gcroot of an alloca whose size is not constant", help);
     };
+    let count = slot.operand(0).constant_integer();
+    if bytes > MOST_BYTES || scalars(slot.allocated_type(), count).is_none_or(|scalars| scalars > MOST_BYTES) {
+        let help = "keep the references in an object on the heap";
+        return refuse("gcroot of an alloca of more than 1 GiB, which no stack holds", help);
+    }
+    if slot.allocated_type().is_pointer() && module.size_of(slot.allocated_type()) != 8 {
+        let help = "a reference is a pointer of 64 bits; root one, and cast what is loaded";
+        return refuse("gcroot of a pointer that is not as wide as a reference", help);
+    }
     if !how.is_constant() || how.is_undef() {
         let help = "pass null or the address of a constant type descriptor";
         return refuse("the second argument of gcroot is no constant", help);
@@ -87,4 +99,12 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
         return refuse(&format!("gcroot of {what} without a descriptor"), help);
     }
     Ok(slot)
+}
+
+/// How many scalars there are at least, if that is a number; sizes that LLVM computes wrap around.
+fn scalars(of: Type, count: Option<u64>) -> Option<u64> {
+    let members = of.members().into_iter();
+    let each = members.map(|(member, times)| scalars(member, Some(times)));
+    let all = each.reduce(|sum, more| sum?.checked_add(more?)).unwrap_or(Some(1))?;
+    count?.checked_mul(all)
 }

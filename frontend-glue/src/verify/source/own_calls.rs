@@ -1,0 +1,39 @@
+//! Intrinsics that call something by themselves: none of them can be a safepoint, and all of them may reach one.
+//!
+//! The other intrinsics are instructions, or calls of leaves. These call a function that the program names (a patch point, a
+//! statepoint of the frontend's own), or that LLVM names for them (resuming a coroutine, leaving for an interpreter), and take
+//! no bundle of roots; a few crash the code generator as well. In a function without gc such a call is as bad, since
+//! that may be inlined into one with roots.
+
+use crate::diagnostic::Diagnostic;
+use crate::llvm::{Module, Value};
+
+/// How their names begin, and what to do instead.
+const CALLING: [(&str, &str); 7] = [
+    ("llvm.experimental.patchpoint.", "call the function"),
+    ("llvm.experimental.gc.statepoint.", "call the function; the lowering makes the stack maps"),
+    ("llvm.experimental.deoptimize.", "call the function that goes on"),
+    ("llvm.experimental.guard", "branch to a call"),
+    ("llvm.call.preallocated.", "pass the argument with byval"),
+    ("llvm.coro.", "keep coroutines in modules without gc functions"),
+    ("llvm.objc.", "keep Objective-C in modules without gc functions"),
+];
+
+/// The uses of such intrinsics in a module that has managed functions.
+pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for function in module.functions().filter(|function| function.intrinsic_id() != 0) {
+        let intrinsic = function.name();
+        let Some((_, help)) = CALLING.iter().find(|(beginning, _)| intrinsic.starts_with(beginning)) else { continue };
+        let uses = function.users().filter(|user| user.is_instruction());
+        // LLVM lists uses in the order of their making, last first; one is enough.
+        let Some(first) = uses.last() else { continue };
+        findings.push(refused(name, first, &intrinsic, help));
+    }
+    findings
+}
+
+fn refused(name: &str, place: Value, intrinsic: &str, help: &str) -> Diagnostic {
+    Diagnostic::at(name, place, format!("{intrinsic} calls what may reach a safepoint, and carries no roots"))
+        .help(help)
+}
