@@ -55,6 +55,7 @@ fn make_heap() -> Box<Heap> {
     HANDLER.call_once(|| {
         // SAFETY: registers a handler that takes no arguments.
         unsafe { libc::atexit(at_exit) };
+        rc_runtime::block_source::hold_while_forking();
     });
     crate::thread_heap::make()
 }

@@ -6,10 +6,14 @@
 //!
 //! Runs given back are merged with their neighbours; a request is served first-fit, lowest address first, else from
 //! the untouched end of the range.
+//!
+//! A process that forks while another thread is in here would leave its child a lock that nobody releases: the child has the
+//! forking thread only. So whoever forks takes the lock first ([`hold_while_forking`]).
 
 use crate::range::{self, BLOCK_BYTES};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, Once};
 
 #[derive(Debug, Default)]
 struct Runs {
@@ -33,6 +37,20 @@ pub fn give_back(first: u32, count: u32) {
     range::release_pages(range::block_start(first), range::block_start(first + count));
     let mut runs = RUNS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     runs.give_back(first, count);
+}
+
+/// From now on a fork waits for the lock, and both processes find it free. Idempotent.
+pub fn hold_while_forking() {
+    static ONCE: Once = Once::new();
+    thread_local!(static HELD: RefCell<Option<MutexGuard<'static, Runs>>> = const { RefCell::new(None) });
+    extern "C" fn before() {
+        HELD.set(Some(RUNS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())));
+    }
+    extern "C" fn after() {
+        HELD.set(None);
+    }
+    // SAFETY: registers functions that take no arguments; the C library calls them on the thread that forks.
+    ONCE.call_once(|| _ = unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) });
 }
 
 impl Runs {
