@@ -15,7 +15,8 @@
 //! ```
 //!
 //! Records follow each other in the order of the functions; only the counts say where one function ends. LLVM's own
-//! reader trusts those counts, and 121 of 400 mutated sections crashed it; hence the cursor that answers with errors.
+//! reader trusts those counts, and 147 of 400 damaged sections crash it (`frontend-glue/tests/readers/stock_tools.rs`
+//! counts them); hence the cursor that answers with errors.
 //!
 //! Source: llvm/docs/StackMaps.rst, "Stack Map Format"; llvm/lib/CodeGen/StackMaps.cpp.
 
@@ -296,11 +297,12 @@ mod tests {
             .record(0, 4, &[])
             .bytes();
         for valid in [FIXTURE, &built] {
-            for length in 0..valid.len() {
+            let stride = if cfg!(miri) { 23 } else { 1 };
+            for length in (0..valid.len()).step_by(stride) {
                 assert_bounded(&valid[..length]);
             }
             let steps: &[u8] = if cfg!(miri) { &[0xff] } else { &[1, 0x10, 0x7f, 0x80, 0xff] };
-            for at in 0..valid.len() {
+            for at in (0..valid.len()).step_by(stride) {
                 for step in steps {
                     let mut bytes = valid.to_vec();
                     bytes[at] = bytes[at].wrapping_add(*step);
