@@ -65,7 +65,9 @@ struct tally_type {
     uint64_t stride;                     /* bytes of a tail element, 0 = no tail; the tail begins at `size`, a multiple of 8 */
     const uint32_t *element_ref_offsets; /* offsets of references in one element: ascending multiples of 8 */
     const char *name;                    /* for messages and reports */
-    void (*finalize)(void *object);      /* must be null: this version runs no finalizers */
+    /* Prompt plan only, else null: the destructor. Called once, when the object is about to die; it may do anything, but let an
+     * exception out. If it stores the object somewhere, that lives on, and the destructor does not run again. */
+    void (*finalize)(void *object);
     /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
      * image may be a copy: it interprets the words it is given and nothing else, and calls nothing of this header. Words that it
      * reads to tell references from others (a tag beside a pointer) are stored like references, with tally_gcwrite_i64, once
@@ -86,8 +88,8 @@ void *tally_new(const tally_type *type);
 /* [safepoint] A new object with n tail elements, all zero; the length field is set to n and must not be changed. */
 void *tally_new_array(const tally_type *type, uint64_t n);
 
-/* [leaf] Stores a tagged word into a slot of a heap object, through the write barrier. The lowering makes it inline code; there
- * is no function of this name to link. For plain references: llvm.gcwrite. */
+/* [leaf] Stores a tagged word into a slot of a heap object, through the write barrier. The lowering makes it inline code where
+ * it can. For plain references: llvm.gcwrite. */
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
 
 /* [leaf] memmove of n reference words into `object`, through the write barrier. When n is 0 the pointers may be null; the same
@@ -172,7 +174,7 @@ extern tally_shadow_entry *llvm_gc_root_chain;
 /* Where inline allocation finds the header word of its type. The runtime fills in meta and cell at registration. */
 typedef struct tally_type_handle {
     const tally_type *descriptor;
-    uint32_t meta; /* second header word of a fresh object */
+    uint32_t meta; /* second header word of a fresh object: type id, in the prompt plan with flags in the top byte */
     uint32_t cell; /* bytes of a cell without tail: header, fixed part, padding */
 } tally_type_handle;
 
@@ -194,7 +196,7 @@ typedef struct tally_root_info {
 /* One module (symbol `tally.module`). */
 typedef struct tally_module {
     uint32_t version; /* TALLY_MODULE_VERSION */
-    uint32_t flags;   /* 0 */
+    uint32_t flags;   /* TALLY_MODULE_PROMPT or 0 */
     const char *name;
     const void *stack_maps;   /* this object's .llvm_stackmaps, or null */
     uint64_t stack_maps_size; /* of that section; 0 = not known */
@@ -208,6 +210,9 @@ typedef struct tally_module {
 
 #define TALLY_MODULE_VERSION 1u
 
+/* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
+#define TALLY_MODULE_PROMPT 1u
+
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);
 void tally_unregister_module(tally_module *module);
@@ -220,6 +225,33 @@ void tally_safepoint_slow(void);
 /* [leaf] Slow path of the write barrier: logs the object before its first overwrite of the epoch. Called with LLVM's calling
  * convention preserve_mostcc: it keeps the general registers but r11, and C cannot call it by this declaration. */
 void tally_log_slow(void *object, void *slot);
+
+/* ---- The prompt plan -------------------------------------------------------------------------------------------------
+ * Code of gc "refcount-prompt". The header is a u32 count at -8 and the meta word at -4. Roots, fields and globals are counted;
+ * an object whose count reaches zero dies at the next drain. A fresh object of the functions named _owned and of the slow paths
+ * has count 1, which the caller owns; one of tally_new or tally_new_array has 0, and lives until the next drain. */
+
+/* [safepoint] tally_new and tally_new_array; the caller owns the result. */
+void *tally_new_owned(const tally_type *type);
+void *tally_new_array_owned(const tally_type *type, uint64_t n);
+
+/* [safepoint] What is at zero dies: its destructor runs, then its fields are released in order, and what that brings to zero dies
+ * the same way before the next field is. Objects that one of the n words leads to are kept until the next drain. Called when
+ * `pending` of the context is not 0. */
+void tally_drain(const uint64_t *words, uint64_t n);
+
+/* [leaf] Cold paths of an inline decrement, convention preserve_mostcc: the count is zero, or stuck (negative); and: the count is
+ * positive, and bit 31 of the meta word is clear. */
+void tally_count_zero(void *object);
+void tally_candidate(void *object);
+
+/* [leaf] The whole of an increment, of a decrement. What is no reference into the heap is ignored. */
+void tally_increment(uint64_t word);
+void tally_decrement(uint64_t word);
+
+/* [leaf] A root of complex shape was stored to: counts what `slot` holds, by `how` (null: each word is a reference), releases what
+ * `shadow` holds, its value of the last time, and copies `slot` to `shadow`. A null slot only releases. */
+void tally_root_settle(const void *slot, void *shadow, const tally_type *how, uint64_t bytes);
 
 #define TALLY_FREE_LISTS 112
 

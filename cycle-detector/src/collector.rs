@@ -4,12 +4,14 @@
 
 use crate::epoch::Phase;
 use crate::mark::Mark;
+use crate::prompt::{CountedMarks, Rings};
 use crate::report::EpochReport;
 use crate::stack::StackRoots;
 use crate::trial::Trials;
 use crate::trigger::Trigger;
 use rc_runtime::epoch_driver::EpochDriver;
 use rc_runtime::log::{Log, LogCursor};
+use rc_runtime::plan::Plan;
 use rc_runtime::{Heap, ObjectRef};
 
 /// In zeal, epochs between two marks.
@@ -38,6 +40,12 @@ pub struct Collector {
     pub(crate) mark: Mark,
     pub(crate) trigger: Trigger,
     pub(crate) stack: StackRoots,
+    /// Prompt plan: trials over exact counts.
+    pub(crate) rings: Rings,
+    /// Prompt plan: candidates between two rounds of trials.
+    pub(crate) round_gap: usize,
+    /// Prompt plan: what the marks have learned.
+    pub(crate) counted_marks: CountedMarks,
     pub(crate) report: EpochReport,
     pub(crate) last_report: EpochReport,
 }
@@ -120,15 +128,24 @@ impl EpochDriver for Collector {
     }
 
     fn on_poll(&mut self, heap: &mut Heap) {
-        self.pace_poll(heap);
+        match heap.plan {
+            Plan::Deferred => self.pace_poll(heap),
+            Plan::Prompt => self.stopped(heap, Collector::prompt_poll),
+        }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
-        self.stopped(heap, Collector::collect_all)
+        match heap.plan {
+            Plan::Deferred => self.stopped(heap, Collector::collect_all),
+            Plan::Prompt => self.stopped(heap, Collector::prompt_mark),
+        }
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        self.stopped(heap, Collector::run_epoch);
+        match heap.plan {
+            Plan::Deferred => self.stopped(heap, Collector::run_epoch),
+            Plan::Prompt => self.stopped(heap, Collector::prompt_epoch),
+        }
     }
 
     fn as_any(&mut self) -> &mut dyn std::any::Any {

@@ -11,6 +11,7 @@
 //! | [`release`] | decrements: old roots, old values, and what dies with them |
 //! | [`trial`] | local trial deletion on the candidates |
 //! | [`mark`] | the backup mark, for what trials cannot decide |
+//! | [`prompt`] | what is different when everything is counted at once |
 //! | [`report`] | what the epoch did, as plain data |
 //! | [`verify`] | the heap recounted from scratch |
 //!
@@ -26,6 +27,7 @@ pub mod mark;
 pub mod mutator;
 mod overflow_message;
 pub mod program;
+pub mod prompt;
 pub mod reconcile;
 pub mod reentry;
 pub mod release;

@@ -54,7 +54,8 @@ extern "C" fn allocate(size: u32) -> u64 {
 
 extern "C" fn collect() {
     crate::program::install();
-    thread_heap().with_driver(|driver, heap| driver.collect(heap));
+    // SAFETY: compiled code holds no reference to its heap.
+    unsafe { rc_runtime::Heap::collect(thread_heap()) };
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {

@@ -11,6 +11,7 @@ use crate::report::EpochReport;
 use crate::verify::Violation;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::object::flag;
+use rc_runtime::plan::Plan;
 use rc_runtime::range::RangeError;
 use rc_runtime::statistics::Statistics;
 use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
@@ -88,15 +89,29 @@ impl Mutator {
         self.heap.fill_references(object, target, word, count);
     }
 
+    fn is_prompt(&self) -> bool {
+        self.heap.plan == Plan::Prompt
+    }
+
+    /// Prompt plan: a root comes to hold `new`, and lets go of `old`.
+    fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
+        if self.is_prompt() {
+            new.into_iter().for_each(ObjectRef::increment_exact);
+            old.into_iter().for_each(|old| self.heap.decrement_exact(old));
+        }
+    }
+
     /// Pushes a root.
     pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
+        self.recount_root(object, None);
         self.heap.host_roots.stack.push(object);
         RootIndex(self.heap.host_roots.stack.len() - 1)
     }
 
     /// Overwrites a root.
     pub fn set_root(&mut self, root: RootIndex, object: Option<ObjectRef>) {
-        self.heap.host_roots.stack[root.0] = object;
+        let old = std::mem::replace(&mut self.heap.host_roots.stack[root.0], object);
+        self.recount_root(object, old);
     }
 
     /// What a root holds.
@@ -109,16 +124,32 @@ impl Mutator {
         self.heap.host_roots.stack.len()
     }
 
-    /// Pops roots until `count` are left.
+    /// Pops roots until `count` are left, the last first.
     pub fn truncate_roots(&mut self, count: usize) {
+        if self.is_prompt() {
+            while self.heap.host_roots.stack.len() > count {
+                let old = self.heap.host_roots.stack.pop().expect("longer than `count`");
+                self.recount_root(None, old);
+            }
+        }
         self.heap.host_roots.stack.truncate(count);
     }
 
     /// A safepoint: does a slice of pending work when one is due.
     pub fn poll(&mut self) {
+        if self.is_prompt() {
+            return self.drain(&[]);
+        }
         if self.heap.context_mut().poll != 0 {
             self.with_collector(|collector, heap| collector.pace_poll(heap));
         }
+    }
+
+    /// Prompt plan: a safepoint at which objects at zero die, but for those that a word of `protected` leads to.
+    pub fn drain(&mut self, protected: &[u64]) {
+        let heap = &raw mut *self.heap;
+        // SAFETY: the box stays where it is, and is not used until this returns.
+        unsafe { Heap::prompt_safepoint(heap, protected) };
     }
 
     /// Flips, if the passes of the last flip are done.
@@ -135,14 +166,22 @@ impl Mutator {
         })
     }
 
-    /// Flips and runs the passes of the flip to their end.
+    /// Flips and runs the passes of the flip to their end. Under the prompt plan: everything at zero dies, and all candidates
+    /// are tried.
     pub fn epoch(&mut self) {
+        if self.is_prompt() {
+            let heap = &raw mut *self.heap;
+            // SAFETY: as in `drain`.
+            return unsafe { Heap::prompt_epoch(heap) };
+        }
         self.heap.with_driver(|driver, heap| driver.epoch(heap));
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
     pub fn collect(&mut self) -> u64 {
-        self.heap.with_driver(|driver, heap| driver.collect(heap))
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::collect(heap) }
     }
 
     /// Runs an epoch and recounts the heap from scratch.
@@ -151,28 +190,31 @@ impl Mutator {
     /// The first [`Violation`].
     pub fn verify(&mut self) -> Result<(), Violation> {
         self.epoch();
+        if self.is_prompt() {
+            return crate::prompt::verify(&mut self.heap);
+        }
         self.with_collector(|collector, heap| crate::verify::verify(heap, collector))
     }
 
     /// Every mature object that is not known to be dead, in address order within each block.
     pub fn live_objects(&mut self) -> Vec<ObjectRef> {
         let mut objects = vec![];
-        self.heap.for_each_mature(|_, object| {
-            if object.count() != 0 && !object.has(flag::DEAD) {
+        self.heap.for_each_mature(|heap, object| {
+            if heap.count_of(object) != 0 && !object.has(flag::DEAD) {
                 objects.push(object);
             }
         });
         objects
     }
 
-    /// The object's count at the last flip; 255 is stuck.
-    pub fn count_of(&self, object: ObjectRef) -> u8 {
-        object.count()
+    /// The object's count: at the last flip, where 255 is stuck; under the prompt plan as it is.
+    pub fn count_of(&self, object: ObjectRef) -> u32 {
+        self.heap.count_of(object)
     }
 
     /// The counters. Allocations of the running epoch are counted when their hole is retired.
     pub fn statistics(&self) -> Statistics {
-        self.heap.statistics.clone()
+        self.heap.statistics_now()
     }
 
     /// What the last finished epoch did.

@@ -229,11 +229,15 @@ fn exit_work() -> c_int {
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
     let mut status = ended_threads;
+    // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
+    unsafe { Heap::end_of_program(heap) };
     if options().leak_check {
-        heap.with_driver(|driver, heap| driver.collect(heap));
+        // SAFETY: as above.
+        unsafe { Heap::collect(heap) };
         status = status.max(leak_check(heap, "at exit"));
     }
     heap.retire_allocation();
+    heap.refresh_statistics();
     status.max(report_statistics(&heap.statistics))
 }
 

@@ -18,7 +18,8 @@ use std::sync::OnceLock;
 
 /// Makes the calling thread's heap.
 pub(crate) fn make() -> Box<Heap> {
-    let mut heap = match crate::mutator::new_heap(HeapOptions::from_run(program::options())) {
+    let plan = rc_runtime::module_registry::plan_for_heap();
+    let mut heap = match crate::mutator::new_heap(HeapOptions { plan, ..HeapOptions::from_run(program::options()) }) {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
     };
@@ -61,7 +62,9 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
 fn end(heap: &mut Heap) -> u64 {
     program::before_thread_end(heap);
     heap.context_mut().exit_pc = 0;
-    heap.with_driver(|driver, heap| driver.collect(heap));
+    // SAFETY: the thread's frames are gone; nothing here holds a reference to the heap.
+    unsafe { Heap::collect(heap) };
+    heap.refresh_statistics();
     program::after_thread_end(heap);
     heap.detach();
     heap.statistics.live_objects.max(heap.zeal.is_some().into())

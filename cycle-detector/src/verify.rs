@@ -74,7 +74,7 @@ pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
     fault.map_or(Ok(()), Err)?;
     check_objects(heap, &recount)?;
     check_candidates(heap, &recount)?;
-    check_acyclic(&recount)?;
+    check_acyclic(&recount.objects)?;
     check_statistics(heap, &recount)
 }
 
@@ -127,8 +127,8 @@ fn check_statistics(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
 
 /// Tarjan's strongly connected components, with worklists: no object of an acyclic type may share one with another
 /// object, or refer to itself.
-fn check_acyclic(recount: &Recount) -> Result<(), Violation> {
-    if recount.objects.iter().all(|object| object.type_info().may_be_cyclic || !object.type_info().has_references) {
+pub(crate) fn check_acyclic(objects: &[ObjectRef]) -> Result<(), Violation> {
+    if objects.iter().all(|object| object.type_info().may_be_cyclic || !object.type_info().has_references) {
         return Ok(());
     }
     struct Visit {
@@ -139,7 +139,7 @@ fn check_acyclic(recount: &Recount) -> Result<(), Violation> {
     let mut component: Vec<ObjectRef> = vec![];
     let mut open: HashSet<ObjectRef> = HashSet::new();
     let mut path: Vec<Visit> = vec![];
-    for &start in &recount.objects {
+    for &start in objects {
         if order.contains_key(&start) {
             continue;
         }
@@ -206,6 +206,6 @@ fn name(object: ObjectRef) -> String {
     format!("{object:?} ({})", object.type_info().name)
 }
 
-fn wrong(invariant: &'static str, what: String) -> Violation {
+pub(crate) fn wrong(invariant: &'static str, what: String) -> Violation {
     Violation { invariant, what }
 }

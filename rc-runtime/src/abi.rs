@@ -9,12 +9,14 @@
 //! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
+use crate::allocate::OutOfMemory;
 use crate::context::current;
 use crate::descriptor::{DescriptorFault, TypeDescriptor};
 use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE, STATUS_VIOLATION};
 use crate::heap::Heap;
 use crate::module_record::TypeHandle;
 use crate::object::{ObjectRef, Slot};
+use crate::plan::Plan;
 use crate::type_registry::{self, TypeInfo};
 use crate::zeal::Site;
 use std::arch::naked_asm;
@@ -64,6 +66,18 @@ safepoint_shim! {
 safepoint_shim! {
     /// `void *tally_new_array_slow(tally_type_handle *, uint64_t n)`.
     tally_new_array_slow => new_array_slow
+}
+safepoint_shim! {
+    /// `void *tally_new_owned(const tally_type *type)`: `tally_new` for lowered code, which owns the result's one count.
+    tally_new_owned => new_owned
+}
+safepoint_shim! {
+    /// `void *tally_new_array_owned(const tally_type *type, uint64_t n)`.
+    tally_new_array_owned => new_array_owned
+}
+safepoint_shim! {
+    /// `void tally_drain(const uint64_t *words, uint64_t n)`: what is at zero dies, but for what `words` lead to.
+    tally_drain => drain
 }
 safepoint_shim! {
     /// `void tally_safepoint(void)`: a poll that may be called like a function.
@@ -118,23 +132,36 @@ fn make_thread_heap() {
 }
 
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
-    allocate(registered(descriptor), 0)
+    answer(thread_heap().allocate_cell(registered(descriptor), 0))
 }
 
 extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    allocate(registered(descriptor), length)
+    answer(thread_heap().allocate_cell(registered(descriptor), length))
 }
 
 extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
-    allocate(TypeInfo::of_meta(handle.meta), 0)
+    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), 0))
 }
 
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
-    allocate(TypeInfo::of_meta(handle.meta), length)
+    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), length))
+}
+
+extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
+    answer(thread_heap().allocate_owned(registered(descriptor), 0))
+}
+
+extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
+    answer(thread_heap().allocate_owned(registered(descriptor), length))
+}
+
+/// The type of a descriptor that describes a root under the prompt plan.
+pub(crate) fn root_type(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
+    registered(descriptor)
 }
 
 fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    match type_registry::register(descriptor) {
+    match type_registry::register_for(thread_heap().plan, descriptor) {
         Ok(id) => id.info(),
         Err(error) => {
             let out_of_room = matches!(error.fault, DescriptorFault::Range(_));
@@ -143,23 +170,39 @@ fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
     }
 }
 
-fn allocate(info: &'static TypeInfo, length: u64) -> u64 {
-    match thread_heap().allocate_cell(info, length) {
+fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
+    match allocated {
         Ok(object) => object.address(),
         Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
     }
 }
 
 extern "C" fn safepoint() {
-    thread_heap().with_driver(|driver, heap| driver.on_poll(heap));
+    // SAFETY: compiled code holds no reference to its heap.
+    unsafe { Heap::poll(thread_heap()) };
 }
 
 extern "C" fn collect() {
-    thread_heap().with_driver(|driver, heap| driver.collect(heap));
+    // SAFETY: as in `safepoint`.
+    unsafe { Heap::collect(thread_heap()) };
+}
+
+extern "C" fn drain(words: *const u64, count: u64) {
+    let words = if count == 0 {
+        &[]
+    } else {
+        // SAFETY: the lowering passes `count` words of its frame.
+        unsafe { std::slice::from_raw_parts(words, count as usize) }
+    };
+    // SAFETY: as in `safepoint`.
+    unsafe { Heap::prompt_safepoint(thread_heap(), words) };
 }
 
 extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
     let heap = thread_heap();
+    if heap.plan == Plan::Prompt {
+        return drain(value, size / 8);
+    }
     if let Some(zeal) = &heap.zeal {
         for index in 0..size as usize / 8 {
             // SAFETY: the lowering passes the bytes of a call's result.
@@ -172,41 +215,123 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
     heap.host_roots.temporary.clear();
 }
 
-/// `void tally_log_slow(void *object, void *slot)`, calling convention `preserve_most`: every general register but r11
-/// comes back unchanged.
+/// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged) that
+/// calls `$target`.
+macro_rules! preserving_shim {
+    ($(#[$doc:meta])* $name:ident($($parameter:ident),*) => $target:path) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($parameter: u64),*) {
+            naked_asm!(
+                ".cfi_startproc",
+                "push rax",
+                "push rcx",
+                "push rdx",
+                "push rsi",
+                "push rdi",
+                "push r8",
+                "push r9",
+                "push r10",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 72",
+                "call {target}",
+                "add rsp, 8",
+                "pop r10",
+                "pop r9",
+                "pop r8",
+                "pop rdi",
+                "pop rsi",
+                "pop rdx",
+                "pop rcx",
+                "pop rax",
+                ".cfi_adjust_cfa_offset -72",
+                "ret",
+                ".cfi_endproc",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+preserving_shim! {
+    /// `void tally_log_slow(void *object, void *slot)`, calling convention `preserve_most`.
+    ///
+    /// # Safety
+    /// `object` is a heap object whose unlogged bit is set, `slot` lies in it.
+    tally_log_slow(object, slot) => log_slow
+}
+preserving_shim! {
+    /// `void tally_count_zero(void *object)`, calling convention `preserve_most`: an inline decrement has taken the count to
+    /// zero, or found it stuck.
+    ///
+    /// # Safety
+    /// `object` is a heap object of this thread.
+    tally_count_zero(object) => count_zero
+}
+preserving_shim! {
+    /// `void tally_candidate(void *object)`, calling convention `preserve_most`: an inline decrement has taken the count to
+    /// non-zero, and the object is not settled.
+    ///
+    /// # Safety
+    /// `object` is a heap object of this thread.
+    tally_candidate(object) => candidate
+}
+
+extern "C" fn count_zero(object: u64) {
+    // SAFETY: [HEADER] by the caller's promise.
+    thread_heap().note_zero(unsafe { ObjectRef::from_address(object) });
+}
+
+extern "C" fn candidate(object: u64) {
+    // SAFETY: [HEADER] by the caller's promise.
+    thread_heap().note_candidate(unsafe { ObjectRef::from_address(object) });
+}
+
+/// `void tally_increment(uint64_t word)`: counts what the word refers to; anything but a heap reference is ignored.
 ///
 /// # Safety
-/// `object` is a heap object whose unlogged bit is set, `slot` lies in it.
-#[unsafe(naked)]
+/// A word in the heap range is a reference.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_log_slow(object: u64, slot: u64) {
-    naked_asm!(
-        ".cfi_startproc",
-        "push rax",
-        "push rcx",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        "push r8",
-        "push r9",
-        "push r10",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 72",
-        "call {target}",
-        "add rsp, 8",
-        "pop r10",
-        "pop r9",
-        "pop r8",
-        "pop rdi",
-        "pop rsi",
-        "pop rdx",
-        "pop rcx",
-        "pop rax",
-        ".cfi_adjust_cfa_offset -72",
-        "ret",
-        ".cfi_endproc",
-        target = sym log_slow,
-    )
+pub unsafe extern "C" fn tally_increment(word: u64) {
+    if crate::range::in_heap(word) {
+        // SAFETY: [HEADER] by the caller's promise.
+        unsafe { ObjectRef::from_address(word) }.increment_exact();
+    }
+}
+
+/// `void tally_decrement(uint64_t word)`: the reverse; at zero the object is pending.
+///
+/// # Safety
+/// A word in the heap range is a reference that was counted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_decrement(word: u64) {
+    if crate::range::in_heap(word) {
+        // SAFETY: [HEADER] by the caller's promise.
+        thread_heap().decrement_exact(unsafe { ObjectRef::from_address(word) });
+    }
+}
+
+/// `void tally_root_settle(void *slot, void *shadow, const tally_type *how, uint64_t bytes)`: a root of complex shape was
+/// stored to ([`Heap::settle_root`]).
+///
+/// # Safety
+/// As for [`Heap::settle_root`]; `slot` may be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeDescriptor, bytes: u64) {
+    // SAFETY: by the caller's promise; descriptors are constants.
+    unsafe { thread_heap().settle_root(slot, shadow, how.as_ref(), bytes) };
+}
+
+/// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's type reads.
+///
+/// # Safety
+/// `slot` lies in `object`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
+    if let Some((object, slot)) = written_into(object, slot, 1) {
+        thread_heap().write(object, slot, word);
+    }
 }
 
 extern "C" fn log_slow(object: u64, slot: u64) {

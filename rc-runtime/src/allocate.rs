@@ -20,6 +20,7 @@ use crate::block::{Hole, SMALLEST_HOLE};
 use crate::heap::Heap;
 use crate::large::{LARGEST_SMALL_CELL, LargeSpace};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::plan::Plan;
 use crate::range::{self, BLOCK_BYTES};
 use crate::type_registry::{TypeId, TypeInfo};
 
@@ -84,6 +85,12 @@ impl Heap {
     /// [`OutOfMemory`].
     #[inline(never)]
     pub fn allocate_cell(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        if self.plan == Plan::Prompt {
+            let object = self.allocate_owned(info, length)?;
+            object.set_exact_count(0);
+            self.add_pending(object);
+            return Ok(object);
+        }
         let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
@@ -227,13 +234,13 @@ impl Heap {
     }
 
     /// Whether the heap limit allows `bytes` of blocks more.
-    fn allows(&self, bytes: u64) -> bool {
+    pub(crate) fn allows(&self, bytes: u64) -> bool {
         self.options.heap_limit.is_none_or(|limit| self.used_bytes() + bytes <= limit)
     }
 
     /// Why `bytes` of blocks are not to be had.
     #[cold]
-    fn refusal(&self, bytes: u64, info: &TypeInfo) -> OutOfMemory {
+    pub(crate) fn refusal(&self, bytes: u64, info: &TypeInfo) -> OutOfMemory {
         match self.options.heap_limit {
             Some(limit) if !self.allows(bytes) => OutOfMemory::Limit {
                 limit,
@@ -265,7 +272,7 @@ impl Heap {
         Ok(object)
     }
 
-    fn take_large(&mut self, blocks: u32, align: u64) -> Option<u64> {
+    pub(crate) fn take_large(&mut self, blocks: u32, align: u64) -> Option<u64> {
         if self.allows(blocks as u64 * BLOCK_BYTES) { self.large.take(blocks, align) } else { None }
     }
 
@@ -337,6 +344,6 @@ fn zero_padding(from: u64, to: u64) {
     }
 }
 
-fn range_used_up(info: &TypeInfo, requested: u64) -> OutOfMemory {
+pub(crate) fn range_used_up(info: &TypeInfo, requested: u64) -> OutOfMemory {
     OutOfMemory::Range { requested, type_name: info.name.to_string() }
 }

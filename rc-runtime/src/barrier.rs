@@ -13,6 +13,7 @@
 use crate::block::state;
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
+use crate::plan::Plan;
 use crate::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
 use crate::visit::Part;
 
@@ -21,8 +22,18 @@ impl Heap {
     #[inline(always)]
     pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
         if UNLOGGED.get(object.address()) {
-            self.log_slow(object, slot);
+            return self.write_slow(object, slot, word);
         }
+        slot.store(word);
+    }
+
+    /// The first write of an epoch, or under the prompt plan every write.
+    #[inline(never)]
+    fn write_slow(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        if self.plan == Plan::Prompt {
+            return self.write_counted(object, slot, word);
+        }
+        self.log_slow(object, slot);
         slot.store(word);
     }
 
@@ -114,8 +125,11 @@ impl Heap {
         }
     }
 
-    /// Calls `visit` with every mature object of the heap, large ones included.
+    /// Calls `visit` with every mature object of the heap, large ones included; under the prompt plan with every object.
     pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        if self.plan == Plan::Prompt {
+            return self.for_each_counted(visit);
+        }
         for place in 0..self.blocks.owned.len() {
             let block = self.blocks.owned[place];
             // SAFETY: this heap's block.
@@ -141,6 +155,9 @@ impl Heap {
 
     /// Copies `count` words from `source` to `target`, which lie in `object`; the ranges may overlap.
     pub fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        if self.plan == Plan::Prompt {
+            return self.copy_counted(object, target, source, count);
+        }
         self.log_words(object, target, count);
         // SAFETY: the caller names `count` readable words and `count` words of the object.
         unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
@@ -148,6 +165,9 @@ impl Heap {
 
     /// Writes `word` to `count` words from `target`, which lie in `object`.
     pub fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        if self.plan == Plan::Prompt {
+            return self.fill_counted(object, target, word, count);
+        }
         self.log_words(object, target, count);
         for index in 0..count {
             object.slot(target.address() - object.address() + index * 8).store(word);

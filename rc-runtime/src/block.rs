@@ -44,6 +44,8 @@ pub mod state {
     pub const FREED_INTO: u8 = 4;
     /// Part of a large object.
     pub const LARGE: u8 = 5;
+    /// Cells of one size, under the prompt plan.
+    pub const CELLS: u8 = 6;
 }
 
 /// The blocks of one heap.

@@ -5,6 +5,7 @@
 //! A descriptor also serves as the second argument of `llvm.gcroot`; then it describes the stack slot as if that were a
 //! payload.
 
+use crate::plan::Plan;
 use std::ffi::{CStr, c_char, c_void};
 
 /// The version of the layout below.
@@ -65,7 +66,7 @@ pub struct TypeDescriptor {
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
-    /// Must be null: this version runs no finalizers.
+    /// Prompt plan: called when an object is about to die ([`crate::prompt::Finalizer`]). Deferred plan: null.
     pub finalize: *const c_void,
     /// Only with [`SlotKind::Trace`].
     pub trace: Option<TraceFunction>,
@@ -213,7 +214,7 @@ pub enum DescriptorFault {
     MissingTrace,
     #[error("trace is set, but slot_kind is not 3: it would never be called")]
     UnusedTrace,
-    #[error("finalize is set; this version of the runtime runs no finalizers")]
+    #[error("finalize is set; only the prompt plan (gc \"refcount-prompt\") runs finalizers so far")]
     Finalize,
     #[error("all 2^24 type ids are in use")]
     TooManyTypes,
@@ -231,12 +232,28 @@ impl TypeDescriptor {
         unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
     }
 
-    /// Checks every field.
+    /// The same with a destructor, for the prompt plan.
+    pub const fn finalized(mut self, finalize: crate::prompt::Finalizer) -> TypeDescriptor {
+        self.finalize = finalize as *const c_void;
+        self
+    }
+
+    /// Checks every field, for the deferred plan.
     ///
     /// # Errors
     /// [`DescriptorError`] naming the first wrong field.
     pub fn check(&self) -> Result<(), DescriptorError> {
-        self.fault().map_or(Ok(()), |fault| Err(DescriptorError { name: self.display_name(), fault }))
+        self.check_for(Plan::Deferred)
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// [`DescriptorError`] naming the first wrong field.
+    pub fn check_for(&self, plan: Plan) -> Result<(), DescriptorError> {
+        let finalizer = plan == Plan::Deferred && !self.finalize.is_null();
+        let fault = self.fault().or(finalizer.then_some(DescriptorFault::Finalize));
+        fault.map_or(Ok(()), |fault| Err(DescriptorError { name: self.display_name(), fault }))
     }
 
     fn fault(&self) -> Option<DescriptorFault> {
@@ -255,9 +272,6 @@ impl TypeDescriptor {
         }
         if self.align != 0 && (!self.align.is_power_of_two() || self.align > 4096) {
             return Some(F::Align(self.align));
-        }
-        if !self.finalize.is_null() {
-            return Some(F::Finalize);
         }
         match (self.slot_kind == SlotKind::Trace as u32, self.trace.is_some()) {
             (true, false) => return Some(F::MissingTrace),

@@ -11,6 +11,8 @@ use crate::host_roots::HostRoots;
 use crate::large::LargeSpace;
 use crate::log::Log;
 use crate::object::ObjectRef;
+use crate::plan::Plan;
+use crate::prompt::Prompt;
 use crate::range::{self, RangeError};
 use crate::statistics::Statistics;
 use crate::zeal::Zeal;
@@ -23,6 +25,8 @@ pub const LAST_EPOCH: u32 = u32::MAX - 1;
 /// How a heap is set up.
 #[derive(Debug, Clone)]
 pub struct HeapOptions {
+    /// When objects are counted and die.
+    pub plan: Plan,
     /// Bytes of blocks that must not be exceeded.
     pub heap_limit: Option<u64>,
     /// Bytes allocated between two flips.
@@ -31,6 +35,8 @@ pub struct HeapOptions {
     pub log_entries: u64,
     /// Longest slice aimed at, nanoseconds.
     pub slice_ns: u64,
+    /// Longest stop that the program asked for. Under the prompt plan only with one are deaths sliced.
+    pub pause_goal_ns: Option<u64>,
     /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
     /// feature `stop-the-world`.
     pub stop_the_world: bool,
@@ -51,10 +57,12 @@ pub struct HeapOptions {
 impl Default for HeapOptions {
     fn default() -> Self {
         HeapOptions {
+            plan: Plan::Deferred,
             heap_limit: None,
             epoch_bytes: 8 << 20,
             log_entries: 256 << 10,
             slice_ns: 500_000,
+            pause_goal_ns: None,
             stop_the_world: cfg!(feature = "stop-the-world"),
             trials: true,
             eager_marks: false,
@@ -74,6 +82,7 @@ impl HeapOptions {
             heap_limit: options.heap_limit,
             epoch_bytes: options.epoch_bytes.unwrap_or(default.epoch_bytes).max(4096),
             slice_ns: options.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
+            pause_goal_ns: options.pause_goal_ns,
             count_objects: options.stats.is_some() || options.leak_check || options.zeal,
             zeal: options.zeal,
             ..default
@@ -87,6 +96,8 @@ static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32:
 /// See the file's first lines.
 pub struct Heap {
     number: u32,
+    /// When objects are counted and die.
+    pub plan: Plan,
     /// How it was set up.
     pub options: HeapOptions,
     /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
@@ -136,6 +147,10 @@ pub struct Heap {
     pub statistics: Statistics,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
+    /// What only the prompt plan has.
+    pub prompt: Prompt,
+    /// Whether drains of the pending list are sliced.
+    pub(crate) sliced_drains: bool,
     pub(crate) driver: Option<Box<dyn EpochDriver>>,
 }
 
@@ -149,6 +164,7 @@ impl Heap {
         let nowhere = crate::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {
             number: 0,
+            plan: options.plan,
             context: std::ptr::null_mut(),
             own_context: Box::default(),
             epoch: FIRST_EPOCH,
@@ -174,12 +190,15 @@ impl Heap {
             host_roots: HostRoots::default(),
             statistics: Statistics::default(),
             zeal: options.zeal.then(Box::default),
+            prompt: Prompt::default(),
+            sliced_drains: options.pause_goal_ns.is_some(),
             driver: Some(driver),
             options,
         });
         heap.blocks.quarantine = heap.options.zeal;
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
+        (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
+        heap.prompt.round_at = crate::prompt::FIRST_ROUND;
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
@@ -245,7 +264,48 @@ impl Heap {
 
     /// Bytes of blocks in use.
     pub fn used_bytes(&self) -> u64 {
-        self.blocks.used_bytes() + self.large.used_bytes()
+        self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
+    }
+
+    /// Collects everything that nothing reaches. Answers how many objects died.
+    ///
+    /// # Safety
+    /// No reference to the heap is in use: finalizers may come back to it.
+    pub unsafe fn collect(heap: *mut Heap) -> u64 {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan {
+                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.collect(heap)),
+                Plan::Prompt => Heap::prompt_collect(heap),
+            }
+        }
+    }
+
+    /// A safepoint at which work that is due is done.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn poll(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan {
+                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.on_poll(heap)),
+                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
+            }
+        }
+    }
+
+    /// Nothing of the program runs any more: what is at zero dies, with its finalizers. Under the deferred plan nothing is.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn end_of_program(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).plan == Plan::Prompt {
+                Heap::drain_all(heap);
+            }
+        }
     }
 
     /// Calls the epoch driver with the heap.

@@ -38,6 +38,10 @@ pub struct LargeSpace {
     /// Number of the heap, entered into each run's first block.
     pub owner: u32,
     blocks: u64,
+    /// Objects taken under the prompt plan so far.
+    pub taken_objects: u64,
+    /// Bytes of their cells.
+    pub taken_bytes: u64,
 }
 
 impl LargeSpace {
@@ -56,6 +60,20 @@ impl LargeSpace {
 
     /// Enters a new object with `chunks` chunks, all stamped `epoch`.
     pub fn adopt(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
+        self.enter(object, blocks, chunks, epoch);
+        self.young.push(object);
+    }
+
+    /// Enters a new object of a prompt heap, of `cell` bytes: it is not young, and nothing of it is logged.
+    pub fn adopt_counted(&mut self, object: ObjectRef, blocks: u32, cell: u64) {
+        self.enter(object, blocks, 0, 0);
+        self.taken_objects += 1;
+        self.taken_bytes += cell;
+        // Every write of a host goes through the slow path, which counts.
+        range::UNLOGGED.set(object.address());
+    }
+
+    fn enter(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
         let entry = LargeObject { object, blocks, stamps: vec![epoch; chunks as usize].into() };
         let place = match self.vacant.pop() {
             Some(place) => {
@@ -71,7 +89,27 @@ impl LargeSpace {
         let info = unsafe { &mut *block_info(Self::first_block(object)) };
         (info.state, info.age, info.owner) = (state::LARGE, place, self.owner);
         self.blocks += blocks as u64;
-        self.young.push(object);
+    }
+
+    /// Bytes of the cell of an object.
+    pub fn cell_of(&self, object: ObjectRef) -> u64 {
+        object.type_info().cell_bytes_of(object)
+    }
+
+    /// The live object in whose run `address` lies.
+    pub fn object_at(&self, address: u64) -> Option<ObjectRef> {
+        let holds = |entry: &&LargeObject| {
+            let first = Self::first_block(entry.object);
+            (block_start(first)..block_start(first + entry.blocks)).contains(&address)
+        };
+        let found = self.objects.iter().flatten().find(holds).map(|entry| entry.object);
+        found.filter(|object| !object.has(crate::object::flag::DEAD))
+    }
+
+    /// Objects that are not known to be dead, and the bytes of their cells.
+    pub fn totals(&self) -> (u64, u64) {
+        let alive = self.objects.iter().flatten().filter(|entry| !entry.object.has(crate::object::flag::DEAD));
+        alive.fold((0, 0), |(objects, bytes), entry| (objects + 1, bytes + self.cell_of(entry.object)))
     }
 
     fn first_block(object: ObjectRef) -> u32 {

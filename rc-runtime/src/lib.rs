@@ -10,6 +10,7 @@
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
 //! | [`barrier`], [`log`] | what happens when a reference is overwritten? |
 //! | [`count`] | who is counted, promoted, freed? |
+//! | [`plan`], [`prompt`], [`size_class`] | what is different when everything is counted at once? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //! | [`symbols`], [`abi`] | what do compiled programs call? |
 //!
@@ -34,6 +35,7 @@ pub mod module_registry;
 pub mod object;
 pub mod options;
 pub mod plan;
+pub mod prompt;
 pub mod range;
 pub mod size_class;
 pub mod statistics;

@@ -15,7 +15,7 @@ pub const MODULE_VERSION: u32 = 1;
 pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
-    /// Reserved, 0.
+    /// `plan::MODULE_FLAG_PROMPT` or 0.
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -43,7 +43,7 @@ pub struct ModuleRecord {
 pub struct TypeHandle {
     /// The descriptor.
     pub descriptor: *const TypeDescriptor,
-    /// Header meta of a fresh object: the bare type id.
+    /// Header meta of a fresh object: the type id; under the prompt plan with flags.
     pub meta: u32,
     /// Bytes of a cell without tail elements, header included; 0 until registered.
     pub cell: u32,

@@ -6,6 +6,7 @@
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use crate::object::ObjectRef;
+use crate::plan::{MODULE_FLAG_PROMPT, Plan};
 use crate::range;
 use crate::type_registry::{self, TypeInfo};
 use dashmap::DashMap;
@@ -37,6 +38,8 @@ pub struct GlobalSlot {
 struct Registered {
     globals: Vec<GlobalSlot>,
     descriptors: Vec<*const TypeDescriptor>,
+    plan: Plan,
+    name: String,
 }
 
 // SAFETY: the descriptors are constants that are only compared.
@@ -85,6 +88,22 @@ pub enum ModuleError {
         /// What is wrong.
         error: DescriptorError,
     },
+    /// Lowered for another plan than the modules that are there.
+    #[error(
+        "module `{module}` is of gc \"{}\", and module `{other_module}` of gc \"{}\": a process has one plan; compile both with the same strategy",
+        plan.strategy(),
+        other.strategy()
+    )]
+    Plans {
+        /// The module.
+        module: String,
+        /// Its plan.
+        plan: Plan,
+        /// The module that was registered before.
+        other_module: String,
+        /// Its plan.
+        other: Plan,
+    },
     /// The stack maps cannot be read.
     #[error("module `{module}`: {what}")]
     StackMaps {
@@ -113,6 +132,10 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     let malformed = |what| ModuleError::Malformed { module: name.clone(), what };
     let wrong = |error| ModuleError::Descriptor { module: name.clone(), error };
     check_tables(record).map_err(malformed)?;
+    let plan = Plan::of_module_flags(record.flags);
+    if let Some((other, other_module)) = other_plan(plan) {
+        return Err(ModuleError::Plans { module: name, plan, other_module, other });
+    }
     // SAFETY: the record's tables hold as many entries as it says.
     let (types, globals): (&mut [TypeHandle], &[GlobalRoot]) = unsafe {
         (slice_mut(record.types, record.type_count), slice_mut(record.globals.cast_mut(), record.global_count))
@@ -120,7 +143,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     for handle in &*types {
         // SAFETY: a handle names a descriptor of its module, or nothing.
         let descriptor = unsafe { handle.descriptor.as_ref() };
-        descriptor.ok_or_else(|| malformed("a type without descriptor".to_owned()))?.check().map_err(wrong)?;
+        descriptor.ok_or_else(|| malformed("a type without descriptor".to_owned()))?.check_for(plan).map_err(wrong)?;
     }
     if let Some(global) = globals.iter().find(|global| global.slot.is_null()) {
         return Err(malformed(format!("a global root at address {:#x}", global.slot as u64)));
@@ -134,25 +157,46 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     for handle in types {
         // SAFETY: checked above.
         let descriptor: &'static TypeDescriptor = unsafe { &*handle.descriptor };
-        let info = match type_registry::register(descriptor) {
+        let info = match type_registry::register_for(plan, descriptor) {
             Ok(id) => id.info(),
             Err(error) => {
                 forget(module as u64, descriptors);
                 return Err(wrong(error));
             }
         };
-        handle.meta = info.id;
+        handle.meta = info.fresh_meta(plan);
         handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         descriptors.push(handle.descriptor);
     }
-    modules().insert(module as u64, Registered { globals, descriptors });
+    modules().insert(module as u64, Registered { globals, descriptors, plan, name });
     Ok(())
+}
+
+/// The plan of the modules that are registered now, or of heaps that were made for some.
+pub fn plan() -> Plan {
+    let registered = modules().iter().next().map(|module| module.plan);
+    registered.or(PLAN_OF_HEAPS.get().copied()).unwrap_or_default()
+}
+
+/// The plan for a heap of compiled code: heaps outlive modules, so from now on the process keeps to it.
+pub fn plan_for_heap() -> Plan {
+    *PLAN_OF_HEAPS.get_or_init(plan)
+}
+
+static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();
+
+/// A plan that is in use and is not `plan`, and by whom.
+fn other_plan(plan: Plan) -> Option<(Plan, String)> {
+    let registered =
+        modules().iter().find(|module| module.plan != plan).map(|module| (module.plan, module.name.clone()));
+    let of_heaps = || PLAN_OF_HEAPS.get().filter(|&&other| other != plan);
+    registered.or_else(|| of_heaps().map(|&other| (other, "(one whose objects are still there)".to_owned())))
 }
 
 /// What no lowering emits, and would be read all the same.
 fn check_tables(record: &ModuleRecord) -> Result<(), String> {
-    if record.flags != 0 {
-        return Err(format!("flags {:#x}, and none are known", record.flags));
+    if record.flags & !MODULE_FLAG_PROMPT != 0 {
+        return Err(format!("flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan) is known", record.flags));
     }
     let tables = [
         ("types", record.type_count, record.types.is_null()),
@@ -166,9 +210,27 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 }
 
 /// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids.
+///
+/// Under the prompt plan the calling thread's heap releases what they hold; what they hold of other threads' heaps is left to
+/// those heaps' next mark.
 pub fn unregister(module: *const ModuleRecord) {
     if let Some((key, registered)) = modules().remove(&(module as u64)) {
+        if registered.plan == Plan::Prompt {
+            release_globals(&registered.globals);
+        }
         forget(key, registered.descriptors);
+    }
+}
+
+fn release_globals(globals: &[GlobalSlot]) {
+    // SAFETY: this thread's context; an attached heap outlives its attachment.
+    let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
+    for global in globals {
+        global.for_each_reference(|object| {
+            if heap.owns(object) {
+                heap.decrement_exact(object);
+            }
+        });
     }
 }
 

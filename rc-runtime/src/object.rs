@@ -50,6 +50,26 @@ pub mod flag {
     pub const ALL: u32 = 0xff00_0000;
 }
 
+/// Flags of the meta word under the prompt plan. `DEAD` and `LARGE` are those of [`flag`]; bit 31 means another thing there.
+pub mod prompt_flag {
+    /// A decrement to non-zero has nothing to note: buffered already, or of a type that is never part of a cycle.
+    pub const SETTLED: u32 = 1 << 31;
+    /// Dead; zeal keeps the memory.
+    pub const DEAD: u32 = super::flag::DEAD;
+    /// The candidate buffer has an entry.
+    pub const CANDIDATE: u32 = 1 << 29;
+    /// In the large-object space.
+    pub const LARGE: u32 = super::flag::LARGE;
+    /// On the pending list.
+    pub const PENDING: u32 = 1 << 27;
+    /// The finalizer has run, or is running.
+    pub const FINALIZED: u32 = 1 << 26;
+    /// From birth: has a finalizer, or references that are not plain words at fixed offsets.
+    pub const ODD: u32 = 1 << 25;
+    /// Being taken apart; in a trial: a member of it.
+    pub const DYING: u32 = 1 << 24;
+}
+
 /// Bytes of the header in front of a payload.
 pub const HEADER_BYTES: u64 = 8;
 /// No cell is smaller: a 16-byte granule then names one object.

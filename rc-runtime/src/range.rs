@@ -153,6 +153,11 @@ pub const fn in_heap(word: u64) -> bool {
     word.wrapping_sub(HEAP_BASE) < HEAP_SPAN
 }
 
+/// Whether an address of the heap range lies in the part of it that is reserved, which has tables.
+pub fn is_reserved(address: u64) -> bool {
+    reserve().is_ok_and(|bytes| address - HEAP_BASE < bytes)
+}
+
 /// Number of the block that holds `address`.
 #[inline(always)]
 pub const fn block_of(address: u64) -> u32 {

@@ -20,6 +20,15 @@ macro_rules! for_each_runtime_symbol {
             tally_collect, "v()", safepoint;
             tally_zeal_safepoint, "v(pl)", safepoint;
             tally_log_slow, "v(pp)", leaf;
+            tally_new_owned, "p(p)", safepoint;
+            tally_new_array_owned, "p(pl)", safepoint;
+            tally_drain, "v(pl)", safepoint;
+            tally_count_zero, "v(p)", leaf;
+            tally_candidate, "v(p)", leaf;
+            tally_increment, "v(l)", leaf;
+            tally_decrement, "v(l)", leaf;
+            tally_root_settle, "v(pppl)", leaf;
+            tally_gcwrite_i64, "v(lpp)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
             tally_register_module, "v(p)", leaf;

@@ -9,12 +9,14 @@
 //! candidate for the cycle detector. `[CANDIDATE]`
 
 use crate::descriptor::{DescriptorError, DescriptorFault, FLAG_ACYCLIC, SlotKind, TraceFunction, TypeDescriptor};
-use crate::object::{HEADER_BYTES, SMALLEST_CELL};
+use crate::object::{HEADER_BYTES, SMALLEST_CELL, prompt_flag};
+use crate::plan::Plan;
+use crate::prompt::Finalizer;
 use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of an array are logged in chunks of about this many bytes.
@@ -53,6 +55,8 @@ pub struct TypeInfo {
     pub has_references: bool,
     /// How reference words are read.
     pub reading: Reading,
+    /// The destructor, under the prompt plan.
+    pub finalize: Option<Finalizer>,
     /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
     pub simple: bool,
     /// Bytes of a cell without tail elements, header included.
@@ -95,6 +99,19 @@ impl TypeInfo {
         unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
     }
 
+    /// The meta word of a fresh object under `plan`.
+    #[inline(always)]
+    pub fn fresh_meta(&self, plan: Plan) -> u32 {
+        match plan {
+            Plan::Deferred => self.id,
+            Plan::Prompt => {
+                let settled = if self.may_be_cyclic { 0 } else { prompt_flag::SETTLED };
+                let odd = if self.simple && self.finalize.is_none() { 0 } else { prompt_flag::ODD };
+                self.id | settled | odd
+            }
+        }
+    }
+
     /// Bytes of a cell with `length` tail elements, header included; `None` when that is more than any heap holds.
     #[inline(always)]
     pub fn cell_bytes(&self, length: u64) -> Option<u64> {
@@ -110,6 +127,9 @@ static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 /// Pointer masks of all tagged types described so far.
 static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
 
+/// What [`pointer_masks`] has.
+static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
+
 type DescriptorImage = [u64; std::mem::size_of::<TypeDescriptor>() / 8];
 
 fn types() -> &'static DashMap<u64, (TypeId, DescriptorImage)> {
@@ -121,11 +141,20 @@ fn image(descriptor: &TypeDescriptor) -> DescriptorImage {
     unsafe { *(&raw const *descriptor).cast() }
 }
 
-/// Registers `descriptor`, or finds it registered.
+/// Registers `descriptor` for the deferred plan, or finds it registered.
 ///
 /// # Errors
 /// [`DescriptorError`] when the descriptor is malformed, or no heap range can be reserved.
 pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
+    register_for(Plan::Deferred, descriptor)
+}
+
+/// The same for either plan: finalizers are for the prompt plan only.
+///
+/// # Errors
+/// As [`register`].
+pub fn register_for(plan: Plan, descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
+    descriptor.check_for(plan)?;
     let key = descriptor as *const TypeDescriptor as u64;
     let image = image(descriptor);
     if let Some(known) = types().get(&key)
@@ -159,12 +188,24 @@ pub fn possible_addresses(word: u64) -> impl Iterator<Item = u64> {
     [u64::MAX, !7].into_iter().chain(masks).map(move |mask| word & mask)
 }
 
+/// The masks that take a word of unknown type to an address, besides all ones; they only become more.
+pub fn pointer_masks() -> Vec<u64> {
+    let masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
+    std::iter::once(!7).chain(masks.iter().copied()).collect()
+}
+
+/// How many those are.
+#[inline(always)]
+pub fn pointer_mask_count() -> usize {
+    MASK_COUNT.load(Ordering::Acquire)
+}
+
 /// Builds the facts of a descriptor (with id 0) without registering it: how a stack root is read.
 ///
 /// # Errors
 /// [`DescriptorError`] when the descriptor is malformed.
 pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError> {
-    descriptor.check()?;
+    descriptor.check_for(Plan::Prompt)?;
     let reading = match descriptor.slot_kind {
         kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
         kind if kind == SlotKind::Trace as u32 => Reading::Traced(descriptor.trace.expect("checked: trace is set")),
@@ -178,6 +219,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         let mut masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
         if !masks.contains(&pointer) {
             masks.push(pointer);
+            MASK_COUNT.store(masks.len() + 1, Ordering::Release);
         }
     }
     let traced = matches!(reading, Reading::Traced(_));
@@ -188,6 +230,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
         has_references,
         simple,
+        // SAFETY: a checked descriptor's finalizer is null or such a function.
+        finalize: unsafe { std::mem::transmute::<*const std::ffi::c_void, Option<Finalizer>>(descriptor.finalize) },
         fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),
         reading,
         fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
@@ -208,7 +252,7 @@ fn may_reach_itself(start: &TypeDescriptor) -> bool {
     while let Some(next) = queue.pop() {
         // SAFETY: field types are constants of the same program as the descriptor that names them.
         let descriptor = unsafe { &*next };
-        if descriptor.check().is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
+        if descriptor.check_for(Plan::Prompt).is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
             return true;
         }
         let fields = [

@@ -134,6 +134,32 @@ impl TypeInfo {
         });
     }
 
+    /// Calls `visit` with the references in those parts of a traced object that lie at the payload's `bytes`: the fixed part if
+    /// they begin there, and the elements they touch.
+    pub fn for_each_reference_near(
+        &self,
+        object: ObjectRef,
+        bytes: std::ops::Range<u64>,
+        mut visit: impl FnMut(ObjectRef),
+    ) {
+        let Reading::Traced(trace) = self.reading else {
+            return self.for_each_slot(object, Part::Whole, |slot| {
+                if bytes.contains(&(slot.address() - object.address())) {
+                    self.decode(slot.read()).into_iter().for_each(&mut visit);
+                }
+            });
+        };
+        if bytes.start < self.size {
+            call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
+        }
+        if self.stride != 0 && bytes.end > self.size {
+            let first = bytes.start.saturating_sub(self.size) / self.stride;
+            for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
+                call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+            }
+        }
+    }
+
     /// Number of words in a snapshot of `part`.
     #[inline(always)]
     pub fn snapshot_words(&self, object: ObjectRef, part: Part) -> usize {

@@ -50,10 +50,15 @@ pub struct Site {
 impl Zeal {
     /// Registers a new object.
     pub fn birth(&mut self, object: ObjectRef, cell: u64) {
+        self.birth_counted(object, cell);
+        self.young.push(object);
+    }
+
+    /// Registers a new object of a prompt heap, in which nothing is young.
+    pub fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
         self.objects.insert(object.address(), Birth { end, type_meta, died: None });
-        self.young.push(object);
     }
 
     /// Notes an object's death, in the header too, and poisons it.

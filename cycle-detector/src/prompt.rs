@@ -1,0 +1,105 @@
+//! The cycle detector under the prompt plan: counts are exact, so a trial needs neither flip nor stack walk.
+//!
+//! The heap asks at safepoints, with its pending list drained:
+//!
+//! | asked for | done |
+//! |---|---|
+//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses of `trial` allow; a mark, by evidence |
+//! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
+//! | a collection | a mark: what no root reaches is condemned |
+//!
+//! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
+//! heap runs them when the driver has returned.
+//!
+//! Each round and each mark closes a report, as an epoch does under the deferred plan.
+
+mod mark;
+mod trial;
+mod verify;
+
+pub use mark::CountedMarks;
+pub use trial::Rings;
+pub use verify::verify;
+
+use crate::collector::Collector;
+use crate::report::EpochReport;
+use rc_runtime::prompt::FIRST_ROUND;
+use rc_runtime::{Heap, ObjectRef};
+
+/// Candidates between two rounds, at most.
+const GAP_MAX: usize = 64 << 10;
+/// In zeal, rounds between two marks.
+const ZEAL_MARK_EVERY: u32 = 16;
+
+impl Collector {
+    /// A round, at a poll.
+    pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
+        self.prompt_round(heap, false);
+        if self.counted_mark_is_due(heap) {
+            self.prompt_mark(heap);
+        }
+    }
+
+    /// Every candidate is tried, without bounds.
+    pub(crate) fn prompt_epoch(&mut self, heap: &mut Heap) {
+        self.prompt_round(heap, true);
+        if heap.zeal.is_some() {
+            if heap.epoch.is_multiple_of(ZEAL_MARK_EVERY) {
+                self.prompt_mark(heap);
+            }
+            let in_flight = heap.prompt.protected.len() as u64;
+            if heap.prompt.finalize_queue.is_empty()
+                && let Err(violation) = verify::verify_running(heap, self, in_flight)
+            {
+                rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
+            }
+        }
+    }
+
+    fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
+        self.open_round(heap);
+        let held = hold_protected(heap);
+        let before = heap.statistics.trial_edges;
+        let freed = self.rings.round(heap, &mut self.report, unbounded);
+        heap.statistics.cyclic_garbage_objects += freed;
+        let edges = heap.statistics.trial_edges - before;
+        release_protected(held);
+        heap.prompt.candidates_elsewhere = self.rings.waiting();
+        // Rounds that free little come less often.
+        let gap = &mut self.round_gap;
+        *gap = if freed * 8 >= edges { (*gap / 2).max(FIRST_ROUND) } else { (*gap * 2).min(GAP_MAX) };
+        heap.prompt.round_at = heap.candidates.len() + *gap;
+        self.close_round(heap);
+    }
+
+    pub(crate) fn open_round(&mut self, heap: &mut Heap) {
+        heap.epoch = heap.epoch.wrapping_add(1);
+        heap.statistics.epochs += 1;
+        self.report = EpochReport::open(heap);
+        heap.given_bytes = 0;
+    }
+
+    pub(crate) fn close_round(&mut self, heap: &mut Heap) {
+        self.report.close(heap);
+        self.last_report = self.report.clone();
+    }
+}
+
+/// Protected objects are held from outside although no count says so.
+fn hold_protected(heap: &mut Heap) -> Vec<ObjectRef> {
+    let held: Vec<ObjectRef> = heap
+        .prompt
+        .protected
+        .iter()
+        .copied()
+        .filter(|object| object.exact_count() != 0 && !object.is_stuck())
+        .collect();
+    held.iter().for_each(|object| object.increment_exact());
+    held
+}
+
+fn release_protected(held: Vec<ObjectRef>) {
+    for object in held {
+        object.set_exact_count(object.exact_count() - 1);
+    }
+}

@@ -1,0 +1,194 @@
+//! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile.
+//!
+//! Roots are the slots of compiled frames (everything counted that lives across a safepoint is in one), globals, the host's,
+//! protected and pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
+//! counts and cycles through large arrays included. Marked survivors lose the references that the dead held.
+//!
+//! If any of the dead has a finalizer that has not run, those finalizers come first: their objects and what they reach stay
+//! until then, and the next mark judges them again.
+//!
+//! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`.
+
+use crate::collector::Collector;
+use rc_runtime::object::prompt_flag;
+use rc_runtime::prompt::CellSpace;
+use rc_runtime::range::MARK;
+use rc_runtime::{Heap, ObjectRef};
+
+/// No mark is started by evidence while less than half as much again is in use.
+const BASE_MIN: u64 = 8 << 20;
+/// Bytes that one object is taken for.
+const BYTES_PER_OBJECT: f64 = 32.0;
+
+/// What the marks have learned.
+#[derive(Debug)]
+pub struct CountedMarks {
+    base_bytes: u64,
+    growth_halves: u64,
+    yield_per_suspect: f64,
+}
+
+impl Default for CountedMarks {
+    fn default() -> Self {
+        CountedMarks { base_bytes: BASE_MIN, growth_halves: 1, yield_per_suspect: 64.0 }
+    }
+}
+
+impl Collector {
+    /// Whether suspects and growth together say that a mark would pay.
+    pub(super) fn counted_mark_is_due(&self, heap: &Heap) -> bool {
+        let suspects = heap.suspects + self.rings.waiting() as u64;
+        if heap.options.eager_marks {
+            return true;
+        }
+        let (marks, used) = (&self.counted_marks, heap.used_bytes());
+        let worth = suspects as f64 * marks.yield_per_suspect * BYTES_PER_OBJECT;
+        let patience = match worth {
+            _ if suspects == 0 => return false,
+            _ if worth > used as f64 / 4.0 => 1,
+            _ if worth > used as f64 / 64.0 => 4,
+            _ => 8,
+        };
+        used.saturating_sub(marks.base_bytes) > marks.base_bytes * marks.growth_halves / 2 * patience
+    }
+
+    /// Marks, and frees what is not marked. Answers how many objects were freed.
+    pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
+        self.open_round(heap);
+        heap.statistics.marks += 1;
+        let suspects = std::mem::take(&mut heap.suspects).max(1);
+        let mut marker = Marker::default();
+        clear_marks(heap);
+        self.mark_roots(heap, &mut marker);
+        marker.finish();
+        let finalizable = unmarked_with_finalizer(heap);
+        for &object in &finalizable {
+            marker.show(object);
+        }
+        marker.finish();
+        let freed = sweep(heap);
+        for object in finalizable {
+            object.increment_exact();
+            heap.prompt.finalize_queue.push_back(object);
+        }
+        heap.statistics.cyclic_garbage_objects += freed;
+        self.report.freed_by_mark = freed;
+        self.learn_from_mark(heap, freed, suspects);
+        self.close_round(heap);
+        freed
+    }
+
+    fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
+        let mut roots: Vec<ObjectRef> = heap.host_roots.iter().collect();
+        roots.extend(&heap.prompt.protected);
+        roots.extend(&heap.prompt.finalize_queue);
+        roots.extend(heap.pending_objects());
+        for cascade in &heap.prompt.cascades {
+            cascade.for_each_held(|object| roots.push(object));
+        }
+        heap.statistics.roots_walked += roots.len() as u64;
+        roots.into_iter().for_each(|root| marker.show(root));
+        let slots = rc_runtime::module_registry::for_each_global_reference(|root, _| {
+            if heap.owns(root) {
+                marker.show(root);
+            }
+        });
+        heap.statistics.roots_walked += slots;
+        self.stack.visit(heap, |_, root, _| marker.show(root));
+        self.report.roots = marker.roots();
+    }
+
+    fn learn_from_mark(&mut self, heap: &Heap, freed: u64, suspects: u64) {
+        let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
+        marks.base_bytes = used.max(BASE_MIN);
+        marks.yield_per_suspect = (marks.yield_per_suspect + freed as f64 / suspects as f64) / 2.0;
+        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT < used as f64 / 8.0 {
+            true => (marks.growth_halves * 2).min(8),
+            false => 1,
+        };
+    }
+}
+
+#[derive(Default)]
+struct Marker {
+    stack: Vec<ObjectRef>,
+}
+
+impl Marker {
+    fn show(&mut self, object: ObjectRef) {
+        if !MARK.get(object.address()) {
+            MARK.set(object.address());
+            self.stack.push(object);
+        }
+    }
+
+    fn roots(&self) -> u64 {
+        self.stack.len() as u64
+    }
+
+    fn finish(&mut self) {
+        while let Some(object) = self.stack.pop() {
+            Heap::for_each_counted_reference(object, |target| self.show(target));
+        }
+    }
+}
+
+fn clear_marks(heap: &Heap) {
+    for &block in &heap.prompt.cells.owned {
+        // SAFETY: this heap's block.
+        unsafe { MARK.block_words(block) }.fill(0);
+    }
+    for place in 0..heap.large.places() {
+        if let Some(object) = heap.large.at(place) {
+            MARK.clear(object.address());
+        }
+    }
+}
+
+fn unmarked_with_finalizer(heap: &mut Heap) -> Vec<ObjectRef> {
+    let mut found = vec![];
+    heap.for_each_counted(|_, object| {
+        if !MARK.get(object.address()) && object.needs_finalizer() {
+            found.push(object);
+        }
+    });
+    found
+}
+
+/// Frees what is unmarked. A reference to an unmarked object is not followed: that one may have been freed before.
+fn sweep(heap: &mut Heap) -> u64 {
+    let mut freed = 0;
+    for place in 0..heap.prompt.cells.owned.len() {
+        let block = heap.prompt.cells.owned[place];
+        for object in CellSpace::objects_in(block) {
+            freed += sweep_object(heap, object);
+        }
+    }
+    for place in 0..heap.large.places() {
+        if let Some(object) = heap.large.at(place) {
+            freed += sweep_object(heap, object);
+        }
+    }
+    freed
+}
+
+fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
+    if object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+        return 0;
+    }
+    if MARK.get(object.address()) {
+        // Settled because there was no room for it in the buffer: from now on it may be a candidate again.
+        let settled = object.meta() & (prompt_flag::SETTLED | prompt_flag::CANDIDATE) == prompt_flag::SETTLED;
+        if settled && object.type_info().may_be_cyclic {
+            object.remove_flags(prompt_flag::SETTLED);
+        }
+        return 0;
+    }
+    Heap::for_each_counted_reference(object, |target| {
+        if MARK.get(target.address()) {
+            heap.decrement_exact(target);
+        }
+    });
+    heap.free_counted(object);
+    1
+}

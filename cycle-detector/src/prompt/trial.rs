@@ -1,0 +1,378 @@
+//! Trial deletion over exact counts: is this candidate part of a garbage cycle?
+//!
+//! The idea and its source stand in `trial.rs`. What is different here:
+//! - Counts are exact and nothing runs meanwhile, so the trial subtracts in the headers themselves, which lie beside the
+//!   references it reads: while a trial runs, a member's count word holds what its count has *left* when the references from
+//!   inside are taken off, and its flag `DYING` says that it is a member. The counts that were are kept in a list, and are put
+//!   back before anyone looks. `[TRIAL]`
+//! - Everything in the trial is reachable from the candidate. So if the candidate has something left, all of it is alive; and if
+//!   nobody has, all of it is dead: neither answer needs a second pass.
+//! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
+//!   judged for themselves: any subset is sound, since references from outside it keep their targets alive. A small dead ring
+//!   that hangs on a large live heap is found at the first level.
+//! - Each level has a purse of references it may follow, filled by allocation and by success, so that candidates on a large live
+//!   heap cost a bounded part of the allocation, whatever their number. Who finds his level's purse empty waits for it.
+//! - A trial that came to its end and found the candidate alive has found all its members alive: they are candidates no more.
+//!
+//! Large objects are not judged; cycles through them are the mark's.
+
+use crate::report::EpochReport;
+use rc_runtime::object::prompt_flag;
+use rc_runtime::range::BUFFERED;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+use std::collections::VecDeque;
+
+/// Members at which the levels end.
+const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
+/// References a level may follow per cell allocated, in quarters.
+const QUARTERS_PER_CELL: [i64; 6] = [16, 2, 1, 1, 1, 1];
+/// Candidates that wait for one level, at most.
+const WAITING_MAX: usize = 64 << 10;
+/// Left counts of members that are alive.
+const ALIVE: u32 = u32::MAX;
+
+/// Trial state that outlives one trial.
+#[derive(Debug)]
+pub struct Rings {
+    members: Vec<Member>,
+    worklist: Vec<ObjectRef>,
+    /// References followed by the running trial.
+    edges: i64,
+    /// Of those, references to what is no member.
+    outward: i64,
+    /// Members with something left.
+    left: usize,
+    purses: [i64; LEVELS.len()],
+    /// Candidates that wait for their level's purse.
+    waiting: [VecDeque<ObjectRef>; LEVELS.len()],
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    object: ObjectRef,
+    count: u32,
+    /// What was left of it before the spread of liveness overwrote that.
+    left: u32,
+}
+
+enum Verdict {
+    Live,
+    Garbage(u64),
+    Finalizing,
+    /// The level that it could not pay.
+    Undecided(usize),
+}
+
+impl Default for Rings {
+    fn default() -> Self {
+        Rings {
+            members: vec![],
+            worklist: vec![],
+            edges: 0,
+            outward: 0,
+            left: 0,
+            purses: [1024; LEVELS.len()],
+            waiting: Default::default(),
+        }
+    }
+}
+
+impl Rings {
+    /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
+    pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
+        self.fill_purses(heap);
+        let mut freed = 0;
+        let candidates = std::mem::take(&mut heap.candidates);
+        let mut at = 0;
+        while at < candidates.len() && (unbounded || self.purses[0] > 0) {
+            let candidate = candidates[at];
+            at += 1;
+            freed += self.try_at(heap, report, candidate, 0, unbounded);
+        }
+        for level in 1..LEVELS.len() {
+            while unbounded || self.purses[level] > LEVELS[level] as i64 * 2 {
+                let Some(candidate) = self.waiting[level].pop_front() else { break };
+                freed += self.try_at(heap, report, candidate, level, unbounded);
+            }
+        }
+        // New ones may have been noted: what lost a reference from a dead ring.
+        let new = std::mem::replace(&mut heap.candidates, candidates);
+        heap.candidates.drain(..at);
+        heap.candidates.extend(new);
+        freed
+    }
+
+    fn fill_purses(&mut self, heap: &mut Heap) {
+        let handed = heap.prompt.cells.handed_cells();
+        let cells = (handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64;
+        for (level, purse) in self.purses.iter_mut().enumerate() {
+            *purse = (*purse + cells * QUARTERS_PER_CELL[level] / 4).min(LEVELS[level] as i64 * 16 + 65_536);
+        }
+    }
+
+    /// Tries a candidate that can pay up to `level`; the number of objects freed.
+    fn try_at(
+        &mut self,
+        heap: &mut Heap,
+        report: &mut EpochReport,
+        candidate: ObjectRef,
+        level: usize,
+        unbounded: bool,
+    ) -> u64 {
+        // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
+        if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
+            return 0;
+        }
+        debug_assert!(candidate.has(prompt_flag::CANDIDATE) && !candidate.has(prompt_flag::DYING));
+        if !heap.options.trials && !unbounded {
+            self.give_up(heap, candidate);
+            return 0;
+        }
+        if may_not_be_judged(candidate) {
+            unbuffer(candidate);
+            return 0;
+        }
+        report.trials += 1;
+        heap.statistics.trial_runs += 1;
+        let verdict = self.trial(heap, candidate, level, unbounded);
+        heap.statistics.trial_edges += self.edges as u64;
+        match verdict {
+            Verdict::Live | Verdict::Finalizing => 0,
+            Verdict::Garbage(objects) => {
+                report.freed_by_trial += objects;
+                objects
+            }
+            Verdict::Undecided(level) => {
+                if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
+                    self.waiting[level].push_back(candidate);
+                } else {
+                    self.give_up(heap, candidate);
+                }
+                0
+            }
+        }
+    }
+
+    /// Only a mark can tell: until then the object stays settled, so that it is no candidate again.
+    fn give_up(&mut self, heap: &mut Heap, candidate: ObjectRef) {
+        BUFFERED.clear(candidate.address());
+        candidate.remove_flags(prompt_flag::CANDIDATE);
+        heap.suspects += 1;
+    }
+
+    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, paid: usize, unbounded: bool) -> Verdict {
+        self.members.clear();
+        (self.edges, self.outward, self.left) = (0, 0, 1);
+        let count = candidate.exact_count();
+        self.members.push(Member { object: candidate, count, left: 0 });
+        candidate.add_flags(prompt_flag::DYING);
+        let (mut next, mut level) = (0, 0);
+        loop {
+            let before = self.edges;
+            let limit = if unbounded { usize::MAX } else { LEVELS[level] };
+            while next < self.members.len() && next < limit {
+                let object = self.members[next].object;
+                next += 1;
+                object.type_info().for_each_reference(object, Part::Whole, |target| self.follow(target));
+            }
+            if !unbounded {
+                self.purses[level] -= self.edges - before;
+            }
+            let complete = next == self.members.len();
+            if candidate.exact_count() == 0
+                && let Some(verdict) = self.judge(heap, next)
+            {
+                if !unbounded {
+                    self.reward(&verdict, level);
+                }
+                return verdict;
+            }
+            if complete {
+                self.restore(true);
+                return Verdict::Live;
+            }
+            level += 1;
+            if level == LEVELS.len() || level > paid && self.purses[level] < LEVELS[level] as i64 * 2 {
+                self.restore(false);
+                return Verdict::Undecided(level);
+            }
+        }
+    }
+
+    /// MarkGray, one edge.
+    #[inline(always)]
+    fn follow(&mut self, target: ObjectRef) {
+        self.edges += 1;
+        let header = target.header();
+        let (meta, count) = ((header >> 32) as u32, header as u32);
+        if meta & prompt_flag::DYING != 0 {
+            target.set_exact_count(count - 1);
+            self.left -= (count == 1) as usize;
+            return;
+        }
+        if meta & (prompt_flag::LARGE | prompt_flag::PENDING) != 0
+            || count.wrapping_sub(1) >= i32::MAX as u32
+            || meta & (prompt_flag::SETTLED | prompt_flag::CANDIDATE) == prompt_flag::SETTLED
+                && !target.type_info().may_be_cyclic
+        {
+            self.outward += 1;
+            return;
+        }
+        self.members.push(Member { object: target, count, left: 0 });
+        target.set_header(meta | prompt_flag::DYING, count - 1);
+        self.left += (count != 1) as usize;
+    }
+
+    /// The first `followed` members, of which the candidate has nothing left: frees the dead among them. `None` when there are
+    /// none.
+    fn judge(&mut self, heap: &mut Heap, followed: usize) -> Option<Verdict> {
+        if followed == self.members.len() && self.left == 0 {
+            return Some(self.end_all(heap));
+        }
+        self.spread(followed);
+        let is_dead = |member: &Member| member.object.exact_count() == 0;
+        if !self.members[..followed].iter().any(is_dead) {
+            self.members.iter().for_each(|member| member.object.set_exact_count(member.left));
+            return None;
+        }
+        Some(self.end_some(heap, followed))
+    }
+
+    /// Scan: what a member with something left reaches is alive, too.
+    fn spread(&mut self, followed: usize) {
+        for member in &mut self.members {
+            member.left = member.object.exact_count();
+        }
+        for member in &self.members[followed..] {
+            member.object.set_exact_count(ALIVE);
+        }
+        self.worklist.clear();
+        for member in &self.members[..followed] {
+            if member.object.exact_count() != 0 {
+                member.object.set_exact_count(ALIVE);
+                self.worklist.push(member.object);
+            }
+        }
+        while let Some(object) = self.worklist.pop() {
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                if target.has(prompt_flag::DYING) && target.exact_count() != ALIVE {
+                    target.set_exact_count(ALIVE);
+                    self.worklist.push(target);
+                }
+            });
+        }
+    }
+
+    /// All members are dead.
+    fn end_all(&mut self, heap: &mut Heap) -> Verdict {
+        if self.members.iter().any(|member| member.object.needs_finalizer()) {
+            return self.finalize(heap, self.members.len());
+        }
+        if self.outward != 0 {
+            self.release_outward(heap, self.members.len());
+        }
+        for member in &self.members {
+            heap.free_counted(member.object);
+        }
+        Verdict::Garbage(self.members.len() as u64)
+    }
+
+    /// Those of the first `followed` members with nothing left are dead.
+    fn end_some(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
+        let is_dead = |member: &Member| member.object.exact_count() == 0;
+        if self.members[..followed].iter().any(|member| is_dead(member) && member.object.needs_finalizer()) {
+            return self.finalize(heap, followed);
+        }
+        // The living get their counts back first, so that they can lose what the dead held.
+        let mut dead = 0;
+        for place in 0..self.members.len() {
+            let member = self.members[place];
+            if is_dead(&member) {
+                self.members[dead] = member;
+                dead += 1;
+            } else {
+                member.object.set_header(member.object.meta() & !prompt_flag::DYING, member.count);
+            }
+        }
+        self.members.truncate(dead);
+        self.release_outward(heap, dead);
+        for member in &self.members {
+            heap.free_counted(member.object);
+        }
+        Verdict::Garbage(dead as u64)
+    }
+
+    /// What the first `dead` members, all of them dead, refer to outside of the dead loses those references.
+    fn release_outward(&mut self, heap: &mut Heap, dead: usize) {
+        for member in &self.members[..dead] {
+            member.object.type_info().for_each_reference(member.object, Part::Whole, |target| {
+                if !target.has(prompt_flag::DYING) {
+                    heap.decrement_exact(target);
+                }
+            });
+        }
+    }
+
+    /// Dead members have finalizers: those run first, and the cycle is judged again after that.
+    fn finalize(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
+        let mut held = vec![];
+        for member in &self.members[..followed] {
+            if member.object.exact_count() == 0 && member.object.needs_finalizer() {
+                held.push(member.object);
+            }
+        }
+        self.restore(false);
+        for object in held {
+            unbuffer(object);
+            object.increment_exact();
+            heap.prompt.finalize_queue.push_back(object);
+        }
+        // The candidate stays one, whether its finalizer is among them or not.
+        let candidate = self.members[0].object;
+        if candidate.has(prompt_flag::CANDIDATE) {
+            heap.candidates.push(candidate);
+        }
+        Verdict::Finalizing
+    }
+
+    /// Puts the counts back; if all are known to be alive, they are candidates no more.
+    fn restore(&mut self, alive: bool) {
+        for member in &self.members {
+            let object = member.object;
+            object.set_header(object.meta() & !prompt_flag::DYING, member.count);
+            if alive && object.has(prompt_flag::CANDIDATE) {
+                unbuffer(object);
+            }
+        }
+    }
+
+    /// Candidates that wait for a purse.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// Success pays for itself, and for the next trial.
+    fn reward(&mut self, verdict: &Verdict, level: usize) {
+        let Verdict::Garbage(objects) = *verdict else { return };
+        if objects as i64 * 16 >= self.edges || level == 0 {
+            for (place, purse) in self.purses.iter_mut().enumerate().take(level + 1) {
+                let members = if place == level { self.edges } else { (LEVELS[place] * 2) as i64 };
+                *purse += members + objects as i64;
+            }
+        }
+    }
+}
+
+/// Stuck, at zero, or large: its count, or the trial, says nothing about it.
+fn may_not_be_judged(object: ObjectRef) -> bool {
+    object.exact_count() == 0 || object.is_stuck() || object.has(prompt_flag::LARGE | prompt_flag::PENDING)
+}
+
+/// The object is no candidate any more; a decrement may make it one again.
+fn unbuffer(object: ObjectRef) {
+    if object.has(prompt_flag::CANDIDATE) {
+        BUFFERED.clear(object.address());
+        object.remove_flags(prompt_flag::CANDIDATE | prompt_flag::SETTLED);
+    }
+}

@@ -1,0 +1,155 @@
+//! A prompt heap recounted from scratch. `[EXACT]` `[PENDING]` `[CANDIDATE]`
+//!
+//! With nothing of compiled code on the stack an object's count is exactly the number of references in objects, in what
+//! dying objects still hold, in globals and host roots. While compiled code runs, a count is at least the references from
+//! objects, and what is more is at most the root slots that name the object, plus what is in flight in registers: slots that
+//! borrow are not counted, so the bound is not exact.
+
+use crate::collector::Collector;
+use crate::verify::{Violation, check_acyclic, wrong};
+use rc_runtime::object::prompt_flag;
+use rc_runtime::range::BUFFERED;
+use rc_runtime::{Heap, ObjectRef};
+use std::collections::{HashMap, HashSet};
+
+#[derive(Default)]
+struct Recount {
+    objects: Vec<ObjectRef>,
+    from_heap: HashMap<ObjectRef, u64>,
+    from_roots: HashMap<ObjectRef, u64>,
+}
+
+/// Recounts a heap on which no compiled code runs.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
+    let recount = recount(heap)?;
+    for &object in &recount.objects {
+        let count = u64::from(object.exact_count());
+        let expected = recount.heap(object) + recount.roots(object);
+        if !object.is_stuck() && count != expected {
+            let what = format!("{} has count {count}, and {expected} references lead to it", name(object));
+            return Err(wrong("EXACT", what));
+        }
+    }
+    check_statistics(heap, &recount)
+}
+
+/// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
+pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
+    let mut recount = recount(heap)?;
+    collector.stack.visit(heap, |_, root, _| *recount.from_roots.entry(root).or_default() += 1);
+    for &object in &recount.objects {
+        let (count, held) = (u64::from(object.exact_count()), recount.heap(object));
+        if object.is_stuck() {
+            continue;
+        }
+        if count < held {
+            let what = format!("{} has count {count}, and {held} references in objects lead to it", name(object));
+            return Err(wrong("EXACT", what));
+        }
+        let roots = recount.roots(object) + in_flight;
+        if count - held > roots {
+            let what =
+                format!("{} has count {count}: {held} references in objects, and at most {roots} roots", name(object));
+            return Err(wrong("EXACT", what));
+        }
+    }
+    Ok(())
+}
+
+impl Recount {
+    fn heap(&self, object: ObjectRef) -> u64 {
+        self.from_heap.get(&object).copied().unwrap_or(0)
+    }
+
+    fn roots(&self, object: ObjectRef) -> u64 {
+        self.from_roots.get(&object).copied().unwrap_or(0)
+    }
+}
+
+fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
+    let mut recount = Recount::default();
+    heap.for_each_counted(|_, object| recount.objects.push(object));
+    let alive: HashSet<ObjectRef> = recount.objects.iter().copied().collect();
+    for &object in &recount.objects {
+        let mut fault = None;
+        Heap::for_each_counted_reference(object, |target| {
+            *recount.from_heap.entry(target).or_default() += 1;
+            if !alive.contains(&target) {
+                let what = format!("{} refers to {target:?}, which is not live", name(object));
+                fault.get_or_insert(wrong("HEADER", what));
+            }
+        });
+        fault.map_or(Ok(()), Err)?;
+    }
+    for cascade in &heap.prompt.cascades {
+        cascade.for_each_held(|target| *recount.from_heap.entry(target).or_default() += 1);
+    }
+    let held: Vec<ObjectRef> = heap.host_roots.iter().chain(heap.prompt.finalize_queue.iter().copied()).collect();
+    held.into_iter().for_each(|root| *recount.from_roots.entry(root).or_default() += 1);
+    rc_runtime::module_registry::for_each_global_reference(|root, _| {
+        if heap.owns(root) {
+            *recount.from_roots.entry(root).or_default() += 1;
+        }
+    });
+    if let Some(lost) = recount.from_heap.keys().chain(recount.from_roots.keys()).find(|&root| !alive.contains(root)) {
+        return Err(wrong("ROOT", format!("a root, or a dying object, holds {lost:?}, which is not live")));
+    }
+    check_pending(heap, &recount)?;
+    check_candidates(heap, &recount)?;
+    check_acyclic(&recount.objects)?;
+    Ok(recount)
+}
+
+fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    let pending = heap.pending_objects();
+    let once: HashSet<ObjectRef> = pending.iter().copied().collect();
+    if once.len() != pending.len() {
+        return Err(wrong("PENDING", "an object is on the pending list twice".to_owned()));
+    }
+    for &object in &recount.objects {
+        let flagged = object.has(prompt_flag::PENDING);
+        if flagged != once.contains(&object) {
+            let what = format!(
+                "{} is {}on the pending list against its flag",
+                name(object),
+                if flagged { "not " } else { "" }
+            );
+            return Err(wrong("PENDING", what));
+        }
+        if object.exact_count() == 0 && !flagged {
+            return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
+        }
+    }
+    Ok(())
+}
+
+fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
+    for &object in &recount.objects {
+        let flagged = object.has(prompt_flag::CANDIDATE);
+        if flagged != BUFFERED.get(object.address()) || flagged && !object.has(prompt_flag::SETTLED) {
+            return Err(wrong("CANDIDATE", format!("{} has a flag that its bit denies", name(object))));
+        }
+    }
+    let flagged = recount.objects.iter().filter(|object| object.has(prompt_flag::CANDIDATE)).count();
+    if heap.candidates.len() + heap.prompt.candidates_elsewhere < flagged {
+        return Err(wrong("CANDIDATE", format!("{flagged} objects are marked as buffered, and fewer are")));
+    }
+    Ok(())
+}
+
+fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    heap.refresh_statistics();
+    let (said, found) = (heap.statistics.live_objects, recount.objects.len() as u64);
+    let dying = !heap.prompt.cascades.is_empty();
+    if said != found && !dying {
+        return Err(wrong("EXACT", format!("statistics say {said} objects, the heap holds {found}")));
+    }
+    Ok(())
+}
+
+fn name(object: ObjectRef) -> String {
+    format!("{object:?} ({})", object.type_info().name)
+}

@@ -1,0 +1,187 @@
+//! The prompt plan's part of a heap: everything is counted at once, and what reaches zero dies at the next safepoint.
+//!
+//! | room | question |
+//! |---|---|
+//! | `allocate` | what happens when inline allocation finds no cell? |
+//! | `cells` | where do small objects lie, and who takes and gives back their cells? |
+//! | `count` | what is counted when a reference is written, and what happens at zero? |
+//! | `pending` | which objects are at zero, and when are they drained? |
+//! | `reclaim` | how does a structure die without recursion, in which order, and in slices? |
+//! | `finalizer` | how is a destructor called, and what may it do? |
+//!
+//! A header under this plan is a 32-bit count and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
+//! the mutator an object's count equals the words in objects, roots and globals that hold it, plus the references that
+//! compiled code carries in registers and has said so; a count at or above 2³¹ is *stuck* and left to the mark.
+//!
+//! Which cycles are garbage decides `cycle-detector`, through the same door as under the deferred plan.
+
+mod allocate;
+mod cells;
+mod count;
+mod finalizer;
+mod pending;
+mod reclaim;
+
+pub use cells::CellSpace;
+pub use finalizer::Finalizer;
+pub use reclaim::Cascade;
+
+use crate::heap::Heap;
+use crate::object::ObjectRef;
+use crate::plan::Plan;
+use crate::size_class::CLASSES;
+use crate::statistics::Statistics;
+use std::collections::VecDeque;
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub struct Prompt {
+    /// Small objects.
+    pub cells: CellSpace,
+    /// The pending list's memory; how much of it is in use says `Context::pending_top`.
+    pending: Vec<ObjectRef>,
+    /// First pending object that a drain inside the innermost finalizer may take.
+    drain_from: usize,
+    /// Objects that words passed to a running drain lie in: they stay alive until the next one.
+    pub protected: Vec<ObjectRef>,
+    pointer_masks: Vec<u64>,
+    /// Finalizers that are running, one inside the other.
+    pub depth: u32,
+    /// Structures that are partly taken apart.
+    pub cascades: Vec<Cascade>,
+    /// Dead cycles' objects whose finalizers have to run before the cycle is judged again; each is held by a count.
+    pub finalize_queue: VecDeque<ObjectRef>,
+    /// A collection was asked for where none can run.
+    collect_wanted: bool,
+    /// References of a dying object of a shape that cannot be walked by offsets.
+    scratch: Vec<ObjectRef>,
+    /// Units of work left before the clock is looked at, or the drain stops.
+    units_left: i64,
+    slice_start: Option<std::time::Instant>,
+    /// Candidates that the driver keeps for later.
+    pub candidates_elsewhere: usize,
+    /// Cells handed out when the candidates were last tried.
+    pub handed_at_round: u64,
+    /// Candidates that make the next round of trials due.
+    pub round_at: usize,
+}
+
+/// Candidates that make the first round of trials due.
+pub const FIRST_ROUND: usize = 256;
+
+impl Heap {
+    /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
+    ///
+    /// # Safety
+    /// `heap` is a heap of the prompt plan that nobody else uses, and no reference to it is in use: finalizers may come
+    /// back to it.
+    pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            Heap::drain(heap, words);
+            let zeal = (*heap).zeal.is_some() && (*heap).prompt.depth == 0;
+            if zeal || (*heap).round_is_due() {
+                let held = (&mut *heap).protect(words);
+                (*heap).with_driver(|driver, heap| if zeal { driver.epoch(heap) } else { driver.on_poll(heap) });
+                Heap::end_round(heap);
+                (*heap).prompt.protected.truncate(held);
+            }
+        }
+    }
+
+    /// Everything at zero dies, all candidates are tried, and what the verdicts bring to zero dies, too.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn prompt_epoch(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            Heap::drain_all(heap);
+            if (*heap).prompt.depth == 0 {
+                (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                Heap::end_round(heap);
+                Heap::drain_all(heap);
+            }
+        }
+    }
+
+    /// Whether enough candidates wait for a round of trials, and it could run here.
+    #[inline(always)]
+    pub(crate) fn round_is_due(&self) -> bool {
+        self.candidates.len() >= self.prompt.round_at && self.prompt.depth == 0
+    }
+
+    /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
+    /// outermost drain has ended. Answers how many objects died.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).prompt.depth > 0 {
+                (*heap).prompt.collect_wanted = true;
+                return 0;
+            }
+            let before = (*heap).counted_frees();
+            loop {
+                Heap::drain_all(heap);
+                (*heap).with_driver(|driver, heap| driver.collect(heap));
+                let again = !(*heap).prompt.finalize_queue.is_empty() || (*heap).context_mut().pending != 0;
+                Heap::end_round(heap);
+                if !again {
+                    break;
+                }
+            }
+            (*heap).prompt.collect_wanted = false;
+            (*heap).prompt.cells.give_idle_back();
+            (*heap).counted_frees() - before
+        }
+    }
+
+    /// After the driver judged cycles: the finalizers it asked for run, and what its verdicts brought to zero dies.
+    unsafe fn end_round(heap: *mut Heap) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            while let Some(object) = (*heap).prompt.finalize_queue.pop_front() {
+                Heap::finalize_in_cycle(heap, object);
+            }
+            if (*heap).context_mut().pending != 0 {
+                Heap::drain(heap, &[]);
+            }
+        }
+    }
+
+    /// Objects freed so far.
+    fn counted_frees(&mut self) -> u64 {
+        self.refresh_statistics();
+        self.statistics.freed_mature_objects
+    }
+
+    /// Brings the counters up to date that the inline paths do not maintain.
+    pub fn refresh_statistics(&mut self) {
+        self.statistics = self.statistics_now();
+    }
+
+    /// The counters as of now.
+    pub fn statistics_now(&self) -> Statistics {
+        let mut statistics = self.statistics.clone();
+        if self.plan == Plan::Deferred {
+            return statistics;
+        }
+        // SAFETY: the context through which this heap allocates.
+        let lists = unsafe { (*self.context).free };
+        let mut cells = self.prompt.cells.tally(&lists[..CLASSES as usize]);
+        if self.zeal.is_some() {
+            // Dead cells are never given back.
+            (cells.live_objects, cells.live_bytes) = self.prompt.cells.living();
+        }
+        let (large_objects, large_bytes) = self.large.totals();
+        statistics.allocated_objects = cells.allocated_objects + self.large.taken_objects;
+        statistics.allocated_bytes = cells.allocated_bytes + self.large.taken_bytes;
+        statistics.live_objects = cells.live_objects + large_objects;
+        statistics.live_bytes = cells.live_bytes + large_bytes;
+        statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;
+        statistics
+    }
+}

@@ -1,0 +1,126 @@
+//! Allocation under the prompt plan: what inline code falls back to. A safepoint.
+//!
+//! | cell | goes to |
+//! |---|---|
+//! | up to 16 KiB | a cell of its size class: the context's list, a block's list, fresh cells, another block |
+//! | more | blocks of its own (`large`) |
+//!
+//! Work that is due is done *before* a cell is taken: structures that a pause goal left half apart, a round of trials, and a
+//! drain when very many objects are pending. Other pending objects are left to the drain at the end of the statement, so
+//! that the order of destructors does not depend on when a list of cells runs out. `[HEADER]`
+//!
+//! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
+
+use crate::allocate::{OutOfMemory, range_used_up};
+use crate::heap::Heap;
+use crate::large::LargeSpace;
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use crate::plan::Plan;
+use crate::range::BLOCK_BYTES;
+use crate::size_class::{LARGEST_CELL, aligned_class_of, class_cell, class_of};
+use crate::type_registry::TypeInfo;
+
+impl Heap {
+    /// Allocates an object that the caller owns: under the prompt plan its count is one. All words of its payload are zero but
+    /// the length.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    #[inline(never)]
+    pub fn allocate_owned(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        if self.plan == Plan::Deferred {
+            return self.allocate_cell(info, length);
+        }
+        let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
+        let length = if info.stride == 0 { 0 } else { length };
+        let cell = info.cell_bytes(length).ok_or_else(absurd)?;
+        if self.zeal.is_some() || self.round_is_due() || self.drain_is_due() {
+            self.allocation_safepoint();
+        }
+        let meta = info.fresh_meta(Plan::Prompt);
+        let object = if cell > LARGEST_CELL {
+            self.allocate_large_counted(info, cell)?
+        } else {
+            let class = if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) };
+            let payload = self.take_cell(class, info)?;
+            // SAFETY: a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
+            unsafe {
+                std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize);
+                ObjectRef::from_address(payload)
+            }
+        };
+        let large = if cell > LARGEST_CELL { prompt_flag::LARGE } else { 0 };
+        object.set_header(meta | large, 1);
+        if info.stride != 0 {
+            object.slot(info.length_offset).store(length);
+        }
+        if large != 0 {
+            let blocks = LargeSpace::blocks_for(cell, info.align).expect("taken a moment ago");
+            self.large.adopt_counted(object, blocks, cell);
+        }
+        if let Some(zeal) = &mut self.zeal {
+            zeal.birth_counted(object, cell);
+        }
+        Ok(object)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocation_safepoint(&mut self) {
+        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        unsafe { Heap::prompt_safepoint(self, &[]) };
+    }
+
+    #[inline(always)]
+    fn take_cell(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
+        let list = self.context_mut().free[class as usize];
+        let payload = if list != 0 { list } else { self.refill(class, info)? };
+        // SAFETY: a free cell: its first payload word is the next one.
+        self.context_mut().free[class as usize] = unsafe { *(payload as *const u64) };
+        Ok(payload)
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
+        let mut collected = false;
+        loop {
+            if let Some(list) = self.next_list(class) {
+                return Ok(list);
+            }
+            let opened = if self.allows(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
+            if opened.is_none() {
+                if std::mem::replace(&mut collected, true) {
+                    return Err(self.refusal(BLOCK_BYTES, info));
+                }
+                self.collect_for_room();
+            }
+        }
+    }
+
+    fn next_list(&mut self, class: u32) -> Option<u64> {
+        match self.zeal.is_some() {
+            true => self.prompt.cells.carve(class, 1),
+            false => self.prompt.cells.take_list(class),
+        }
+    }
+
+    #[cold]
+    fn collect_for_room(&mut self) {
+        // SAFETY: as in `allocation_safepoint`.
+        unsafe { Heap::prompt_collect(self) };
+    }
+
+    fn allocate_large_counted(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
+        let blocks = LargeSpace::blocks_for(cell, info.align).ok_or_else(|| range_used_up(info, cell))?;
+        let bytes = blocks as u64 * BLOCK_BYTES;
+        let payload = match self.take_large(blocks, info.align) {
+            Some(payload) => payload,
+            None => {
+                self.collect_for_room();
+                self.take_large(blocks, info.align).ok_or_else(|| self.refusal(bytes, info))?
+            }
+        };
+        // SAFETY: zeroed blocks of this heap; the caller writes the header.
+        Ok(unsafe { ObjectRef::from_address(payload) })
+    }
+}

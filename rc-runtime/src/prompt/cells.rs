@@ -1,0 +1,445 @@
+//! The prompt plan's small objects: blocks of cells of one size, each with a list of its free cells.
+//!
+//! Allocation pops `context.free[class]`, inline in compiled code. A free cell's payload word is the payload of the next
+//! free cell, its meta is 0. A cell that dies goes to the list of *its block*, so that lists stay local in memory; when
+//! `context.free[class]` is used up, the slow path takes over the whole list of a block that has one. That is the shape of
+//! mimalloc (Leijen, Zorn, de Moura 2019, "Mimalloc: Free List Sharding in Action", §2).
+//!
+//! ```text
+//! block  │ cell │ cell │ …   │ cell │ never carved …                   32 KiB, one class
+//!         └ carved ────────────────┘
+//! entry  free: first free cell (offset / 8), used: cells handed out, carved: cells that have a header
+//! ```
+//!
+//! `used` counts what was handed to the context's list as used: what is carved and not used is on the block's own list. A
+//! block whose last cell comes back is free for any class. Fresh cells are carved a few at a time, so that memory is touched in
+//! address order and no more of it than needed.
+//!
+//! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
+
+use crate::block::{clear_tables, state};
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_of, block_start};
+use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
+
+/// Bytes of cells that are carved at once.
+const CARVED_AT_ONCE: u64 = 4096;
+/// Blocks opened between two looks at idle memory.
+const IDLE_EVERY: u32 = 256;
+/// Blocks given back at one look, at most.
+const GIVEN_BACK_AT_ONCE: usize = 64;
+
+/// A block's entry in the block table, as this plan uses it. Same size, and `state` and `owner` at the same places, as
+/// `range::BlockInfo`.
+#[repr(C)]
+#[derive(Debug)]
+struct CellBlock {
+    /// Payload of the first free cell: offset in the block / 8; 0 = none.
+    free: u16,
+    /// Cells handed out.
+    used: u16,
+    /// Cells that have been carved.
+    carved: u16,
+    state: u8,
+    class: u8,
+    owner: u32,
+    /// Whether the class's list has an entry for the block.
+    listed: bool,
+    reserved: [u8; 3],
+}
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(size_of::<CellBlock>() == size_of::<range::BlockInfo>());
+    assert!(offset_of!(CellBlock, state) == offset_of!(range::BlockInfo, state));
+    assert!(offset_of!(CellBlock, owner) == offset_of!(range::BlockInfo, owner));
+};
+
+#[derive(Debug, Default)]
+struct Class {
+    /// The block that is being carved.
+    carving: Option<u32>,
+    /// Blocks with free cells; some entries are out of date.
+    listed: Vec<u32>,
+}
+
+/// See the file's first lines.
+#[derive(Debug)]
+pub struct CellSpace {
+    /// Every block this heap owns for small objects.
+    pub owned: Vec<u32>,
+    free: Vec<u32>,
+    given_back: Vec<u32>,
+    classes: Vec<Class>,
+    /// Fewest free blocks since idle memory was last looked at.
+    idle: usize,
+    opened: u32,
+    /// Number of the heap, entered into each block.
+    pub owner: u32,
+    /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
+    handed: Vec<u64>,
+}
+
+/// Counters that follow from the blocks.
+#[derive(Debug, Default)]
+pub struct CellTally {
+    /// Objects allocated so far.
+    pub allocated_objects: u64,
+    /// Bytes of their cells.
+    pub allocated_bytes: u64,
+    /// Objects now.
+    pub live_objects: u64,
+    /// Bytes of their cells.
+    pub live_bytes: u64,
+}
+
+impl Default for CellSpace {
+    fn default() -> Self {
+        CellSpace {
+            owned: vec![],
+            free: vec![],
+            given_back: vec![],
+            classes: (0..CLASSES).map(|_| Class::default()).collect(),
+            idle: 0,
+            opened: 0,
+            owner: 0,
+            handed: vec![0; CLASSES as usize],
+        }
+    }
+}
+
+#[inline(always)]
+fn entry<'a>(block: u32) -> &'a mut CellBlock {
+    // SAFETY: the table is mapped for every block of the range; one heap, on one thread, owns the block.
+    unsafe { &mut *block_info(block).cast() }
+}
+
+#[inline(always)]
+fn link(payload: u64, next: u64) {
+    debug_assert!(range::in_heap(payload));
+    // SAFETY: a free cell of this heap: its header and payload are nobody's.
+    unsafe {
+        *((payload - HEADER_BYTES) as *mut u64) = 0;
+        *(payload as *mut u64) = next;
+    }
+}
+
+impl CellSpace {
+    /// Gives a cell back.
+    #[inline(always)]
+    pub fn give_back(&mut self, object: ObjectRef) {
+        let payload = object.address();
+        let block = block_of(payload - HEADER_BYTES);
+        let (start, entry) = (block_start(block), entry(block));
+        let old = entry.free;
+        debug_assert!(entry.state == state::CELLS && entry.used > 0);
+        link(payload, if old == 0 { 0 } else { start + old as u64 * 8 });
+        entry.free = ((payload - start) / 8) as u16;
+        entry.used -= 1;
+        if old == 0 || entry.used == 0 {
+            self.block_has_room(block);
+        }
+    }
+
+    #[inline(never)]
+    fn block_has_room(&mut self, block: u32) {
+        let entry = entry(block);
+        let class = &mut self.classes[entry.class as usize];
+        if entry.used == 0 {
+            if class.carving == Some(block) {
+                class.carving = None;
+            }
+            (entry.state, entry.listed) = (state::FREE, false);
+            self.free.push(block);
+        } else if !entry.listed {
+            entry.listed = true;
+            class.listed.push(block);
+        }
+    }
+
+    /// Free cells of `class`, linked: taken over from a block, or carved. `None` when a block has to be opened first.
+    pub fn take_list(&mut self, class: u32) -> Option<u64> {
+        self.take_over(class).or_else(|| self.carve(class, CARVED_AT_ONCE / class_cell(class)))
+    }
+
+    fn take_over(&mut self, class: u32) -> Option<u64> {
+        while let Some(block) = self.classes[class as usize].listed.pop() {
+            let entry = entry(block);
+            if entry.listed && entry.class as u32 == class && entry.state == state::CELLS {
+                entry.listed = false;
+                let first = block_start(block) + entry.free as u64 * 8;
+                self.handed[class as usize] += (entry.carved - entry.used) as u64;
+                (entry.free, entry.used) = (0, entry.carved);
+                return Some(first);
+            }
+        }
+        None
+    }
+
+    /// Carves `count` cells, at least one, of the block that is being carved.
+    pub fn carve(&mut self, class: u32, count: u64) -> Option<u64> {
+        let block = self.classes[class as usize].carving?;
+        let entry = entry(block);
+        let (cell, base) = (class_cell(class), block_start(block) + first_payload(class));
+        let first = entry.carved as u64;
+        let end = (first + count.max(1)).min(cells_per_block(class));
+        for index in first..end {
+            link(base + index * cell, if index + 1 < end { base + (index + 1) * cell } else { 0 });
+        }
+        let new = (end - first) as u16;
+        entry.carved += new;
+        entry.used += new;
+        self.handed[class as usize] += new as u64;
+        if end == cells_per_block(class) {
+            self.classes[class as usize].carving = None;
+        }
+        Some(base + first * cell)
+    }
+
+    /// Opens a block for `class`; `None` when the range is used up.
+    pub fn open_block(&mut self, class: u32) -> Option<()> {
+        self.opened += 1;
+        if self.opened >= IDLE_EVERY {
+            self.give_idle_back();
+        }
+        let block = match self.free.pop().or_else(|| self.given_back.pop()) {
+            Some(block) => block,
+            None => {
+                let block = crate::block_source::take(1)?;
+                self.owned.push(block);
+                // Every write of a host goes through the slow path, which counts.
+                UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
+                block
+            }
+        };
+        self.idle = self.idle.min(self.free.len());
+        let (owner, class_number) = (self.owner, class as u8);
+        *entry(block) = CellBlock {
+            free: 0,
+            used: 0,
+            carved: 0,
+            state: state::CELLS,
+            class: class_number,
+            owner,
+            listed: false,
+            reserved: [0; 3],
+        };
+        debug_assert!(self.classes[class as usize].carving.is_none());
+        self.classes[class as usize].carving = Some(block);
+        Some(())
+    }
+
+    /// Gives memory back to the system that was free all the time since this was last called. The free list is a stack: what
+    /// is idle lies at its bottom.
+    pub fn give_idle_back(&mut self) {
+        let count = self.idle.min(GIVEN_BACK_AT_ONCE);
+        for block in self.free.drain(..count) {
+            range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
+            self.given_back.push(block);
+        }
+        (self.idle, self.opened) = (self.free.len(), 0);
+    }
+
+    /// Bytes in blocks that are not free.
+    pub fn used_bytes(&self) -> u64 {
+        (self.owned.len() - self.free.len() - self.given_back.len()) as u64 * BLOCK_BYTES
+    }
+
+    /// Cells handed out so far, of all classes.
+    pub fn handed_cells(&self) -> u64 {
+        self.handed.iter().sum()
+    }
+
+    /// The counters; `lists` are the context's free lists.
+    pub fn tally(&self, lists: &[u64]) -> CellTally {
+        let mut left = vec![0; CLASSES as usize];
+        for (class, &first) in lists.iter().enumerate() {
+            let mut cell = first;
+            while cell != 0 {
+                left[class] += 1;
+                // SAFETY: a cell of a free list: its first payload word is the next one.
+                cell = unsafe { *(cell as *const u64) };
+            }
+        }
+        let mut used = vec![0; CLASSES as usize];
+        for &block in &self.owned {
+            let entry = entry(block);
+            if entry.state == state::CELLS {
+                used[entry.class as usize] += entry.used as u64;
+            }
+        }
+        let mut tally = CellTally::default();
+        for class in 0..CLASSES {
+            let (place, cell) = (class as usize, class_cell(class));
+            let (allocated, live) = (self.handed[place] - left[place], used[place] - left[place]);
+            tally.allocated_objects += allocated;
+            tally.allocated_bytes += allocated * cell;
+            tally.live_objects += live;
+            tally.live_bytes += live * cell;
+        }
+        tally
+    }
+
+    /// Objects that are not zeal's dead, and the bytes of their cells.
+    pub fn living(&self) -> (u64, u64) {
+        let objects = self.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
+        living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))
+    }
+
+    /// Objects of a block, in address order; dying ones and zeal's dead included.
+    pub fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
+        let entry = entry(block);
+        let (cells, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
+        let base = block_start(block) + first_payload(class);
+        (0..cells as u64).filter_map(move |index| {
+            // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
+            let object = unsafe { ObjectRef::from_address(base + index * class_cell(class)) };
+            (object.meta() != 0).then_some(object)
+        })
+    }
+
+    /// The object whose cell contains `address`, which lies in a block of cells.
+    pub fn object_at(address: u64) -> Option<ObjectRef> {
+        let block = block_of(address);
+        let entry = entry(block);
+        if entry.state != state::CELLS {
+            return None;
+        }
+        let class = entry.class as u32;
+        let first_cell = block_start(block) + first_payload(class) - HEADER_BYTES;
+        let index = address.checked_sub(first_cell)? / class_cell(class);
+        if index >= entry.carved as u64 {
+            return None;
+        }
+        // SAFETY: a carved cell; a meta of 0 says free.
+        let object = unsafe { ObjectRef::from_address(first_cell + HEADER_BYTES + index * class_cell(class)) };
+        (object.meta() != 0 && !object.has(prompt_flag::DEAD)).then_some(object)
+    }
+
+    /// Bytes of the cell that a small object lies in.
+    pub fn cell_of(object: ObjectRef) -> u64 {
+        class_cell(entry(object.block()).class as u32)
+    }
+}
+
+impl Drop for CellSpace {
+    fn drop(&mut self) {
+        for &block in &self.owned {
+            clear_tables(block);
+            crate::block_source::give_back(block, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out one cell as the context would.
+    fn pop(space: &mut CellSpace, list: &mut u64, class: u32) -> ObjectRef {
+        if *list == 0 {
+            *list = match space.take_list(class) {
+                Some(first) => first,
+                None => {
+                    space.open_block(class).expect("room");
+                    space.take_list(class).expect("a new block has cells")
+                }
+            };
+        }
+        // SAFETY: a free cell.
+        let object = unsafe { ObjectRef::from_address(*list) };
+        *list = object.slot(0).read();
+        object.set_meta(1);
+        object
+    }
+
+    #[test]
+    fn cells_of_every_class_never_overlap_and_all_come_back() {
+        range::reserve().expect("address space");
+        for class in 0..CLASSES {
+            let mut space = CellSpace::default();
+            let (mut list, cell) = (0, class_cell(class));
+            let wanted = cells_per_block(class) * 2 + 1;
+            let mut objects: Vec<ObjectRef> = (0..wanted).map(|_| pop(&mut space, &mut list, class)).collect();
+            objects.sort();
+            for pair in objects.windows(2) {
+                assert!(pair[1].address() - pair[0].address() >= cell, "class {class}");
+            }
+            for object in &objects {
+                assert_eq!(CellSpace::object_at(object.address() - 8), Some(*object));
+                assert_eq!(CellSpace::object_at(object.address() + cell - 9), Some(*object));
+            }
+            assert_eq!(space.owned.len(), 3, "class {class}");
+            assert_eq!(space.tally(&lists(class, list)).live_objects, wanted);
+            for object in objects {
+                space.give_back(object);
+            }
+            assert_eq!(space.tally(&lists(class, list)).live_objects, 0);
+            let kept = if list == 0 { 0 } else { 1 };
+            assert_eq!(
+                space.used_bytes(),
+                kept * BLOCK_BYTES,
+                "class {class}: blocks whose cells all came back are free"
+            );
+        }
+    }
+
+    fn lists(class: u32, list: u64) -> Vec<u64> {
+        let mut lists = vec![0; CLASSES as usize];
+        lists[class as usize] = list;
+        lists
+    }
+
+    #[test]
+    fn freed_cells_are_used_again_before_another_block_is_opened() {
+        range::reserve().expect("address space");
+        let mut space = CellSpace::default();
+        let (mut list, class) = (0, 1);
+        let objects: Vec<ObjectRef> = (0..cells_per_block(class)).map(|_| pop(&mut space, &mut list, class)).collect();
+        for object in objects.iter().step_by(2) {
+            space.give_back(*object);
+        }
+        for _ in objects.iter().step_by(2) {
+            let object = pop(&mut space, &mut list, class);
+            assert!(objects.contains(&object));
+        }
+        assert_eq!(space.owned.len(), 1);
+        pop(&mut space, &mut list, class);
+        assert_eq!(space.owned.len(), 2);
+    }
+
+    #[test]
+    fn a_block_that_empties_serves_another_class_and_old_entries_lead_nowhere() {
+        range::reserve().expect("address space");
+        let mut space = CellSpace::default();
+        let mut list = 0;
+        let objects: Vec<ObjectRef> = (0..cells_per_block(3)).map(|_| pop(&mut space, &mut list, 3)).collect();
+        assert_eq!(list, 0);
+        for object in objects {
+            space.give_back(object);
+        }
+        assert_eq!(space.used_bytes(), 0);
+        let mut other = 0;
+        pop(&mut space, &mut other, 9);
+        assert_eq!(space.owned.len(), 1, "the block is used again");
+        assert_eq!(space.take_list(3), None, "its entry in the old class's list is passed over");
+    }
+
+    #[test]
+    fn idle_blocks_go_back_to_the_system_and_are_taken_again() {
+        range::reserve().expect("address space");
+        let mut space = CellSpace::default();
+        let (mut list, class) = (0, 40);
+        let count = cells_per_block(class) * 10;
+        let objects: Vec<ObjectRef> = (0..count).map(|_| pop(&mut space, &mut list, class)).collect();
+        for object in objects {
+            space.give_back(object);
+        }
+        space.give_idle_back();
+        space.give_idle_back();
+        assert_eq!((space.free.len(), space.given_back.len()), (0, 10));
+        (0..count).for_each(|_| drop(pop(&mut space, &mut list, class)));
+        assert_eq!((space.owned.len(), space.given_back.len()), (10, 0));
+    }
+}

@@ -1,0 +1,340 @@
+//! How an object dies, and what dies with it. `[RECLAIM]` `[BOUND]`
+//!
+//! The order is that of the recursive form, which this file never uses, because lists are ten million nodes long:
+//!
+//! ```text
+//! reclaim(object):            -- its count is zero
+//!     finalize(object)        -- if its type has a destructor that has not run; if the count rose, stop: it lives
+//!     for each reference field, by offset, then each element, by index:
+//!         count(target) −= 1
+//!         if count(target) = 0: reclaim(target)
+//!     free(object)
+//! ```
+//!
+//! The stack of this recursion stands in the dead objects themselves (the pointer reversal of Schorr and Waite 1967, on what
+//! dies instead of what is marked): while a field's target is being reclaimed, the field's word holds the object that waits, and
+//! the waiting object's count word holds which field that was. An object whose last field leads on is freed before the descent,
+//! so that a list needs no links at all. There is no memory to reserve and none to run out of.
+//!
+//! An object whose references are not plain words at fixed offsets (arrays, tagged words, traced types) first has its references
+//! written to the front of its payload, in order; from there on it is an object with fields 0, 8, 16 … . A large object is
+//! worked off in chunks, from a small vector of such.
+//!
+//! What reaches zero and is protected, or waits on the pending list, is left there.
+
+use super::CellSpace;
+use crate::heap::Heap;
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use crate::range::{self, BUFFERED};
+use crate::size_class::LARGEST_CELL;
+use crate::visit::Part;
+
+/// Offsets 0, 8, 16 …: the fields of an object whose references were written to its front.
+static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
+    let mut offsets = [0; (LARGEST_CELL / 8) as usize];
+    let mut index = 0;
+    while index < offsets.len() {
+        offsets[index] = index as u32 * 8;
+        index += 1;
+    }
+    offsets
+};
+
+/// A structure that is being taken apart, between two slices or at its beginning.
+#[derive(Debug, Default)]
+pub struct Cascade {
+    /// The object to reclaim next; `None`: the waiting one goes on.
+    next: Option<ObjectRef>,
+    /// The object that waits for `next`, and by its words those that wait for it; 0 = none.
+    waiting: u64,
+    /// Large objects among the waiting, innermost last.
+    large: Vec<DyingLarge>,
+}
+
+#[derive(Debug)]
+struct DyingLarge {
+    object: ObjectRef,
+    waiting: u64,
+    chunk: u64,
+    /// References of the chunk, last first.
+    references: Vec<ObjectRef>,
+}
+
+impl Cascade {
+    pub(super) fn of(object: ObjectRef) -> Cascade {
+        Cascade { next: Some(object), waiting: 0, large: vec![] }
+    }
+
+    /// References that dying objects still hold and have not been decremented: for marks and recounts.
+    pub fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
+        if let Some(next) = self.next {
+            Heap::for_each_counted_reference(next, &mut visit);
+        }
+        let mut waiting = self.waiting;
+        while waiting != 0 {
+            // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+            let object = unsafe { ObjectRef::from_address(waiting) };
+            if let Some(frame) = self.large.iter().find(|frame| frame.object == object) {
+                frame.references.iter().for_each(|&target| visit(target));
+                let info = object.type_info();
+                for chunk in frame.chunk..info.chunk_count(info.length(object)) {
+                    info.for_each_reference(object, Part::Chunk(chunk), &mut visit);
+                }
+                waiting = frame.waiting;
+                continue;
+            }
+            let Frame { fields, count, at } = Frame::resume(object);
+            for place in at..count {
+                let word = object.slot(fields[place as usize] as u64).read();
+                if range::in_heap(word) {
+                    // SAFETY: [HEADER] a reference that has not been let go of.
+                    visit(unsafe { ObjectRef::from_address(word) });
+                }
+            }
+            waiting = object.slot(fields[at as usize - 1] as u64).read();
+        }
+    }
+}
+
+/// Which fields of a dying object are left.
+struct Frame {
+    fields: &'static [u32],
+    count: u32,
+    at: u32,
+}
+
+impl Frame {
+    /// The frame of an object that waited: its count word holds the number of fields and the next one.
+    #[inline(always)]
+    fn resume(object: ObjectRef) -> Frame {
+        let (info, word) = (object.type_info(), object.exact_count());
+        let fields = if info.simple { info.fixed.as_slice() } else { &IN_ORDER };
+        Frame { fields, count: word >> 16, at: word & 0xffff }
+    }
+}
+
+/// Why taking apart has stopped.
+enum Step {
+    Done,
+    SliceEnds,
+    /// The object's destructor runs now; the object is next afterwards, if it is dead then.
+    Finalize(ObjectRef),
+}
+
+impl Heap {
+    /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(super) unsafe fn run_cascade(heap: *mut Heap, mut cascade: Cascade) -> bool {
+        loop {
+            // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
+            unsafe {
+                match (&mut *heap).take_apart(&mut cascade) {
+                    Step::Done => return true,
+                    Step::SliceEnds => {
+                        (&mut *heap).prompt.cascades.push(cascade);
+                        return false;
+                    }
+                    Step::Finalize(object) => {
+                        let dead = Heap::run_finalizer(heap, object);
+                        cascade.next = dead.then_some(object);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on until nothing is left, the slice ends, or a finalizer has to run.
+    fn take_apart(&mut self, cascade: &mut Cascade) -> Step {
+        let mut units = self.prompt.units_left;
+        let mut waiting = cascade.waiting;
+        let mut next = cascade.next.take();
+        let step = 'objects: loop {
+            let (object, mut frame);
+            if let Some(dying) = next.take() {
+                units -= 1;
+                if units < 0 && !self.may_go_on(&mut units) {
+                    dying.add_flags(prompt_flag::DYING);
+                    cascade.next = Some(dying);
+                    break Step::SliceEnds;
+                }
+                object = dying;
+                if !object.has(prompt_flag::ODD | prompt_flag::LARGE) {
+                    let fields = object.type_info().fixed.as_slice();
+                    frame = Frame { fields, count: fields.len() as u32, at: 0 };
+                } else if object.needs_finalizer() {
+                    break Step::Finalize(object);
+                } else if object.has(prompt_flag::LARGE) {
+                    object.add_flags(prompt_flag::DYING);
+                    cascade.large.push(DyingLarge { object, waiting, chunk: 0, references: vec![] });
+                    waiting = object.address();
+                    continue;
+                } else {
+                    frame = self.lay_out(object);
+                }
+            } else {
+                if waiting == 0 {
+                    break Step::Done;
+                }
+                // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+                object = unsafe { ObjectRef::from_address(waiting) };
+                if object.has(prompt_flag::LARGE) {
+                    let dying = cascade.large.last_mut().expect("a large object that waits is on the list");
+                    debug_assert_eq!(dying.object, object);
+                    match self.advance_large(dying, &mut units) {
+                        Advance::To(target) => next = Some(target),
+                        Advance::SliceEnds => break Step::SliceEnds,
+                        Advance::Freed => {
+                            waiting = dying.waiting;
+                            cascade.large.pop();
+                        }
+                    }
+                    continue;
+                }
+                frame = Frame::resume(object);
+                waiting = object.slot(frame.fields[frame.at as usize - 1] as u64).read();
+            }
+            while frame.at < frame.count {
+                let slot = object.slot(frame.fields[frame.at as usize] as u64);
+                let word = slot.read();
+                frame.at += 1;
+                if !range::in_heap(word) {
+                    continue;
+                }
+                // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
+                let target = unsafe { ObjectRef::from_address(word) };
+                if self.release(target) {
+                    if frame.at == frame.count {
+                        self.free_counted(object);
+                    } else {
+                        slot.store(waiting);
+                        object.set_header(object.meta() | prompt_flag::DYING, frame.count << 16 | frame.at);
+                        waiting = object.address();
+                    }
+                    next = Some(target);
+                    continue 'objects;
+                }
+            }
+            self.free_counted(object);
+        };
+        cascade.waiting = waiting;
+        self.prompt.units_left = units;
+        step
+    }
+
+    #[cold]
+    fn may_go_on(&mut self, units: &mut i64) -> bool {
+        let goes_on = self.has_more_time();
+        *units = if goes_on { self.prompt.units_left } else { 0 };
+        goes_on
+    }
+
+    /// Takes one from the count of what a dying object referred to; true when it is to be reclaimed now.
+    #[inline(always)]
+    fn release(&mut self, target: ObjectRef) -> bool {
+        let header = target.header();
+        let count = (header as u32).wrapping_sub(1);
+        target.set_exact_count(count);
+        if count as i32 > 0 {
+            if header >> 63 == 0 {
+                self.note_candidate(target);
+            }
+            return false;
+        }
+        if count == 0 && header >> 32 & prompt_flag::PENDING as u64 == 0 && self.prompt.protected.is_empty() {
+            return true;
+        }
+        self.is_left_at_zero(target)
+    }
+
+    /// At zero, but waiting on the pending list, protected, or stuck.
+    #[cold]
+    fn is_left_at_zero(&mut self, target: ObjectRef) -> bool {
+        if target.exact_count() == 0 && !target.has(prompt_flag::PENDING) && !self.is_protected(target) {
+            return true;
+        }
+        self.note_zero(target);
+        false
+    }
+
+    /// Writes the references of an object of any shape to the front of its payload.
+    #[inline(never)]
+    fn lay_out(&mut self, object: ObjectRef) -> Frame {
+        let info = object.type_info();
+        if info.simple {
+            return Frame { fields: info.fixed.as_slice(), count: info.fixed.len() as u32, at: 0 };
+        }
+        let mut references = std::mem::take(&mut self.prompt.scratch);
+        info.for_each_reference(object, Part::Whole, |target| references.push(target));
+        let room = (CellSpace::cell_of(object) - HEADER_BYTES) / 8;
+        assert!(references.len() as u64 <= room, "trace of `{}` reports a word's reference more than once", info.name);
+        for (place, target) in references.iter().enumerate() {
+            object.slot(place as u64 * 8).store(target.address());
+        }
+        let count = references.len() as u32;
+        references.clear();
+        self.prompt.scratch = references;
+        Frame { fields: &IN_ORDER, count, at: 0 }
+    }
+
+    fn advance_large(&mut self, dying: &mut DyingLarge, units: &mut i64) -> Advance {
+        let info = dying.object.type_info();
+        loop {
+            while let Some(target) = dying.references.pop() {
+                if self.release(target) {
+                    return Advance::To(target);
+                }
+            }
+            if !info.has_references || dying.chunk == info.chunk_count(info.length(dying.object)) {
+                self.free_counted(dying.object);
+                return Advance::Freed;
+            }
+            if *units < 0 && !self.may_go_on(units) {
+                return Advance::SliceEnds;
+            }
+            info.for_each_reference(dying.object, Part::Chunk(dying.chunk), |target| dying.references.push(target));
+            dying.references.reverse();
+            *units -= 1 + dying.references.len() as i64;
+            dying.chunk += 1;
+        }
+    }
+
+    /// Gives the memory of a dead object back, whose references are gone.
+    #[inline(always)]
+    pub fn free_counted(&mut self, object: ObjectRef) {
+        if object.has(prompt_flag::CANDIDATE | prompt_flag::LARGE) || self.zeal.is_some() {
+            return self.free_special(object);
+        }
+        self.prompt.cells.give_back(object);
+    }
+
+    #[inline(never)]
+    fn free_special(&mut self, object: ObjectRef) {
+        // An entry in the candidate buffer leads here still: the bit says that it is out of date.
+        BUFFERED.clear(object.address());
+        if let Some(zeal) = &mut self.zeal {
+            let cell =
+                if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
+            zeal.bury(object, cell, self.epoch);
+        } else if object.has(prompt_flag::LARGE) {
+            self.large.free(object);
+        } else {
+            self.prompt.cells.give_back(object);
+        }
+    }
+}
+
+enum Advance {
+    To(ObjectRef),
+    Freed,
+    SliceEnds,
+}
+
+impl ObjectRef {
+    /// Whether the object has a destructor that has not run.
+    #[inline(always)]
+    pub fn needs_finalizer(self) -> bool {
+        self.has(prompt_flag::ODD) && !self.has(prompt_flag::FINALIZED) && self.type_info().finalize.is_some()
+    }
+}
