@@ -22,6 +22,7 @@ pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
+mod held;
 mod hiding_place;
 mod influence;
 mod liveness;

@@ -9,23 +9,13 @@
 //! Without the poll nothing is lost but time: the log has at most one entry per live object, and the epoch that is due
 //! begins at the next safepoint.
 
-use super::bit_set::BitSet;
+use super::held::{Carrier, Class, Held};
 use super::hiding_place::{holds_pointers, holds_wide_integers, may_hide_references};
 use super::roots::Root;
 use super::tagged_words;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow};
 use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
-
-/// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Carrier {
-    Now(Value),
-    NextPhi(Value),
-}
-
-/// For each carrier the roots that hold its reference; a carrier without any is not in the map.
-type Held = HandleMap<Carrier, BitSet>;
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
 pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HandleSet<Block> {
@@ -41,7 +31,7 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
     let is_safe = |block: usize| {
         live[block].iter().all(|&value| match (ground.can_expose(value), &held[block]) {
             (false, _) => true,
-            (true, Some(held)) => held.contains_key(&Carrier::Now(value.base())),
+            (true, Some(held)) => held.class_of(Carrier::Now(value.base())).is_some(),
             (true, None) => false,
         })
     };
@@ -59,8 +49,7 @@ fn may_be_a_leaf(function: Value) -> bool {
 /// What is known of the function before looking at the order of things.
 struct Ground {
     /// Root slots of one pointer or word that are only loaded and stored.
-    roots: HandleMap<Value, usize>,
-    root_count: usize,
+    roots: HandleSet<Value>,
     /// Local variables that are only loaded and stored, whole.
     variables: HandleSet<Value>,
     /// Integers that may be tagged words.
@@ -75,18 +64,16 @@ impl Ground {
     fn of(callees: &Callees, function: Value, roots: &[Root]) -> Ground {
         let module = function.module();
         let instructions = function.instructions();
-        let slots: HandleSet<Value> = roots.iter().map(|root| root.slot).collect();
-        let is_root = |alloca: &Value| slots.contains(alloca);
+        let bytes: HandleMap<Value, u64> = roots.iter().map(|root| (root.slot, root.bytes)).collect();
+        let is_root = |alloca: &Value| bytes.contains_key(alloca);
         let allocas = instructions.iter().copied().filter(|value| value.is(Opcode::LLVMAlloca));
         let (known, other): (HandleSet<Value>, HandleSet<Value>) =
             allocas.partition(|&alloca| is_plain_variable(alloca));
-        let holders = roots.iter().zip(0..).filter(|(root, _)| {
-            known.contains(&root.slot) && module.size_of(root.slot.allocated_type()) == root.bytes && root.bytes == 8
-        });
+        let is_holder =
+            |slot: &Value| known.contains(slot) && bytes[slot] == 8 && module.size_of(slot.allocated_type()) == 8;
         let words = tagged_words::possible(callees, &instructions, &is_root);
         Ground {
-            roots: holders.map(|(root, number)| (root.slot, number)).collect(),
-            root_count: roots.len(),
+            roots: bytes.keys().copied().filter(is_holder).collect(),
             has_hidden_pointers: other
                 .iter()
                 .any(|alloca| !is_root(alloca) && may_hide_references(callees, &words, *alloca)),
@@ -110,19 +97,13 @@ impl Ground {
     }
 
     fn held_at_end(&self, flow: &Flow) -> Vec<Option<Held>> {
-        let meet = |into: &mut Held, from: &Held| {
-            into.retain(|carrier, roots| {
-                let Some(others) = from.get(carrier) else { return false };
-                roots.intersect(others);
-                roots.bits().next().is_some()
-            });
-        };
         let mut ends: Vec<Option<Held>> = vec![None; flow.blocks.len()];
-        flow.solve(Direction::Forward, &Held::default(), meet, |block, mut held| {
+        flow.solve(Direction::Forward, &Held::default(), Held::meet, |block, mut held| {
             for instruction in flow.blocks[block].instructions() {
                 self.pass(&mut held, instruction);
             }
             self.prepare_phis(&mut held, flow.blocks[block]);
+            held.tidy();
             ends[block] = Some(held.clone());
             held
         });
@@ -130,74 +111,46 @@ impl Ground {
     }
 
     fn pass(&self, held: &mut Held, instruction: Value) {
-        let facts = match instruction.opcode() {
+        let class = match instruction.opcode() {
             Some(Opcode::LLVMStore) => return self.store(held, instruction),
-            Some(Opcode::LLVMLoad) => self.loaded(held, instruction),
-            Some(Opcode::LLVMPHI) => held.remove(&Carrier::NextPhi(instruction)),
+            Some(Opcode::LLVMLoad) if self.roots.contains(&instruction.operand(0)) => {
+                Some(held.class_of_root(instruction.operand(0)))
+            }
+            Some(Opcode::LLVMLoad) => held.class_of(Carrier::Now(instruction.operand(0))),
+            Some(Opcode::LLVMPHI) => {
+                let class = held.class_of(Carrier::NextPhi(instruction));
+                held.set(Carrier::NextPhi(instruction), None);
+                class
+            }
             Some(Opcode::LLVMSelect) => {
-                let one = held.get(&Carrier::Now(instruction.operand(1).base())).cloned();
-                one.zip(held.get(&Carrier::Now(instruction.operand(2).base()))).map(|(mut one, other)| {
-                    one.intersect(other);
-                    one
-                })
+                let class = |operand: Value| held.class_of(Carrier::Now(operand.base()));
+                class(instruction.operand(1)).filter(|&one| class(instruction.operand(2)) == Some(one))
             }
             _ => None,
         };
-        match facts.filter(|roots| roots.bits().next().is_some()) {
-            Some(roots) => _ = held.insert(Carrier::Now(instruction), roots),
-            None => _ = held.remove(&Carrier::Now(instruction)),
-        }
-    }
-
-    fn loaded(&self, held: &Held, load: Value) -> Option<BitSet> {
-        let address = load.operand(0);
-        let Some(&root) = self.roots.get(&address) else { return held.get(&Carrier::Now(address)).cloned() };
-        let mut holding = held.get(&Carrier::Now(address)).cloned().unwrap_or_else(|| BitSet::empty(self.root_count));
-        holding.insert(root);
-        Some(holding)
+        held.set(Carrier::Now(instruction), class);
     }
 
     fn store(&self, held: &mut Held, store: Value) {
-        let (value, address) = (Carrier::Now(store.operand(0).base()), store.operand(1));
-        let mut holding = held.get(&value).cloned();
-        if let Some(&root) = self.roots.get(&address) {
-            held.retain(|_, roots| {
-                roots.remove(root);
-                roots.bits().next().is_some()
-            });
-            if store.operand(0).is_local() && store.operand(0).base() == store.operand(0) {
-                let mut roots = held.get(&value).cloned().unwrap_or_else(|| BitSet::empty(self.root_count));
-                // Whoever shares a root with the stored value is the same reference.
-                for others in held.values_mut() {
-                    let mut shared = others.clone();
-                    shared.intersect(&roots);
-                    if shared.bits().next().is_some() {
-                        others.insert(root);
-                    }
-                }
-                roots.insert(root);
-                held.insert(value, roots.clone());
-                holding = Some(roots);
-            } else {
-                holding = None;
-            }
-        } else if !self.variables.contains(&address) {
+        let (value, address) = (store.operand(0), store.operand(1));
+        let class: Option<Class> = if self.roots.contains(&address) {
+            held.empty_root(address);
+            let is_whole = value.is_local() && value.base() == value;
+            is_whole.then(|| held.store(Carrier::Now(value), address))
+        } else if self.variables.contains(&address) {
+            held.class_of(Carrier::Now(value.base()))
+        } else {
             return;
-        }
-        match holding {
-            Some(roots) => _ = held.insert(Carrier::Now(address), roots),
-            None => _ = held.remove(&Carrier::Now(address)),
-        }
+        };
+        held.set(Carrier::Now(address), class);
     }
 
     fn prepare_phis(&self, held: &mut Held, block: Block) {
         for successor in block.successors() {
             for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
                 for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
-                    match held.get(&Carrier::Now(value.base())).cloned() {
-                        Some(roots) => _ = held.insert(Carrier::NextPhi(phi), roots),
-                        None => _ = held.remove(&Carrier::NextPhi(phi)),
-                    }
+                    let class = held.class_of(Carrier::Now(value.base()));
+                    held.set(Carrier::NextPhi(phi), class);
                 }
             }
         }

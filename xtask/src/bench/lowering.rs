@@ -2,12 +2,15 @@
 //!
 //! The sources come from crates.io at the first run (`libsqlite3-sys` ships SQLite's amalgamation, `lua-src` Lua's C files)
 //! and stay in the target folder. clang makes bitcode of them; frontend-glue/benches/lowering_cost.rs gives every function
-//! the strategy and a root, and times verifier, lowering and -O2. Then both forms are linked with a small driver from
-//! benches/lowering, sized, and run in turn. The table is Markdown: docs/lowering-cost.md holds one.
+//! the strategy and a root, and times verifier, lowering and -O2 in rounds. Then both forms are linked with a small driver
+//! from benches/lowering and run in turn; what they compute must be the same. Code and stack maps are measured in the
+//! programs' own objects, so the runtime that only one of them links does not count. `--count` has callgrind count the
+//! instructions of lowering and -O2 as well, which takes a quarter of an hour and does not depend on neighbours. The table
+//! is Markdown: docs/lowering-cost.md holds one.
 
 use crate::failure::{Failure, Outcome};
 use crate::{process, run, setup, tree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -16,9 +19,12 @@ const DRIVERS: &str = "benches/lowering";
 /// `cargo xtask bench lowering`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Runs of each program
+    /// Rounds of everything that is timed
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Count instructions under valgrind, too
+    #[arg(long)]
+    count: bool,
 }
 
 /// A large C program and where its sources are.
@@ -67,7 +73,7 @@ pub fn lowering(arguments: &Arguments) -> Outcome {
     let crates = fetch(&folder)?;
     let mut rows = Vec::new();
     for program in &PROGRAMS {
-        rows.push(row(program, &crates, &folder, &tally, arguments.rounds)?);
+        rows.push(row(program, &crates, &folder, &tally, arguments)?);
     }
     let titles: Vec<&str> = rows[0].iter().map(|(title, _)| *title).collect();
     println!("| | {} |", titles.join(" | "));
@@ -101,13 +107,15 @@ fn fetch(folder: &Path) -> Result<PathBuf, Failure> {
 
 type Row = Vec<(&'static str, String)>;
 
-fn row(program: &Program, crates: &Path, folder: &Path, tally: &Path, rounds: u32) -> Result<Row, Failure> {
+fn row(program: &Program, crates: &Path, folder: &Path, tally: &Path, arguments: &Arguments) -> Result<Row, Failure> {
     let sources = crates.join(program.crate_name).join(program.folder);
     let at = |name: &str| folder.join(format!("{}{name}", program.name));
-    let (plain, rooted) = (at(".bc"), at(".rooted.bc"));
+    let (plain, left) = (at(".bc"), at("-objects"));
     compile(program, &sources, folder, &plain)?;
+    std::fs::create_dir_all(&left).map_err(|error| Failure::step(format!("{}: {error}", left.display())))?;
     let mut bench = process::cargo();
-    bench.args(["bench", "--quiet", "-p", "frontend-glue", "--bench", "lowering_cost", "--"]).arg(&plain).arg(&rooted);
+    bench.args(["bench", "--quiet", "-p", "frontend-glue", "--bench", "lowering_cost", "--"]).arg(&plain);
+    bench.arg("--rounds").arg(arguments.rounds.to_string()).arg("--folder").arg(&left);
     eprintln!("+ {}", process::shown(&bench));
     let figures = figures(&process::output_of(&mut bench)?);
     let figure = |name: &str| {
@@ -118,37 +126,48 @@ fn row(program: &Program, crates: &Path, folder: &Path, tally: &Path, rounds: u3
     let mut clang = clang(program);
     clang.arg("-I").arg(&sources).arg(driver).arg("-o").arg(&driver_bitcode);
     process::must_succeed(&mut clang)?;
-    let mut sizes = Vec::new();
-    let executables = [(&plain, at("-plain")), (&rooted, at("-rooted"))];
+    let sizes = [Sizes::of(&left.join("plain.o"))?, Sizes::of(&left.join("rooted.o"))?];
+    let executables = [(plain.clone(), at("-plain")), (left.join("rooted.bc"), at("-rooted"))];
     for (module, executable) in &executables {
         let mut build = process::command(tally);
         build.args(["build", "--opt", "2"]).arg(&driver_bitcode).arg(module).arg("-o").arg(executable);
         build.args(program.libraries);
         process::must_succeed(&mut build)?;
-        sizes.push(Sizes::of(executable)?);
     }
     let mut seconds = [Vec::new(), Vec::new()];
-    for _ in 0..rounds {
+    let mut sums = HashSet::new();
+    for _ in 0..arguments.rounds {
         for (times, (_, executable)) in seconds.iter_mut().zip(&executables) {
-            times.push(cpu_seconds(executable)?);
+            let run = Run::of(executable)?;
+            times.push(run.seconds);
+            sums.insert(run.sum);
         }
+    }
+    if sums.len() != 1 {
+        return Err(Failure::step(format!("{} computes different sums with gc and without: {sums:?}", program.name)));
     }
     let [plain_seconds, rooted_seconds] = seconds.map(|mut times| {
         times.sort_by(f64::total_cmp);
         times[times.len() / 2]
     });
-    let (lower, optimise) = (figure("lower_ms")?, figure("optimise_ms")?);
+    let counted = if arguments.count { percent(counted_share(&plain, folder)?) } else { "not counted".to_owned() };
     let kib = |bytes: u64| format!("{} KiB", bytes / 1024);
     let change = |before: f64, after: f64| format!("{:+.1} %", (after / before - 1.0) * 100.0);
     Ok(vec![
         ("functions", format!("{}", figure("functions")?)),
         ("safepoints", format!("{}", figure("safepoints")?)),
-        ("lowering", format!("{lower:.0} ms")),
-        ("of it LLVM's verifier", format!("{:.0} ms", figure("llvm_verify_ms")?)),
-        ("-O2 without gc", format!("{optimise:.0} ms")),
-        ("lowering / -O2", format!("{:.1} %", lower / optimise * 100.0)),
-        ("-O2 with gc", change(optimise, figure("optimise_lowered_ms")?)),
-        ("code generation", change(figure("emit_ms")?, figure("emit_lowered_ms")?)),
+        ("-O2 without gc", format!("{:.0} ms", figure("optimise_ms")?)),
+        ("lowering", format!("{:.0} ms", figure("lower_ms")?)),
+        ("lowering / -O2", percent(figure("lower_share")?)),
+        (
+            "in the rounds",
+            format!("{} to {}", percent(figure("lower_share_least")?), percent(figure("lower_share_most")?)),
+        ),
+        ("of it LLVM's verifier", percent(figure("llvm_verify_share")?)),
+        ("instructions", counted),
+        ("check after -O2", percent(figure("check_optimised_share")?)),
+        ("-O2 with gc", change(1.0, figure("optimise_lowered_share")?)),
+        ("code generation", change(1.0, figure("emit_growth")?)),
         ("code", kib(sizes[0].code)),
         ("code with gc", change(sizes[0].code as f64, sizes[1].code as f64)),
         ("stack maps", kib(sizes[1].maps)),
@@ -191,27 +210,67 @@ fn figures(text: &str) -> HashMap<String, f64> {
     words.filter_map(|(name, number)| Some((name.to_owned(), number.parse().ok()?))).collect()
 }
 
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Instructions of the lowering beside those of -O2, as callgrind counts them.
+fn counted_share(module: &Path, folder: &Path) -> Result<f64, Failure> {
+    // `cargo bench` has just built it; asked again it says where.
+    let mut build = process::cargo();
+    build.args(["bench", "--no-run", "--message-format=json", "-p", "frontend-glue", "--bench", "lowering_cost"]);
+    let answer = process::output_of(&mut build)?;
+    let bench = answer.lines().rev().find_map(|line| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0));
+    let bench = bench.ok_or_else(|| Failure::step("cargo does not say where the bench is".to_owned()))?.to_owned();
+    let count = |part: &str, function: &str| -> Result<f64, Failure> {
+        let out = folder.join(format!("callgrind.{part}"));
+        let mut valgrind = process::command("valgrind");
+        valgrind.args(["--quiet", "--tool=callgrind", &format!("--toggle-collect={function}")]);
+        valgrind.arg(format!("--callgrind-out-file={}", out.display())).arg(&bench).arg(module).args(["--only", part]);
+        process::must_succeed(&mut valgrind)?;
+        let text = std::fs::read_to_string(&out);
+        let text = text.map_err(|error| Failure::step(format!("{}: {error}", out.display())))?;
+        let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse::<f64>().ok());
+        total.filter(|&total| total > 0.0).ok_or_else(|| Failure::step(format!("callgrind counted no `{function}`")))
+    };
+    Ok(count("lower", "frontend_glue::pipeline::lower")? / count("optimise", "LLVMRunPasses")?)
+}
+
+/// What the sections of an object take, by the beginnings of their names.
 struct Sizes {
     code: u64,
     maps: u64,
 }
 
 impl Sizes {
-    fn of(executable: &Path) -> Result<Sizes, Failure> {
-        let text = process::output_of(process::command("size").arg("-A").arg(executable))?;
-        let size = |section: &str| {
-            let line = text.lines().find(|line| line.split_whitespace().next() == Some(section));
-            line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+    fn of(object: &Path) -> Result<Sizes, Failure> {
+        let text = process::output_of(process::command("size").arg("-A").arg(object))?;
+        let size = |section: &str| -> u64 {
+            let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+            let ours = lines.filter(|words| words.len() > 1 && words[0].starts_with(section));
+            ours.filter_map(|words| words[1].parse::<u64>().ok()).sum()
         };
         Ok(Sizes { code: size(".text"), maps: size(".llvm_stackmaps") })
     }
 }
 
-/// Runs the program and returns its CPU time, which it prints itself.
-fn cpu_seconds(executable: &Path) -> Result<f64, Failure> {
-    let text = process::output_of(&mut process::command(executable))?;
-    let seconds = figures(&text).get("seconds").copied();
-    seconds.ok_or_else(|| Failure::step(format!("{} printed no time:\n{text}", executable.display())))
+/// What a run of a program printed.
+struct Run {
+    /// What it computed: the same in every build.
+    sum: String,
+    /// Its CPU time.
+    seconds: f64,
+}
+
+impl Run {
+    fn of(executable: &Path) -> Result<Run, Failure> {
+        let text = process::output_of(&mut process::command(executable))?;
+        let word = |name: &str| text.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        let run = word("sum").zip(word("seconds").and_then(|seconds| seconds.parse().ok()));
+        let (sum, seconds) =
+            run.ok_or_else(|| Failure::step(format!("{} printed no sum and time:\n{text}", executable.display())))?;
+        Ok(Run { sum: sum.to_owned(), seconds })
+    }
 }
 
 #[cfg(test)]

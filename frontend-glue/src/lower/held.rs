@@ -1,0 +1,126 @@
+//! Which values a root holds at a place in the program: classes of carriers that carry the same reference.
+//!
+//! A carrier is an SSA value, a local variable, or a phi's next value. Carriers and root slots that are known to hold the
+//! same reference are in one class; a carrier is *held* as long as its class has a root. So a root's being overwritten,
+//! which ends it for everybody at once, is one number less in its class, and neither a store to one of thirty thousand
+//! roots nor a load from it looks at the others. (With a set of roots for each carrier, each store went through all sets:
+//! for n roots in a loop that writes, n³ / 64 steps.)
+//!
+//! A class whose last root is gone never gets another: who stores such a value to a root begins a new class.
+
+use crate::llvm::{HandleMap, Value};
+
+/// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Carrier {
+    Now(Value),
+    NextPhi(Value),
+}
+
+/// A class of carriers and roots; the number is an index into `Held::roots_in`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Class(usize);
+
+/// See the file's first lines.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    carriers: HandleMap<Carrier, Class>,
+    /// By the slot.
+    roots: HandleMap<Value, Class>,
+    /// How many roots each class has.
+    roots_in: Vec<usize>,
+}
+
+impl Held {
+    /// The class of a carrier that is held.
+    pub(super) fn class_of(&self, carrier: Carrier) -> Option<Class> {
+        self.carriers.get(&carrier).copied().filter(|class| self.roots_in[class.0] > 0)
+    }
+
+    /// The carrier now carries what the class does; something unknown for none.
+    pub(super) fn set(&mut self, carrier: Carrier, class: Option<Class>) {
+        match class {
+            Some(class) => _ = self.carriers.insert(carrier, class),
+            None => _ = self.carriers.remove(&carrier),
+        }
+    }
+
+    /// The class of what is in a root.
+    pub(super) fn class_of_root(&mut self, root: Value) -> Class {
+        if let Some(&class) = self.roots.get(&root) {
+            return class;
+        }
+        let class = self.begin();
+        self.add_root(root, class);
+        class
+    }
+
+    /// The root no longer holds what it held.
+    pub(super) fn empty_root(&mut self, root: Value) {
+        if let Some(class) = self.roots.remove(&root) {
+            self.roots_in[class.0] -= 1;
+        }
+    }
+
+    /// What the carrier carries was stored to the root, which was emptied before.
+    pub(super) fn store(&mut self, carrier: Carrier, root: Value) -> Class {
+        let class = self.class_of(carrier).unwrap_or_else(|| self.begin());
+        self.carriers.insert(carrier, class);
+        self.add_root(root, class);
+        class
+    }
+
+    fn begin(&mut self) -> Class {
+        self.roots_in.push(0);
+        Class(self.roots_in.len() - 1)
+    }
+
+    fn add_root(&mut self, root: Value, class: Class) {
+        self.roots.insert(root, class);
+        self.roots_in[class.0] += 1;
+    }
+
+    /// Leaves what both know: two are in one class if they are so in both.
+    pub(super) fn meet(&mut self, other: &Held) {
+        let mut pairs: HandleMap<(usize, usize), Class> = HandleMap::default();
+        let mut met = Held::default();
+        for (&root, class) in &self.roots {
+            if let Some(same) = other.roots.get(&root) {
+                let class = *pairs.entry((class.0, same.0)).or_insert_with(|| met.begin());
+                met.add_root(root, class);
+            }
+        }
+        for (&carrier, class) in &self.carriers {
+            // A pair that no root is in holds nothing.
+            if let Some(same) = other.carriers.get(&carrier)
+                && let Some(&class) = pairs.get(&(class.0, same.0))
+            {
+                met.carriers.insert(carrier, class);
+            }
+        }
+        *self = met;
+    }
+
+    /// Forgets the carriers that are held no more, and the numbers of classes without a root.
+    pub(super) fn tidy(&mut self) {
+        let same = self.clone();
+        self.meet(&same);
+    }
+}
+
+/// Equal are states that know the same, whatever the numbers of their classes; both are tidy.
+impl PartialEq for Held {
+    fn eq(&self, other: &Held) -> bool {
+        if self.roots.len() != other.roots.len() || self.carriers.len() != other.carriers.len() {
+            return false;
+        }
+        let (mut there, mut back) = (HandleMap::default(), HandleMap::default());
+        let mut agree = |one: Class, other: Option<&Class>| {
+            other.is_some_and(|other| {
+                *there.entry(one.0).or_insert(other.0) == other.0 && *back.entry(other.0).or_insert(one.0) == one.0
+            })
+        };
+        self.roots.iter().all(|(root, &class)| agree(class, other.roots.get(root)))
+            && self.carriers.iter().all(|(carrier, &class)| agree(class, other.carriers.get(carrier)))
+    }
+}
