@@ -13,6 +13,7 @@
 //! A host that adds and removes modules while it runs has a [`Session`] instead.
 
 mod session;
+mod thread_storage;
 
 pub use session::{ModuleHandle, Session, SessionError};
 
@@ -144,6 +145,7 @@ macro_rules! list_addresses {
             vec![
                 // glibc has it in the part that is linked statically into every executable.
                 ("atexit", libc::atexit as *const () as u64),
+                (crate::thread_locals::ADDRESS, thread_storage::address as *const () as u64),
                 ("llvm_gc_root_chain", &raw const llvm_gc_root_chain as u64),
                 $((stringify!($name), &raw const $name as u64),)*
             ]

@@ -21,7 +21,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::emit::{self, EmitError};
 use crate::level::Level;
 use crate::load::{self, LoadError};
-use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Plan};
+use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan};
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
 use crate::verify::{self, Findings};
@@ -93,7 +93,7 @@ pub enum CompileError {
         /// LLVM's reason.
         message: String,
     },
-    /// It needs what only a linked image has.
+    /// It uses a thread-local variable in a way that only a linked image supports.
     #[error(transparent)]
     ThreadLocal(#[from] ThreadLocalError),
     /// No object came out.
@@ -200,6 +200,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<(
         zeal: options.zeal,
         gc_names: options.gc_names.clone(),
         eliminate_tail_calls: options.level.passes().is_some(),
+        patterns: if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE },
         module_name: file.display().to_string(),
         ..LowerOptions::default()
     };
@@ -237,7 +238,7 @@ fn emit(
             }
         }
         Destination::ThisProcess => {
-            thread_locals::refuse(module, file)?;
+            thread_locals::replace(module, file, machine)?;
             refuse_ifuncs(module, file)?;
             constructors::export_for_host(module, index);
         }

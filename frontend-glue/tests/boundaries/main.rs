@@ -14,6 +14,7 @@ mod llvm_interface;
 mod native_code;
 mod signals;
 mod stack_overflow;
+mod thread_locals;
 mod threads;
 
 use tally::{Folder, Outcome};
