@@ -58,10 +58,8 @@ struct Known {
     returns_twice: bool,
 }
 
-/// Name of the runtime's write of tagged words; it exists only as this name, the lowering expands every call.
+/// Name of the runtime's write of tagged words; under the deferred plan the lowering expands every call.
 pub(crate) const WRITE_WORD: &str = "tally_gcwrite_i64";
-/// Its signature, in the letters of the runtime's list.
-pub(crate) const WRITE_WORD_SIGNATURE: &str = "v(lpp)";
 
 impl Callees {
     pub(crate) fn of(module: Module) -> Callees {

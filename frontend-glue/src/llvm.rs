@@ -235,6 +235,17 @@ impl Module {
         !raw!(LLVMGetModuleFlag(self.0, name.as_ptr().cast(), name.len())).is_null()
     }
 
+    /// The value of a module flag that is a number.
+    pub(crate) fn flag(self, name: &str) -> Option<u64> {
+        let flag = raw!(LLVMGetModuleFlag(self.0, name.as_ptr().cast(), name.len()));
+        if flag.is_null() {
+            return None;
+        }
+        let mut constant = std::ptr::null_mut();
+        raw!(LLVMGetMDNodeOperands(LLVMMetadataAsValue(self.context(), flag), &mut constant));
+        Value(constant).constant_integer()
+    }
+
     pub(crate) fn set_flag(self, name: &str, value: u64) {
         let value = raw!(LLVMValueAsMetadata(self.integer(32).constant(value).0));
         let behavior = LLVMModuleFlagBehavior::LLVMModuleFlagBehaviorOverride;

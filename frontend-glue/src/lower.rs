@@ -168,6 +168,11 @@ pub struct LowerReport {
     pub remarks: Vec<Remark>,
 }
 
+/// The plan that a module was lowered for; `None` for a module that is not lowered.
+pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
+    Some(if module.flag(LOWERED_FLAG)? == 1 { Plan::Deferred } else { Plan::Prompt })
+}
+
 /// Lowers `module` in place.
 ///
 /// # Errors
@@ -323,7 +328,7 @@ impl<'a> Lowering<'a> {
             liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {
-            let of_call: Vec<usize> = if self.callees.is_safepoint(call) {
+            let of_call: Vec<usize> = if self.callees.is_safepoint(call) && !counts.is_quiet(call) {
                 (0..counted.roots.len()).filter(|&root| !counted.simple[root] || named.at(call).any(|it| it == root)).collect()
             } else {
                 Vec::new()
@@ -367,13 +372,8 @@ impl<'a> Lowering<'a> {
                 }
                 counts.expand_write(&self.builder, self.options, counted, call);
             }
-            Callee::WriteWord => {
-                self.report.barriers += 1;
-                let function = runtime::declare(self.module, "tally_write_word");
-                self.builder.before(call.value());
-                self.builder.call(function.value_type(), function, &call.arguments());
-                call.remove();
-            }
+            // How the word is read, only the object's type knows: the runtime counts.
+            Callee::WriteWord => self.report.barriers += 1,
             Callee::GcRead => _ = barrier::read(&self.builder, call),
             _ => {}
         }

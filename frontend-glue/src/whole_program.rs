@@ -13,7 +13,7 @@ use inkwell::module::Module;
 
 use crate::lower::{Plan, STRATEGY};
 use crate::verify::source;
-use crate::{callers, llvm, pipeline};
+use crate::{callers, llvm, lower, pipeline};
 
 /// `uwtable(async)`: entries that are right at every instruction.
 const ASYNCHRONOUS: u64 = 2;
@@ -26,18 +26,28 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
     if !modules.iter().any(is_managed) {
         return;
     }
+    let strategy = strategy_in_use(modules, gc_names);
     for module in modules {
         if let Some(main) = module.get_function("main")
             && !pipeline::is_lowered(module)
             && main.count_basic_blocks() > 0
             && !callers::has_gc(main)
         {
-            main.set_gc(STRATEGY);
+            main.set_gc(&strategy);
         }
         if !is_managed(module) {
             make_unwindable(module);
         }
     }
+}
+
+/// The strategy that the program's gc functions have.
+fn strategy_in_use(modules: &[Module], gc_names: &[(String, Plan)]) -> String {
+    let of_source = modules.iter().filter(|module| !pipeline::is_lowered(module)).find_map(|module| {
+        source::managed_functions(llvm::Module::of(module), gc_names).first().and_then(|function| function.gc())
+    });
+    let of_lowered = || modules.iter().find_map(|module| lower::plan_of_lowered(llvm::Module::of(module)));
+    of_source.or_else(|| Some(of_lowered()?.strategy().to_owned())).unwrap_or_else(|| STRATEGY.to_owned())
 }
 
 /// Makes a module fit into a process in which other modules have gc functions.

@@ -9,15 +9,19 @@ use clap::Args;
 use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_size, parse_time};
 
 use frontend_glue::level::Level;
-use frontend_glue::lower::{Plan, STRATEGY};
+use frontend_glue::lower::{PROMPT_STRATEGY, Plan, STRATEGY};
 use frontend_glue::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
 #[derive(Args, Debug)]
 pub(super) struct GcNames {
-    /// Treat functions with gc NAME as gc "refcount" (existing IR: --gc-name jblab-gc=refcount)
-    #[arg(long = "gc-name", value_name = "NAME=refcount", value_parser = gc_name)]
+    /// Treat functions with gc NAME as those of PLAN, refcount or refcount-prompt (existing IR: --gc-name jblab-gc=refcount)
+    #[arg(long = "gc-name", value_name = "NAME=PLAN", value_parser = gc_name)]
     names: Vec<(String, Plan)>,
+    /// The plan of functions with gc "refcount" and of C files: refcount (objects die at the next epoch) or refcount-prompt
+    /// (objects die when their last reference goes)
+    #[arg(long, value_name = "PLAN")]
+    plan: Option<Plan>,
 }
 
 /// How code is made.
@@ -53,14 +57,19 @@ pub(super) struct Running {
 impl GcNames {
     /// For subcommands that make no code.
     pub(super) fn compile_options(&self) -> CompileOptions {
-        CompileOptions { gc_names: self.names.clone(), ..CompileOptions::default() }
+        CompileOptions { gc_names: self.plans(), ..CompileOptions::default() }
+    }
+
+    fn plans(&self) -> Vec<(String, Plan)> {
+        let of_refcount = self.plan.map(|plan| (STRATEGY.to_owned(), plan));
+        of_refcount.into_iter().chain(self.names.iter().cloned()).collect()
     }
 }
 
 impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
-        CompileOptions { level: self.level, gc_names: self.gc_names.names.clone(), zeal, destination }
+        CompileOptions { level: self.level, gc_names: self.gc_names.plans(), zeal, destination }
     }
 }
 
@@ -90,7 +99,7 @@ impl Running {
 fn gc_name(text: &str) -> Result<(String, Plan), String> {
     match text.split_once('=') {
         Some((name, plan)) if !name.is_empty() => Ok((name.to_owned(), plan.parse()?)),
-        _ => Err(format!("write it as NAME={STRATEGY}")),
+        _ => Err(format!("write it as NAME={STRATEGY} or NAME={PROMPT_STRATEGY}")),
     }
 }
 

@@ -180,6 +180,11 @@ impl Counts {
         self.operations.of_call(call)
     }
 
+    /// Whether nothing can die during the call: nobody looks for roots then.
+    pub(super) fn is_quiet(&self, call: crate::llvm::call::Call) -> bool {
+        self.facts.is_quiet(call)
+    }
+
     /// Turns one operation of a counted function into code; `named` are the operands of its bundle, if it has one.
     pub(super) fn expand(
         &self,

@@ -11,7 +11,7 @@ pub(crate) mod frames;
 pub(crate) mod intrinsics;
 mod own_calls;
 
-use crate::callee::{Callee, Callees, WRITE_WORD, WRITE_WORD_SIGNATURE, signature};
+use crate::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{HandleSet, Module, Opcode, Value};
@@ -143,7 +143,7 @@ impl Check<'_> {
     /// The runtime's functions are declared as they are, and called so.
     fn declarations(&mut self) {
         let symbols = RUNTIME_SYMBOLS.iter().map(|symbol| (symbol.name, symbol.signature));
-        for (name, text) in symbols.chain([(WRITE_WORD, WRITE_WORD_SIGNATURE)]) {
+        for (name, text) in symbols {
             let Some(function) = self.module.function(name) else { continue };
             let wanted = signature(self.module, text);
             let help = format!("declare it as {}", wanted.print());

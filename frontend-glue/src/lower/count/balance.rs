@@ -5,6 +5,7 @@
 //!
 //! - a safepoint at which a root has no count for what it holds, or a temporary still has one that nobody will see,
 //! - a write, a root, a phi or a return that takes a credit which is not there, and a credit that nobody takes,
+//! - a safepoint that is reached without a drain since a count fell,
 //! - a root that is overwritten, or left, while it owns what it holds; a drop of what is not owned,
 //! - paths that meet in different states.
 
@@ -30,7 +31,7 @@ pub(super) fn check(
         roots.iter().enumerate().filter(|(index, _)| simple[*index]).map(|(index, root)| (root.slot, index)).collect();
     let mut checker = Checker { callees, operations, facts, function, roots, slots, numbers: HandleMap::default(), fault: None };
     let flow = Flow::of(function);
-    let start = State { slots: vec![Holds::Null; roots.len()], temporaries: BTreeSet::new(), credits: vec![], passed: 0, handed: false };
+    let start = State { slots: vec![Holds::Null; roots.len()], temporaries: BTreeSet::new(), credits: vec![], passed: 0, handed: false, fallen: false };
     let starts = flow.solve(
         Direction::Forward,
         &start,
@@ -68,6 +69,8 @@ struct State {
     passed: usize,
     /// The result's credit went to the caller.
     handed: bool,
+    /// A count fell since the last drain.
+    fallen: bool,
 }
 
 const CLASH: usize = usize::MAX;
@@ -81,6 +84,7 @@ impl State {
                 _ => Holds::Clash,
             };
         }
+        self.fallen |= other.fallen;
         if self.temporaries != other.temporaries || self.credits != other.credits || self.passed != other.passed {
             self.temporaries.insert(CLASH);
         }
@@ -188,7 +192,10 @@ impl Checker<'_> {
         let slot = || call.argument(1).constant_integer().map_or(0, |slot| slot as usize);
         match operation {
             Operation::Own => self.change(state, at, slot(), &[Holds::Borrows, Holds::Null], Holds::Owns),
-            Operation::Drop => self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows),
+            Operation::Drop => {
+                state.fallen = true;
+                self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows);
+            }
             Operation::Give => {
                 self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows);
                 state.credits.push(value());
@@ -205,6 +212,8 @@ impl Checker<'_> {
                 }
                 if operation == Operation::Spend {
                     state.credits.push(value());
+                } else {
+                    state.fallen = true;
                 }
             }
             Operation::Pass => {
@@ -219,9 +228,15 @@ impl Checker<'_> {
                 self.consume(state, at, value());
                 state.handed = true;
             }
-            Operation::Settle | Operation::Unsettle => {}
-            Operation::Drain => self.safepoint(state, at),
-            Operation::Finish => self.frame_is_empty(state, at),
+            Operation::Settle | Operation::Unsettle => state.fallen = true,
+            Operation::Drain => {
+                state.fallen = false;
+                self.safepoint(state, at);
+            }
+            Operation::Finish => {
+                state.fallen = false;
+                self.frame_is_empty(state, at);
+            }
         }
     }
 
@@ -246,8 +261,11 @@ impl Checker<'_> {
             self.frame_is_empty(state, at);
         } else if self.facts.settles(self.callees, call) {
             self.safepoint(state, at);
-        } else if self.callees.of_call(call) == Callee::GcWrite && !call.argument(0).is_null() && state.credits.pop().is_none() {
-            self.blame(at, "nobody has counted what is written here");
+        } else if self.callees.of_call(call) == Callee::GcWrite {
+            if !call.argument(0).is_null() && state.credits.pop().is_none() {
+                self.blame(at, "nobody has counted what is written here");
+            }
+            state.fallen = true;
         }
         if !call.is_invoke() {
             self.result_of(state, call);
@@ -273,6 +291,9 @@ impl Checker<'_> {
         if !state.credits.is_empty() {
             self.blame(at, "a credit is left that nobody takes");
         }
+        if state.fallen {
+            self.blame(at, "a count fell since the last drain: what died waits beyond this safepoint");
+        }
     }
 
     fn frame_is_empty(&mut self, state: &State, at: Value) {
@@ -284,6 +305,10 @@ impl Checker<'_> {
         }
     }
 
+    fn ends_in_tail_call(&self, end: Value) -> bool {
+        end.block().calls().any(Call::is_musttail)
+    }
+
     fn end(&mut self, state: &State, end: Value) {
         self.frame_is_empty(state, end);
         if end.is(Opcode::LLVMRet)
@@ -292,6 +317,9 @@ impl Checker<'_> {
             && end.operands().next().is_some_and(|value| !value.is_null())
         {
             self.blame(end, "the result comes without the count that callers expect");
+        }
+        if end.is(Opcode::LLVMRet) && state.fallen && !self.ends_in_tail_call(end) {
+            self.blame(end, "a count fell since the last drain: what died outlives the function");
         }
     }
 }

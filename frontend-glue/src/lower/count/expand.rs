@@ -12,8 +12,7 @@
 //! `SETTLED`, "a decrement has nothing more to note". Cost of an increment: 1 shift, 1 compare, 1 branch, 1 load, 2 adds, 1
 //! store; of a decrement two branches more. The three calls preserve the registers of the code around them.
 
-use super::operation::{Operation, Operations};
-use crate::callee::Callee;
+use super::operation::Operation;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
@@ -175,14 +174,4 @@ impl Expansion<'_> {
         builder.before_unlocated(entry);
         builder.alloca(module.integer(64).array(bytes / 8), "tally.words")
     }
-}
-
-/// Whether the runtime, not inline code, does this kind of write.
-pub(super) fn is_written_by_runtime(callee: Callee) -> bool {
-    callee == Callee::WriteWord
-}
-
-/// The operations of a function, in the order of the program.
-pub(super) fn operations_in(operations: &Operations, function: Value) -> Vec<(Operation, Call)> {
-    function.calls().filter_map(|call| Some((operations.of_call(call)?, call))).collect()
 }

@@ -120,8 +120,9 @@ impl State {
             self.contents[slot] = known;
             self.slots[slot] = self.slots[slot].max(other.slots[slot]);
         }
+        // A temporary that one way lacks is let go on the other's edge.
+        self.pending |= other.pending || self.temporaries != other.temporaries;
         self.temporaries.intersect(&other.temporaries);
-        self.pending |= other.pending;
     }
 }
 
@@ -321,8 +322,9 @@ impl Walk<'_> {
                 continue;
             }
             for (value, _) in phi.incoming() {
-                if let Some(&number) = self.numbers.get(&self.canonical(value)) {
+                if let Some(number) = self.counted_temporary(&state, self.canonical(value)) {
                     state.temporaries.remove(number);
+                    state.pending = true;
                 }
             }
         }
