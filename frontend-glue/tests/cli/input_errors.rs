@@ -163,3 +163,40 @@ fn bitcode_that_asks_for_all_memory_does_not_get_it() {
     check(&folder, "greedy.bc", "tally: greedy.bc: crashed while compiling: the input is damaged, or");
     assert!(before.elapsed().as_secs() < 30, "{:?} for five commands", before.elapsed());
 }
+
+/// Words of right programs left out, doubled, and put in each other's places.
+#[test]
+fn text_with_words_left_out_doubled_and_swapped_is_refused_or_lowered() {
+    let folder = Folder::with(&[]);
+    let sources = ["write_and_read", "root_of_a_tagged_word", "invoke_with_roots", "global_roots", "tail_recursion"];
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lowering");
+    let mut random = 1_u64;
+    let mut below = |limit: usize| {
+        // Knuth's MMIX constants; the upper half is the better one.
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (random >> 33) as usize % limit
+    };
+    for round in 0..100 {
+        let text = std::fs::read_to_string(tests.join(sources[round % sources.len()]).with_extension("ll")).unwrap();
+        let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with(';')).collect();
+        let code = code.join("\n");
+        let mut words: Vec<&str> = code.split_inclusive([' ', ',', '(', ')', '\n']).collect();
+        for _ in 0..=below(3) {
+            let (here, there) = (below(words.len()), below(words.len()));
+            match below(4) {
+                0 => _ = words.remove(here),
+                1 => words.insert(here, words[here]),
+                2 => words.swap(here, there),
+                _ => words[here] = words[there],
+            }
+        }
+        let damaged = words.concat();
+        std::fs::write(folder.path("damaged.ll"), &damaged).unwrap();
+        let outcome = folder.tally(&["lower", "damaged.ll", "-o", "-"]);
+        assert!(matches!(outcome.status, Some(0 | 2)), "{outcome:?}\n{damaged}");
+        for fault in ["crashed while compiling", "LLVM gave up", "panicked", "not in order"] {
+            assert!(!outcome.stderr.contains(fault), "{outcome:?}\n{damaged}");
+        }
+        assert_eq!(outcome.status == Some(2), outcome.stderr.contains("tally: "), "{outcome:?}\n{damaged}");
+    }
+}

@@ -71,12 +71,44 @@ fn sanitisers_after_the_lowering_are_refused() {
     let Some(program) = program else { return };
     let folder = Folder::with(&[]);
     succeed(&folder, env!("CARGO_BIN_EXE_tally"), &["lower", program.file.to_str().unwrap(), "-o", "lowered.bc"]);
-    for (passes, message) in [("asan", "names something that is no slot"), ("tsan", "carries no bundle")] {
+    for (passes, message) in [
+        ("asan", "names something that is no slot"),
+        ("tsan", "carries no bundle"),
+        ("msan", "carries no bundle"),
+        ("hwasan", "carries no bundle"),
+    ] {
         succeed(&folder, "opt-22", &["-passes", passes, "lowered.bc", "-o", "sanitised.bc"]);
         let outcome = folder.tally(&["build", "sanitised.bc", "-o", "program"]);
         assert_eq!(outcome.status, Some(2), "{passes}: {outcome:?}");
         assert!(outcome.stderr.contains(message), "{passes}: {}", outcome.stderr);
     }
+}
+
+/// Native code under the address sanitiser, between managed frames and unwound through; its calls of malloc are the runtime's, too.
+/// (Leaks are not asked for: what is registered is kept for the life of the process, in memory where LeakSanitizer does not look.)
+#[test]
+fn native_code_under_the_address_sanitiser() {
+    build_runtime();
+    let library = std::path::Path::new(env!("CARGO_BIN_EXE_tally")).with_file_name("libtally.a");
+    let Some(program) = all_programs().into_iter().find(|program| program.name == "landing_pads") else { return };
+    let folder = Folder::with(&[("plain.c", "int main(void) { return 0; }\n")]);
+    if folder.run("gcc", &["-fsanitize=address", "plain.c", "-o", "plain"]).status != Some(0) {
+        return println!("skipped: there is no gcc with the address sanitiser");
+    }
+    let native = program.others.iter().find(|file| file.ends_with("native.c")).expect("it unwinds through native code");
+    let mut arguments = vec!["-g", "-fsanitize=address", native.to_str().unwrap()];
+    let files = [&program.file, &program.others[0]];
+    let objects = ["program.o", "support.o"];
+    for (file, object) in files.into_iter().zip(objects) {
+        succeed(&folder, env!("CARGO_BIN_EXE_tally"), &["lower", file.to_str().unwrap(), "-o", "lowered.bc"]);
+        succeed(&folder, "llc-22", &["-filetype=obj", "-relocation-model=pic", "lowered.bc", "-o", object]);
+    }
+    arguments.extend(objects);
+    arguments.extend([library.to_str().unwrap(), "-no-pie", "-lm", "-o", "program"]);
+    succeed(&folder, "gcc", &arguments);
+    let variables = [("ASAN_OPTIONS", "detect_leaks=0"), ("TALLY_EPOCH_BYTES", "4KiB"), ("TALLY_LEAK_CHECK", "1")];
+    let outcome = folder.program(&variables, &[]);
+    assert_eq!(outcome, Outcome { status: Some(0), stdout: String::new(), stderr: String::new() });
 }
 
 const WITH_LINES: &str = "#include <tally_gc.h>
@@ -106,7 +138,9 @@ fn debuggers_see_managed_frames() {
         folder.build(&["--opt", level, "lines.c"]);
         assert_eq!(folder.program(&[], &[]).status, Some(0));
         let has_gdb = Command::new("gdb").arg("--version").output().is_ok();
-        if has_gdb {
+        if !has_gdb {
+            println!("skipped: there is no gdb");
+        } else {
             let commands = ["break tally_collect", "run", "backtrace 5", "up", "print list->value"];
             let arguments = ["-batch", "-nx"].into_iter().chain(commands.iter().flat_map(|command| ["-ex", *command]));
             let text = succeed(&folder, "gdb", &arguments.chain(["./program"]).collect::<Vec<_>>()).stdout;
