@@ -26,7 +26,7 @@ use super::Patterns;
 use crate::callee::{Callee, Callees};
 use crate::flow::{Direction, Flow};
 use crate::llvm::call::Call;
-use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
+use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
 use smallvec::SmallVec;
@@ -454,7 +454,7 @@ impl Walk<'_> {
         let counted = || {
             (0..state.slots.len()).any(|slot| state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value))
         };
-        may_hold_reference(word) && !value.base().is(Opcode::LLVMAlloca) && !counted()
+        may_hold_reference(self.it.function.module(), word) && !value.base().is(Opcode::LLVMAlloca) && !counted()
     }
 
     fn after_call(&mut self, state: &mut State, call: Call, next: Value) {
@@ -646,7 +646,7 @@ impl Walk<'_> {
 }
 
 /// Whether a word of this kind may mean an object.
-fn may_hold_reference(word: Value) -> bool {
+fn may_hold_reference(module: Module, word: Value) -> bool {
     let of = word.type_of();
-    word.is_local() && !of.is_void() && word.module().store_size_of(of) >= 8
+    word.is_local() && !of.is_void() && module.store_size_of(of) >= 8
 }
