@@ -322,7 +322,7 @@ mod tests {
         };
         let pcs = [0x1005, 0x1105, 0x1205, 0x1305, ENTRY, 0xbad];
         let mut deepest = 0;
-        for _ in 0..if cfg!(miri) { 200 } else { 20_000 } {
+        for _ in 0..if cfg!(miri) { 20 } else { 20_000 } {
             let stack: Vec<u64> = (0..16)
                 .map(|_| match random(3) {
                     0 => pcs[random(6) as usize],
@@ -335,6 +335,6 @@ mod tests {
             assert!(walk.frames <= 8);
             deepest = deepest.max(walk.frames);
         }
-        assert!(deepest >= 2);
+        assert!(deepest >= 2 || cfg!(miri));
     }
 }
