@@ -27,7 +27,7 @@ use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
 
 /// Candidates between two rounds, at most.
-const GAP_MAX: usize = 64 << 10;
+const GAP_MAX: usize = 8 << 10;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
@@ -67,7 +67,11 @@ impl Collector {
         heap.prompt.candidates_elsewhere = self.rings.waiting();
         // Rounds that free little come less often.
         let gap = &mut self.round_gap;
-        *gap = if freed * 8 >= edges { (*gap / 2).max(FIRST_ROUND) } else { (*gap * 2).min(GAP_MAX) };
+        *gap = if unbounded || freed * 8 >= edges {
+            (*gap / 2).max(FIRST_ROUND)
+        } else {
+            (*gap * 2).clamp(FIRST_ROUND, GAP_MAX)
+        };
         heap.prompt.round_at = heap.candidates.len() + *gap;
         self.close_round(heap);
     }

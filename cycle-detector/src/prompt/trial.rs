@@ -72,7 +72,7 @@ impl Default for Rings {
             edges: 0,
             outward: 0,
             left: 0,
-            purses: [1024; LEVELS.len()],
+            purses: LEVELS.map(|members| (members as i64 * 4).clamp(1024, 128 << 10)),
             waiting: Default::default(),
         }
     }
@@ -170,7 +170,7 @@ impl Rings {
         let (mut next, mut level) = (0, 0);
         loop {
             let before = self.edges;
-            let limit = if unbounded { usize::MAX } else { LEVELS[level] };
+            let limit = LEVELS.get(level).copied().unwrap_or(usize::MAX);
             while next < self.members.len() && next < limit {
                 let object = self.members[next].object;
                 next += 1;
@@ -193,7 +193,8 @@ impl Rings {
                 return Verdict::Live;
             }
             level += 1;
-            if level == LEVELS.len() || level > paid && self.purses[level] < LEVELS[level] as i64 * 2 {
+            let affordable = level < LEVELS.len() && (level <= paid || self.purses[level] >= LEVELS[level] as i64 * 2);
+            if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);
             }

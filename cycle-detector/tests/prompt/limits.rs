@@ -1,0 +1,131 @@
+//! Heap limits, zeal, two plans, memory that goes back.
+
+use crate::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
+use cycle_detector::Mutator;
+use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use rc_runtime::plan::MODULE_FLAG_PROMPT;
+use rc_runtime::{HeapOptions, OutOfMemory, module_registry, type_registry};
+
+#[test]
+fn at_the_heap_limit_cycles_are_collected_and_then_the_program_is_told() {
+    let mut m = Mutator::new(HeapOptions { heap_limit: Some(1 << 20), trials: false, ..options() }).expect("room");
+    for _ in 0..200_000 {
+        let [one, two] = nodes(&mut m);
+        set(&mut m, one, 0, Some(two));
+        set(&mut m, two, 0, Some(one));
+        m.poll();
+    }
+    let mut held = 0;
+    let refused = loop {
+        match m.allocate(type_of(&crate::NODE)) {
+            Ok(object) => m.push_root(Some(object)),
+            Err(error) => break error,
+        };
+        held += 1;
+    };
+    assert!(matches!(refused, OutOfMemory::Limit { limit: 1_048_576, .. }), "{refused}");
+    assert!(held > 30_000, "{held} nodes of 32 bytes in one MiB");
+    assert!(m.allocate_array(type_of(&ARRAY), 1 << 20).is_err());
+    m.truncate_roots(0);
+    m.poll();
+    node(&mut m);
+    m.verify().expect("sound");
+}
+
+#[test]
+fn in_zeal_dead_objects_are_poisoned_and_never_used_again() {
+    let mut m = Mutator::new(HeapOptions { zeal: true, ..options() }).expect("room");
+    let object = node(&mut m);
+    let root = m.push_root(Some(object));
+    let leaf = m.allocate(type_of(&LEAF)).expect("room");
+    m.push_root(Some(leaf));
+    m.set_root(root, None);
+    m.poll();
+    let zeal = m.heap().zeal.as_ref().expect("on");
+    assert!(zeal.live_object(object.address()).is_none() && zeal.live_object(leaf.address()).is_some());
+    assert_eq!(object.slot(16).read(), 0xdbdb_dbdb_dbdb_dbdb);
+    for _ in 0..100 {
+        assert_ne!(node(&mut m), object);
+    }
+    m.poll();
+    assert_eq!(live(&m), 1);
+    m.verify().expect("sound");
+}
+
+#[test]
+fn over_aligned_and_odd_sized_objects_lie_where_they_should() {
+    static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 40, &[8]).aligned(64);
+    static PAGE: TypeDescriptor = TypeDescriptor::plain(c"Page", 100, &[0]).aligned(4096);
+    static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[]);
+    let mut m = mutator();
+    for step in 0..500u64 {
+        let wide = m.allocate(type_of(&WIDE)).expect("room");
+        m.push_root(Some(wide));
+        let page = m.allocate(type_of(&PAGE)).expect("room");
+        m.push_root(Some(page));
+        let bytes = m.allocate_array(type_of(&BYTES), step * 37).expect("room");
+        m.push_root(Some(bytes));
+        assert_eq!((wide.address() % 64, page.address() % 4096), (0, 0));
+        for at in 0..step * 37 / 8 {
+            assert_eq!(bytes.slot(8 + at * 8).read(), 0);
+            bytes.slot(8 + at * 8).store(u64::MAX);
+        }
+        if step % 3 == 0 {
+            m.truncate_roots((step / 2) as usize);
+        }
+    }
+    m.verify().expect("sound");
+    m.truncate_roots(0);
+    m.poll();
+    assert_eq!(live(&m), 0);
+}
+
+#[test]
+fn memory_of_a_dropped_structure_goes_back_to_the_system() {
+    let mut m = mutator();
+    for _ in 0..200_000 {
+        let object = node(&mut m);
+        m.push_root(Some(object));
+    }
+    let used = m.heap().used_bytes();
+    m.truncate_roots(0);
+    m.poll();
+    assert!(used > 6 << 20 && m.heap().used_bytes() <= 64 << 10);
+}
+
+#[test]
+fn a_module_of_another_plan_is_refused_and_both_are_named() {
+    let record = |name: &'static std::ffi::CStr, flags, types: &'static mut [TypeHandle]| ModuleRecord {
+        version: MODULE_VERSION,
+        flags,
+        name: name.as_ptr(),
+        stack_maps: std::ptr::null(),
+        stack_maps_size: 0,
+        type_count: types.len() as u64,
+        types: types.as_mut_ptr(),
+        global_count: 0,
+        globals: std::ptr::null(),
+        root_count: 0,
+        roots: std::ptr::null(),
+    };
+    unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
+    static CLOSED: TypeDescriptor = TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing);
+    let handles = || &mut *Box::leak(Box::new([TypeHandle { descriptor: &CLOSED, meta: 0, cell: 0 }]));
+    let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles()), record(c"second.ll", 0, &mut []));
+    // SAFETY: the records stay until the end of the test.
+    unsafe {
+        module_registry::register(&first).expect("the first of its plan");
+        let error = module_registry::register(&second).expect_err("another plan").to_string();
+        for expected in ["second.ll", "first.ll", "\"refcount\"", "\"refcount-prompt\""] {
+            assert!(error.contains(expected), "{error}");
+        }
+        module_registry::unregister(&first);
+        module_registry::register(&second).expect("alone");
+        module_registry::unregister(&second);
+        let deferred = record(c"third.ll", 0, handles());
+        let error = module_registry::register(&deferred).expect_err("a finalizer").to_string();
+        assert!(error.contains("third.ll") && error.contains("finalize"), "{error}");
+    }
+    assert!(type_registry::register(&CLOSED).is_err());
+}

@@ -1,0 +1,61 @@
+//! The prompt plan as a Rust host sees it: deaths at the last reference, in order; cycles; finalizers; limits.
+
+mod cycles;
+mod deaths;
+mod finalizers;
+mod limits;
+mod random;
+
+use cycle_detector::Mutator;
+use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::plan::Plan;
+use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
+
+/// Two references and a number.
+pub static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+/// No references.
+pub static LEAF: TypeDescriptor = TypeDescriptor::plain(c"Leaf", 16, &[]);
+/// An array of references.
+pub static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
+
+/// A prompt heap.
+pub fn options() -> HeapOptions {
+    HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() }
+}
+
+/// The same as a mutator.
+pub fn mutator() -> Mutator {
+    Mutator::new(options()).expect("address space")
+}
+
+/// The registered type.
+pub fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register_for(Plan::Prompt, descriptor).expect("a sound descriptor")
+}
+
+/// A new node, in no root.
+pub fn node(m: &mut Mutator) -> ObjectRef {
+    m.allocate(type_of(&NODE)).expect("room")
+}
+
+/// Several: an allocation is a safepoint, so those that come first are rooted meanwhile.
+pub fn nodes<const N: usize>(m: &mut Mutator) -> [ObjectRef; N] {
+    let base = m.root_count();
+    let objects = std::array::from_fn(|_| {
+        let object = node(m);
+        m.push_root(Some(object));
+        object
+    });
+    m.truncate_roots(base);
+    objects
+}
+
+/// Writes a reference into the field at `offset`.
+pub fn set(m: &mut Mutator, object: ObjectRef, offset: u64, target: Option<ObjectRef>) {
+    m.write(object, object.slot(offset), target.map_or(0, ObjectRef::address));
+}
+
+/// Objects alive.
+pub fn live(m: &Mutator) -> u64 {
+    m.statistics().live_objects
+}
