@@ -60,7 +60,15 @@ impl Collector {
         self.open_round(heap);
         let held = hold_protected(heap);
         let before = heap.statistics.trial_edges;
-        let freed = self.rings.round(heap, &mut self.report, unbounded);
+        let mut freed = 0;
+        loop {
+            let more = self.rings.round(heap, &mut self.report, unbounded);
+            freed += more;
+            // What lost a reference from a dead ring may be part of another.
+            if !unbounded || more == 0 {
+                break;
+            }
+        }
         heap.statistics.cyclic_garbage_objects += freed;
         let edges = heap.statistics.trial_edges - before;
         release_protected(held);
