@@ -22,6 +22,8 @@ use inkwell::llvm_sys::orc2::*;
 use inkwell::llvm_sys::prelude::LLVMMemoryBufferRef;
 use thiserror::Error;
 
+use crate::thread_locals;
+
 /// What ORC answered instead of an address.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum LinkError {
@@ -217,7 +219,7 @@ fn check(error: LLVMErrorRef) -> Result<(), LinkError> {
     }
     let text = take_message(error);
     match text.split_once("uplicate definition of symbol '") {
-        Some((_, rest)) => Err(LinkError::Duplicate(rest.trim_end_matches('\'').to_owned())),
+        Some((_, rest)) => Err(LinkError::Duplicate(source_name(rest.trim_end_matches('\'')))),
         None => Err(LinkError::Other(text)),
     }
 }
@@ -265,7 +267,12 @@ fn explain(error: LinkError, reported: &[String]) -> LinkError {
 fn listed(message: &str, head: &str) -> Option<Vec<String>> {
     let (_, rest) = message.split_once(head)?;
     let (names, _) = rest.split_once(']')?;
-    Some(names.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+    Some(names.split(',').map(|name| source_name(name.trim())).filter(|name| !name.is_empty()).collect())
+}
+
+/// A symbol as the program calls it.
+fn source_name(symbol: &str) -> String {
+    symbol.strip_prefix(thread_locals::DESCRIPTION).unwrap_or(symbol).to_owned()
 }
 
 /// A C string of a symbol's or file's name (a NUL inside ends it, as it would in C).

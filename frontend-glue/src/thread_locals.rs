@@ -38,6 +38,9 @@ pub struct ThreadLocalError {
 /// What replaced accesses call; the JIT defines it.
 pub const ADDRESS: &str = "tally.thread_local";
 
+/// What the name of a variable's description begins with.
+pub const DESCRIPTION: &str = "tally.tls.";
+
 /// Replaces the thread-local variables of `module`.
 pub fn replace(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), ThreadLocalError> {
     for variable in module.get_globals().filter(|global| global.is_thread_local()).collect::<Vec<_>>() {
@@ -63,7 +66,7 @@ fn describe<'c>(module: &Module<'c>, of: GlobalValue<'c>, name: &str, machine: &
     let context = module.get_context();
     let (word, pointer) = (context.i64_type(), context.ptr_type(inkwell::AddressSpace::default()));
     let shape = context.struct_type(&[word.into(), word.into(), pointer.into(), word.into()], false);
-    let description = module.add_global(shape, None, &format!("tally.tls.{name}"));
+    let description = module.add_global(shape, None, &format!("{DESCRIPTION}{name}"));
     description.set_linkage(of.get_linkage());
     description.set_visibility(of.get_visibility());
     let Some(content) = of.get_initializer().filter(|_| of.get_linkage() != Linkage::AvailableExternally) else {

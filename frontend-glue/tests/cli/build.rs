@@ -25,7 +25,7 @@ fn a_fixed_address_on_request() {
 }
 
 #[test]
-fn thread_locals_are_for_executables() {
+fn thread_locals_of_an_executable() {
     let folder = Folder::with(&[("tls.c", "_Thread_local int count = 4; int main(void) { return ++count; }\n")]);
     folder.build(&["tls.c"]);
     assert_eq!(folder.program(&[], &[]).status, Some(5));

@@ -81,13 +81,15 @@ fn what_cannot_be_linked_is_named() {
         ("calls.ll", "declare i32 @nowhere()\ndefine i32 @main() {\n  %x = call i32 @nowhere()\n  ret i32 %x\n}\n"),
         ("library.ll", "define i32 @f() {\n  ret i32 0\n}\n"),
         ("main.ll", "define i32 @main() {\n  ret i32 0\n}\n"),
-        ("tls.c", "_Thread_local int count; int main(void) { return ++count; }\n"),
+        ("tls.c", "extern _Thread_local int count; int main(void) { return ++count; }\n"),
+        ("twice.c", "_Thread_local int count = 1;\n"),
     ]);
     let cases: &[(&[&str], &str)] = &[
         (&["run", "calls.ll"], "tally: cannot link calls.ll: undefined symbol: nowhere\n"),
         (&["run", "library.ll"], "tally: no function `main` in library.ll; a program needs one\n"),
         (&["run", "main.ll", "main.ll"], "tally: cannot link main.ll, main.ll: symbol defined twice: main\n"),
-        (&["run", "tls.c"], "thread-local variable `count` is not supported by `tally run`; use `tally build`\n"),
+        (&["run", "tls.c"], "tally: cannot link tls.c: undefined symbol: count\n"),
+        (&["run", "twice.c", "tls.c", "twice.c"], "twice.c: symbol defined twice: count\n"),
     ];
     for (arguments, expected) in cases {
         let outcome = folder.tally(arguments);
