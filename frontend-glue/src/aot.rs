@@ -6,16 +6,17 @@
 //! writable data by then ([`crate::object_file`]). Sections that nothing refers to are dropped,
 //! which takes most of the Rust standard library out again.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use thiserror::Error;
 
-use crate::clang;
 use crate::output_file::{OutputError, OutputFile};
 use crate::pipeline::Object;
+use crate::{clang, undefined_symbols};
 
 /// The environment variable that names the runtime library, or the directory it is in.
 pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
@@ -46,6 +47,18 @@ pub enum AotError {
         driver: String,
         /// The system's reason.
         error: std::io::Error,
+    },
+    /// Symbols are missing.
+    #[error(
+        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or for a native library link \
+         what `tally lower` writes with clang and {RUNTIME}",
+        place.display()
+    )]
+    Undefined {
+        /// What was to be made.
+        place: PathBuf,
+        /// Which, and who needs them.
+        sentence: String,
     },
     /// The linker refused; it has said why.
     #[error("linking {} failed", .0.display())]
@@ -101,11 +114,34 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
         .args(LIBRARIES)
         .arg("-o")
         .arg(output.temporary());
-    let status = command.status().map_err(|error| AotError::NoLinker { driver, error })?;
-    if !status.success() || !output.temporary().exists() {
-        return Err(AotError::Refused(place.to_owned()));
+    let linked = command.stderr(Stdio::piped()).spawn().and_then(Child::wait_with_output);
+    let linked = linked.map_err(|error| AotError::NoLinker { driver, error })?;
+    let said = String::from_utf8_lossy(&linked.stderr);
+    let undefined = undefined_in(&said);
+    if undefined.is_empty() {
+        eprint!("{said}");
     }
-    Ok(output.finish()?)
+    match (linked.status.success() && output.temporary().exists(), undefined.is_empty()) {
+        (true, _) => Ok(output.finish()?),
+        (false, true) => Err(AotError::Refused(place.to_owned())),
+        (false, false) => {
+            let sentence = undefined_symbols::sentence(&undefined, objects);
+            Err(AotError::Undefined { place: place.to_owned(), sentence })
+        }
+    }
+}
+
+/// The symbols that a linker misses: lld says `undefined symbol: f`, GNU's ld "undefined reference to `f'".
+fn undefined_in(said: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let after = |head: &str| line.split_once(head).map(|(_, rest)| rest.trim().to_owned());
+        let by_lld = after("undefined symbol: ").or_else(|| after("undefined hidden symbol: "));
+        by_lld.or_else(|| Some(after("undefined reference to `")?.trim_end_matches('\'').to_owned()))
+    };
+    let mut names: Vec<String> = said.lines().filter_map(name).collect();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
 }
 
 /// Clang with lld if there are such, else whatever compiler the system has.
@@ -114,7 +150,7 @@ fn linker() -> (String, Command) {
         Ok(clang) => {
             let mut command = Command::new(&clang);
             if clang::has_lld(&clang) {
-                command.arg("-fuse-ld=lld");
+                command.args(["-fuse-ld=lld", "-Wl,--error-limit=0"]);
             }
             (clang.to_string_lossy().into_owned(), command)
         }
@@ -151,6 +187,17 @@ fn places_beside(executable: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_symbols_are_read_from_what_linkers_say() {
+        let lld =
+            "ld.lld: error: undefined symbol: f\n>>> referenced by a.ll\n\nld.lld: error: undefined hidden symbol: g\n";
+        assert_eq!(undefined_in(lld), ["f", "g"]);
+        let gnu = "/usr/bin/ld: a.o: in function `main':\na.ll:(.text+0x5): undefined reference to `f'\n\
+            /usr/bin/ld: a.ll:(.text+0xa): undefined reference to `f'\n";
+        assert_eq!(undefined_in(gnu), ["f"]);
+        assert_eq!(undefined_in("ld.lld: error: duplicate symbol: f\n"), [""; 0]);
+    }
 
     #[test]
     fn the_runtime_is_looked_for_beside_the_executable() {

@@ -25,6 +25,7 @@ use thiserror::Error;
 use crate::constructors::{self, Entry, Kind};
 use crate::orc::{LinkError, Linker};
 use crate::pipeline::Object;
+use crate::undefined_symbols;
 
 /// Why a program could not be started.
 #[derive(Debug, Error)]
@@ -32,6 +33,17 @@ pub enum JitError {
     /// Nothing to call.
     #[error("no function `main` in {}; a program needs one", .0.join(", "))]
     NoMain(Vec<String>),
+    /// Symbols are missing.
+    #[error(
+        "cannot link {}: {sentence}; name the .ll, .bc or .c file with the definition, too, or put the library in LD_PRELOAD",
+        files.join(", ")
+    )]
+    Undefined {
+        /// The program's files.
+        files: Vec<String>,
+        /// Which, and who needs them.
+        sentence: String,
+    },
     /// The modules do not fit together.
     #[error("cannot link {}: {error}", files.join(", "))]
     Link {
@@ -59,7 +71,12 @@ impl Program {
             // Asked before linking: the process has a `main` of its own, which ORC would find.
             return Err(JitError::NoMain(files()));
         }
-        link(objects).map_err(|error| JitError::Link { files: files(), error })
+        link(objects).map_err(|error| match error {
+            LinkError::Undefined(symbols) => {
+                JitError::Undefined { files: files(), sentence: undefined_symbols::sentence(&symbols, objects) }
+            }
+            error => JitError::Link { files: files(), error },
+        })
     }
 
     /// Runs the program to its end, and the process with it.

@@ -34,6 +34,7 @@ pub mod root_listing;
 pub mod source_file;
 pub mod target;
 pub mod thread_locals;
+mod undefined_symbols;
 pub mod verify;
 pub mod whole_program;
 pub mod zeal_default;

@@ -92,9 +92,9 @@ impl<'data> PlacedObject<'data> {
         self.sections.iter().flatten().find(|section| section.name == name).map(|section| &*section.data)
     }
 
-    /// The addresses of the symbols of that name. An object that was made of several has several, all local.
-    pub fn addresses_of(&self, symbol: &str) -> impl Iterator<Item = u64> {
-        self.symbols.iter().filter(move |&&(_, name)| name == symbol).map(|&(address, _)| address)
+    /// The addresses of the symbols whose names `wanted` takes. An object that was made of several has several, all local.
+    pub fn addresses_of(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = u64> {
+        self.symbols.iter().filter(move |&&(_, name)| wanted(name)).map(|&(address, _)| address)
     }
 
     /// The symbol that an address is, or lies behind in the same section, and how far. Of several at one address the
@@ -201,7 +201,7 @@ mod tests {
         let module = context.create_module_from_ir(buffer).unwrap();
         let object = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
         let placed = PlacedObject::read(&object).unwrap();
-        let table = placed.addresses_of("table").next().unwrap();
+        let table = placed.addresses_of(|name| name == "table").next().unwrap();
         let entry = |index: u64| placed.word(table + 8 * index).unwrap();
         assert_eq!(placed.text(entry(0)), Some("hello"));
         assert_eq!(placed.symbol_at(entry(1)), Some(("f", 0)));

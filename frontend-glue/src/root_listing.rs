@@ -106,11 +106,17 @@ struct RootName<'a> {
     descriptor: Option<Cow<'a, str>>,
 }
 
-/// The named roots of all module records, by id.
+/// The named roots of all module records, by id. Bitcode that was linked has a record for each of its modules: LLVM's linker
+/// renames what is internal and meets another of its name (`tally.module.4`).
 fn root_names<'a>(placed: &'a PlacedObject<'_>) -> HashMap<u64, RootName<'a>> {
-    let rows = placed.addresses_of(MODULE_RECORD).flat_map(|record| rows_of(placed, record));
+    let rows = placed.addresses_of(is_record).flat_map(|record| rows_of(placed, record));
     // However many records a damaged object has: there are no more rows than fit in it.
     rows.take(placed.size() / size_of::<RootInfo>()).collect()
+}
+
+fn is_record(name: &str) -> bool {
+    let rest = name.strip_prefix(MODULE_RECORD);
+    rest.is_some_and(|rest| rest.trim_start_matches('.').bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The rows of one module record's table.

@@ -37,16 +37,23 @@ fn a_failed_link_says_why_and_keeps_what_was_there() {
     let folder = Folder::with(&[
         ("calls.ll", "declare i32 @nowhere()\ndefine i32 @main() {\n  %x = call i32 @nowhere()\n  ret i32 %x\n}\n"),
         ("library.ll", "define i32 @f() {\n  ret i32 0\n}\n"),
+        ("main.ll", "define i32 @main() {\n  ret i32 0\n}\n"),
         ("program", "old"),
     ]);
     let undefined = folder.tally(&["build", "calls.ll", "-o", "program"]);
     assert_eq!(undefined.status, Some(2));
-    assert!(undefined.stderr.contains("undefined symbol: nowhere"), "{}", undefined.stderr);
-    assert!(undefined.stderr.ends_with("tally: linking program failed\n"), "{}", undefined.stderr);
+    assert_eq!(
+        undefined.stderr,
+        "tally: cannot link program: undefined symbol: nowhere (in @main of calls.ll); name the .ll, .bc or .c file with the \
+         definition, too, or for a native library link what `tally lower` writes with clang and libtally.a\n"
+    );
+    let twice = folder.tally(&["build", "main.ll", "main.ll", "-o", "program"]);
+    assert!(twice.stderr.contains("duplicate symbol: main"), "{}", twice.stderr);
+    assert!(twice.stderr.ends_with("tally: linking program failed\n"), "{}", twice.stderr);
     let without_main = folder.tally(&["build", "library.ll", "-o", "program"]);
     assert_eq!(without_main.stderr, "tally: no function `main` in library.ll; a program needs one\n");
     assert_eq!(std::fs::read_to_string(folder.path("program")).unwrap(), "old");
-    assert_eq!(folder.names(), ["calls.ll", "library.ll", "program"]);
+    assert_eq!(folder.names(), ["calls.ll", "library.ll", "main.ll", "program"]);
 }
 
 #[test]

@@ -85,7 +85,11 @@ fn what_cannot_be_linked_is_named() {
         ("twice.c", "_Thread_local int count = 1;\n"),
     ]);
     let cases: &[(&[&str], &str)] = &[
-        (&["run", "calls.ll"], "tally: cannot link calls.ll: undefined symbol: nowhere\n"),
+        (
+            &["run", "calls.ll"],
+            "tally: cannot link calls.ll: undefined symbol: nowhere (in @main of calls.ll); name the .ll, .bc or .c file with the \
+             definition, too, or put the library in LD_PRELOAD\n",
+        ),
         (&["run", "library.ll"], "tally: no function `main` in library.ll; a program needs one\n"),
         (&["run", "main.ll", "main.ll"], "tally: cannot link main.ll, main.ll: symbol defined twice: main\n"),
         (&["run", "tls.c"], "tally: cannot link tls.c: undefined symbol: count\n"),

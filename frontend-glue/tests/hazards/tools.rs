@@ -33,6 +33,8 @@ fn modules_linked_as_bitcode_and_optimised_as_one() {
             folder.build(&["--opt", level, "whole.bc"]);
             right(&program, &folder);
         }
+        let maps = folder.tally(&["maps", "whole.bc"]);
+        assert_eq!((maps.status, maps.stdout.contains("(unnamed)")), (Some(0), false), "{}: {maps:?}", program.name);
     }
 }
 
