@@ -6,6 +6,7 @@
 use super::{Block, Module, Opcode, Type, Value};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::LLVMInstructionGetDebugLoc;
+use inkwell::llvm_sys::ir_reader::LLVMParseIRInContext2;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate};
 
@@ -93,6 +94,22 @@ impl Builder {
     pub(crate) fn alloca(&self, of: Type, name: &str) -> Value {
         let name = super::value::c_text(name);
         Value(raw!(LLVMBuildAlloca(self.raw, of.0, name.as_ptr())))
+    }
+
+    /// A `swifterror` variable, which the C API cannot make: it is copied out of a module of text.
+    pub(crate) fn alloca_swifterror(&self) -> Value {
+        const TEXT: &str = "define void @f() {\n  %e = alloca swifterror ptr\n  ret void\n}\n\0";
+        let (mut parsed, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let (bytes, length) = (TEXT.as_ptr().cast(), TEXT.len() - 1);
+        let buffer = raw!(LLVMCreateMemoryBufferWithMemoryRange(bytes, length, NO_NAME, 1));
+        let failed = raw!(LLVMParseIRInContext2(self.module.context(), buffer, &mut parsed, &mut message));
+        assert_eq!(failed, 0, "LLVM refuses {TEXT}");
+        let original = raw!(LLVMGetFirstInstruction(LLVMGetFirstBasicBlock(LLVMGetFirstFunction(parsed))));
+        let copy = Value(raw!(LLVMInstructionClone(original)));
+        self.insert(copy);
+        raw!(LLVMDisposeModule(parsed));
+        raw!(LLVMDisposeMemoryBuffer(buffer));
+        copy
     }
 
     pub(crate) fn load(&self, of: Type, address: Value) -> Value {
@@ -298,6 +315,17 @@ impl Builder {
             0,
         )));
         self.call(of, assembly, &[value])
+    }
+
+    /// Puts an opaque copy in the place of `instruction` wherever that is used.
+    pub(crate) fn hide(&self, instruction: Value) {
+        self.before_with_location_of(
+            instruction.next_instruction().expect("a block ends in a terminator"),
+            instruction,
+        );
+        let copy = self.opaque_copy(instruction);
+        instruction.replace_all_uses(copy);
+        raw!(LLVMSetOperand(copy.0, 0, instruction.0));
     }
 
     /// Promises that a load always finds the same value.

@@ -161,6 +161,18 @@ impl Call {
         Some((self.argument(index), Type(raw!(LLVMGetTypeAttributeValue(attribute.0)))))
     }
 
+    /// The tags of its bundles.
+    pub(crate) fn bundle_tags(self) -> Vec<String> {
+        let tag = |index| {
+            let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
+            let mut length = 0;
+            let text = super::value::owned_text(raw!(LLVMGetOperandBundleTag(bundle, &mut length)), length);
+            raw!(LLVMDisposeOperandBundle(bundle));
+            text
+        };
+        (0..raw!(LLVMGetNumOperandBundles(self.0.0))).map(tag).collect()
+    }
+
     /// The operands of the bundle with this tag.
     pub(crate) fn bundle(self, tag: &str) -> Option<Vec<Value>> {
         (0..raw!(LLVMGetNumOperandBundles(self.0.0))).find_map(|index| {
@@ -322,6 +334,18 @@ impl Value {
     pub(crate) fn has_attribute(self, name: &str) -> bool {
         self.is_function()
             && !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute_kind(name))).is_null()
+    }
+
+    /// Whether this is a parameter that carries it.
+    pub(crate) fn is_parameter_with(self, name: &str) -> bool {
+        let kind = attribute_kind(name);
+        let carries =
+            |function: LLVMValueRef, index| !raw!(LLVMGetEnumAttributeAtIndex(function, index, kind)).is_null();
+        self.is_argument() && {
+            let function = raw!(LLVMGetParamParent(self.0));
+            let count = raw!(LLVMCountParams(function));
+            (0..count).any(|index| raw!(LLVMGetParam(function, index)) == self.0 && carries(function, index + 1))
+        }
     }
 
     /// Whether any parameter of the function carries it.

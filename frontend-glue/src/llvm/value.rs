@@ -206,6 +206,15 @@ impl Value {
         (is_integer && self.type_of().integer_bits()? <= 64).then(|| raw!(LLVMConstIntGetZExtValue(self.0)))
     }
 
+    /// Where a switch goes when its operand is `value`; its first successor is for all that no case names.
+    pub(crate) fn switch_target(self, value: u64) -> Block {
+        let successors = self.block().successors();
+        let names_it = |index: &usize| {
+            Value(raw!(LLVMGetSwitchCaseValue(self.0, *index as u32))).constant_integer() == Some(value)
+        };
+        successors[(1..successors.len()).find(names_it).unwrap_or(0)]
+    }
+
     /// Member of a constant struct or array.
     pub(crate) fn constant_member(self, index: u32) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetAggregateElement(self.0, index)))

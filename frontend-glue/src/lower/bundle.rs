@@ -23,7 +23,7 @@ pub(super) fn operands(builder: &Builder, roots: &[Root], named: impl Iterator<I
 
 /// Gives one safepoint call its bundle; calls whose result LLVM cannot return from a safepoint go through a thunk.
 pub(super) fn attach(builder: &Builder, thunks: &mut Thunks, call: Call, operands: &[Value]) {
-    if thunks.needed_for(call.function_type().return_type()) {
+    if thunks.needed_for(call) {
         thunks.route(builder, call, operands);
     } else {
         call.rebuild(builder, operands);

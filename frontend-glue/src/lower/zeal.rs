@@ -99,7 +99,8 @@ fn is_elsewhere(mut address: Value) -> bool {
         match address.opcode() {
             Some(Opcode::LLVMAlloca) => return true,
             Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast) => address = address.operand(0),
-            _ => return false,
+            // The variable of a `swifterror` parameter is a register, and may not be passed to others.
+            _ => return address.is_parameter_with("swifterror"),
         }
     }
 }

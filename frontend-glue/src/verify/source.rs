@@ -4,8 +4,12 @@
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
 //! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
-//! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a deopt bundle of its own; `main` can be called by the runtime.
+//! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
+//! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
+//! (`dead_code.rs`).
 
+mod bundles;
+mod dead_code;
 mod descriptors;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
@@ -13,7 +17,7 @@ mod own_calls;
 
 use crate::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
-use crate::llvm::call::{Call, DEOPT};
+use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
@@ -58,7 +62,6 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         callees: Callees::of(module),
         module,
         faults: Faults::default(),
-        frame_kinds: frames::Kinds::known(),
         seen_slots: HashSet::new(),
         findings: Vec::new(),
     };
@@ -87,7 +90,6 @@ struct Check<'a> {
     callees: Callees,
     module: Module,
     faults: Faults,
-    frame_kinds: frames::Kinds,
     /// Slots of gcwrites whose other stores were looked at.
     seen_slots: HashSet<Value>,
     findings: Vec<Diagnostic>,
@@ -127,8 +129,13 @@ impl Check<'_> {
                 None => first = Some((function, plan)),
                 Some((other, of_other)) if of_other != plan => {
                     let (mine, others) = (plan.strategy(), of_other.strategy());
-                    let message = format!("this function asks for gc \"{mine}\", and @{} for gc \"{others}\"", other.name());
-                    return self.about(function, message, "a heap has one plan: give all functions of the program the same");
+                    let message =
+                        format!("this function asks for gc \"{mine}\", and @{} for gc \"{others}\"", other.name());
+                    return self.about(
+                        function,
+                        message,
+                        "a heap has one plan: give all functions of the program the same",
+                    );
                 }
                 Some(_) => {}
             }
@@ -165,8 +172,9 @@ impl Check<'_> {
         }
         let calls: Vec<Call> = function.calls().collect();
         if any_managed {
-            let findings = frames::errors(self.name, &self.callees, &self.frame_kinds, function, &calls, managed);
+            let findings = frames::errors(self.name, &self.callees, function, &calls, managed);
             self.findings.extend(findings);
+            self.findings.extend(bundles::errors(self.name, &self.callees, &calls));
         }
         let mut descriptors: HashMap<Value, Value> = HashMap::new();
         for call in calls {
@@ -191,10 +199,6 @@ impl Check<'_> {
                 Callee::New | Callee::NewArray if any_managed => self.allocation(call, what),
                 Callee::GcWrite | Callee::WriteWord => self.write(call, what),
                 _ => {}
-            }
-            if any_managed && call.bundle(DEOPT).is_some() && self.callees.is_safepoint(call) {
-                let help = "bundles with the tag \"deopt\" are how Tally names roots; leave them to the lowering";
-                self.at(call.value(), "the call has a \"deopt\" bundle already", help);
             }
         }
         for &slot in descriptors.keys() {
@@ -243,11 +247,15 @@ impl Check<'_> {
 
     fn write(&mut self, call: Call, what: &str) {
         let (place, object, slot) = (call.value(), call.argument(1), call.argument(2));
-        if object.is_null() || object.is_undef() {
+        let names_nothing = |value: Value| value.is_null() || value.is_undef();
+        if (names_nothing(object) || names_nothing(slot)) && dead_code::holds(place) {
+            return;
+        }
+        if names_nothing(object) {
             let help = "name the object that the slot lies in; for a slot in a global variable, the global";
             return self.at(place, format!("{what} with a null object"), help);
         }
-        if slot.is_null() || slot.is_undef() {
+        if names_nothing(slot) {
             return self.at(place, format!("{what} to a null slot"), "pass the address of the field to be written");
         }
         if rooted_alloca(object).is_some() {

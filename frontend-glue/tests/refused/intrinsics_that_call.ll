@@ -5,6 +5,7 @@
 ; REFUSED: in @resumed: llvm.coro.resume calls what may reach a safepoint
 ; REFUSED: in @prepared: llvm.call.preallocated.setup calls what may reach a safepoint
 ; REFUSED: in @prepared: llvm.call.preallocated.arg calls what may reach a safepoint
+; REFUSED: in @prepared: the call has a "preallocated" bundle
 declare void @native()
 declare void @llvm.experimental.patchpoint.void(i64, i32, ptr, i32, ...)
 declare token @llvm.experimental.gc.statepoint.p0(i64, i32, ptr, i32, i32, ...)

@@ -1,13 +1,12 @@
 //! Functions whose frames cannot be found or read, and calls that LLVM cannot make into safepoints, by what they say themselves.
 //!
 //! A root is an address in a frame that hangs on a frame pointer. Some calling conventions use the frame pointer for a
-//! value of the program; some attributes take the slots elsewhere; and LLVM 22 silently drops two things at a call with a
-//! `"deopt"` bundle: what `swifterror` returns in a register, and the check of `kcfi`. What is let through was seen to work.
+//! value of the program; some attributes take the slots elsewhere. What is let through was seen to work.
 
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::Value;
-use crate::llvm::call::{AttributeKind, Call, Position};
+use crate::llvm::call::Call;
 
 /// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall, SysV,
 /// Win64, vectorcall, regcall and preserve_none.
@@ -23,27 +22,8 @@ const ELSEWHERE: [(&str, &str, &str); 3] = [
     ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
 ];
 
-/// Attributes that all calls are asked for.
-#[derive(Debug)]
-pub(super) struct Kinds {
-    swifterror: AttributeKind,
-}
-
-impl Kinds {
-    pub(super) fn known() -> Kinds {
-        Kinds { swifterror: AttributeKind::named("swifterror") }
-    }
-}
-
 /// What is wrong with `function`, whose calls these are, and which stands in a module with managed functions.
-pub(super) fn errors(
-    name: &str,
-    callees: &Callees,
-    kinds: &Kinds,
-    function: Value,
-    calls: &[Call],
-    managed: bool,
-) -> Vec<Diagnostic> {
+pub(super) fn errors(name: &str, callees: &Callees, function: Value, calls: &[Call], managed: bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     if !CONVENTIONS.contains(&function.function_convention()) {
         let message = format!("calling convention {} leaves no frame to walk", function.function_convention());
@@ -72,20 +52,6 @@ pub(super) fn errors(
             let help = "mark the callee \"gc-leaf-function\", or use tailcc or fastcc";
             findings.push(Diagnostic::at(name, call.value(), message).help(help));
         }
-        if call.bundle("kcfi").is_some() {
-            let message = "LLVM drops the kcfi check of a safepoint call";
-            let help = "compile without -fsanitize=kcfi, or mark the call \"gc-leaf-function\"";
-            findings.push(Diagnostic::at(name, call.value(), message).help(help));
-        }
-        if has_swifterror(kinds, call) {
-            let message = "LLVM loses what a safepoint call returns through swifterror";
-            let help = "pass the address of an ordinary variable, or mark the callee \"gc-leaf-function\"";
-            findings.push(Diagnostic::at(name, call.value(), message).help(help));
-        }
     }
     findings
-}
-
-fn has_swifterror(kinds: &Kinds, call: Call) -> bool {
-    (0..call.argument_count()).any(|index| call.has_own_attribute(Position::Parameter(index), kinds.swifterror))
 }

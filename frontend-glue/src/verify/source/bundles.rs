@@ -1,0 +1,71 @@
+//! Calls that carry operand bundles of the frontend's own: which can be kept beside Tally's, and which are refused.
+//!
+//! A safepoint gets a bundle of roots, and LLVM 22 makes its code by another way than that of ordinary calls
+//! (`LowerCallSiteWithDeoptBundle`), which drops what most other bundles ask for without a word. Of some bundles no code can be
+//! made at all; there LLVM would stop the whole process and name no place. Seen to work are bundles of convergence tokens,
+//! which mean nothing on this machine, and at leaves those that LLVM knows here. Bundles of intrinsics (`llvm.assume`) are no
+//! business of ours.
+
+use crate::callee::Callees;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::{Call, DEOPT};
+
+/// Bundles that LLVM drops at a safepoint and knows at other calls: what is lost, and what to do.
+const DROPPED: [(&str, &str, &str); 4] = [
+    ("kcfi", "LLVM drops the kcfi check of a safepoint call", "compile without -fsanitize=kcfi"),
+    ("cfguardtarget", "LLVM drops the cfguardtarget of a safepoint call", "compile without control flow guard"),
+    (
+        "clang.arc.attachedcall",
+        "LLVM drops the attached call of a safepoint call",
+        "call the function on the result instead",
+    ),
+    (
+        "deactivation-symbol",
+        "LLVM drops the deactivation symbol of a safepoint call",
+        "compile without pointer field protection",
+    ),
+];
+
+/// Bundles of which nothing can be made at any call: why, and what to do.
+const IMPOSSIBLE: [(&str, &str, &str); 3] = [
+    ("funclet", "a funclet has no frame that a walk could read", "use landing pads for exceptions"),
+    ("preallocated", "LLVM passes preallocated arguments on 32-bit machines only", "pass the argument byval"),
+    ("ptrauth", "this machine has no authenticated calls", "compile without -fptrauth-calls"),
+];
+
+/// What is wrong with the bundles of these calls, which stand in a module with managed functions.
+pub(super) fn errors(name: &str, callees: &Callees, calls: &[Call]) -> Vec<Diagnostic> {
+    let with_tags = calls.iter().flat_map(|&call| call.bundle_tags().into_iter().map(move |tag| (call, tag)));
+    let of_functions = with_tags.filter(|(call, _)| call.callee().intrinsic_id() == 0);
+    let faults = of_functions.filter_map(|(call, tag)| {
+        let (message, help) = fault(call, &tag, callees.is_safepoint(call) && !call.is_musttail())?;
+        Some(Diagnostic::at(name, call.value(), message).help(help))
+    });
+    faults.collect()
+}
+
+fn fault(call: Call, tag: &str, is_safepoint: bool) -> Option<(String, String)> {
+    if tag == DEOPT {
+        let help = "bundles with the tag \"deopt\" are how Tally names roots; leave them to the lowering";
+        return Some(("the call has a \"deopt\" bundle already".into(), help.into()));
+    }
+    if tag == "convergencectrl" {
+        return None;
+    }
+    if let Some((_, message, help)) = DROPPED.into_iter().find(|(known, ..)| *known == tag) {
+        let known_here = !(tag == "deactivation-symbol" && call.is_invoke());
+        if is_safepoint || !known_here {
+            return Some((message.into(), format!("{help}, or mark the call \"gc-leaf-function\"")));
+        }
+        return None;
+    }
+    let impossible = IMPOSSIBLE.into_iter().find(|(known, ..)| *known == tag);
+    let (why, help) = impossible.map_or(
+        (
+            "LLVM knows none of this name that it could make code of",
+            "take the bundle off, or run the pass that reads it first",
+        ),
+        |(_, why, help)| (why, help),
+    );
+    Some((format!("the call has a \"{tag}\" bundle: {why}"), help.into()))
+}

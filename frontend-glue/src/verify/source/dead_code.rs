@@ -1,0 +1,34 @@
+//! Is an instruction in code that can never run, as far as constants show it?
+//!
+//! Where a write would go to null, optimisers (and frontends that fold) leave it behind a branch on a constant, or in a block
+//! without a way to it. Such a module is right, so its write is no error; it is lowered like any other code. Asked only of
+//! writes that would be refused, so the search costs nothing otherwise.
+
+use crate::llvm::{Block, Opcode, Value};
+use std::collections::HashSet;
+
+/// Whether no way leads from the function's entry to the block of `instruction`.
+pub(super) fn holds(instruction: Value) -> bool {
+    let (wanted, entry) = (instruction.block(), instruction.function().entry());
+    let (mut seen, mut open) = (HashSet::from([entry]), vec![entry]);
+    while let Some(block) = open.pop() {
+        if block == wanted {
+            return false;
+        }
+        open.extend(ways_out(block).into_iter().filter(|&next| seen.insert(next)));
+    }
+    true
+}
+
+/// Where control can go: of a branch or switch on a constant, the one way.
+fn ways_out(block: Block) -> Vec<Block> {
+    let successors = block.successors().to_vec();
+    let terminator = block.terminator().expect("a block ends in a terminator");
+    let on_constant = || terminator.operand(0).constant_integer();
+    let only = match terminator.opcode() {
+        Some(Opcode::LLVMBr) if successors.len() == 2 => on_constant().map(|bit| successors[usize::from(bit == 0)]),
+        Some(Opcode::LLVMSwitch) => on_constant().map(|value| terminator.switch_target(value)),
+        _ => None,
+    };
+    only.map_or(successors, |target| vec![target])
+}
