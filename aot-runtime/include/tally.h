@@ -240,10 +240,11 @@ void *tally_new_array_owned(const tally_type *type, uint64_t n);
  * `pending` of the context is not 0. */
 void tally_drain(const uint64_t *words, uint64_t n);
 
-/* [leaf] Cold paths of an inline decrement, convention preserve_mostcc: the count is zero, or stuck (negative); and: the count is
- * positive, and bit 31 of the meta word is clear. */
-void tally_count_zero(void *object);
-void tally_candidate(void *object);
+/* [leaf] Cold paths of inline counting, convention preserve_mostcc. The byte of an object's count lies at (object >> 4) +
+ * 0x2f0000000000: bits 0 to 6 are the low part of the count, bit 7 says that a decrement has nothing to note. tally_count_low: a
+ * decrement has left a byte of at most 0x80. tally_count_full: an increment has left the low part at 0. */
+void tally_count_low(void *object);
+void tally_count_full(void *object);
 
 /* [leaf] The whole of an increment, of a decrement. What is no reference into the heap is ignored. */
 void tally_increment(uint64_t word);

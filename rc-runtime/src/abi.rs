@@ -262,30 +262,30 @@ preserving_shim! {
     tally_log_slow(object, slot) => log_slow
 }
 preserving_shim! {
-    /// `void tally_count_zero(void *object)`, calling convention `preserve_most`: an inline decrement has taken the count to
-    /// zero, or found it stuck.
+    /// `void tally_count_low(void *object)`, calling convention `preserve_most`: an inline decrement has left the low part of
+    /// the count at zero, or an object that is not settled.
     ///
     /// # Safety
     /// `object` is a heap object of this thread.
-    tally_count_zero(object) => count_zero
+    tally_count_low(object) => count_low
 }
 preserving_shim! {
-    /// `void tally_candidate(void *object)`, calling convention `preserve_most`: an inline decrement has taken the count to
-    /// non-zero, and the object is not settled.
+    /// `void tally_count_full(void *object)`, calling convention `preserve_most`: an inline increment has filled the low part
+    /// of the count.
     ///
     /// # Safety
     /// `object` is a heap object of this thread.
-    tally_candidate(object) => candidate
+    tally_count_full(object) => count_full
 }
 
-extern "C" fn count_zero(object: u64) {
+extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
-    thread_heap().note_zero(unsafe { ObjectRef::from_address(object) });
+    thread_heap().note_low(unsafe { ObjectRef::from_address(object) });
 }
 
-extern "C" fn candidate(object: u64) {
+extern "C" fn count_full(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
-    thread_heap().note_candidate(unsafe { ObjectRef::from_address(object) });
+    unsafe { ObjectRef::from_address(object) }.carry();
 }
 
 /// `void tally_increment(uint64_t word)`: counts what the word refers to; anything but a heap reference is ignored.

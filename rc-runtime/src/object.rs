@@ -52,8 +52,8 @@ pub mod flag {
 
 /// Flags of the meta word under the prompt plan. `DEAD` and `LARGE` are those of [`flag`]; bit 31 means another thing there.
 pub mod prompt_flag {
-    /// A decrement to non-zero has nothing to note: buffered already, or of a type that is never part of a cycle.
-    pub const SETTLED: u32 = 1 << 31;
+    /// From birth: of a type that is never part of a cycle.
+    pub const ACYCLIC: u32 = 1 << 31;
     /// Dead; zeal keeps the memory.
     pub const DEAD: u32 = super::flag::DEAD;
     /// The candidate buffer has an entry.

@@ -9,7 +9,7 @@
 //! | `reclaim` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //!
-//! A header under this plan is a 32-bit count and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
+//! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
 //! the mutator an object's count equals the words in objects, roots and globals that hold it, plus the references that
 //! compiled code carries in registers and has said so; a count at or above 2³¹ is *stuck* and left to the mark.
 //!
@@ -17,7 +17,7 @@
 
 mod allocate;
 mod cells;
-mod count;
+pub mod count;
 mod finalizer;
 mod pending;
 mod reclaim;

@@ -31,7 +31,10 @@ pub const HEAP_SPAN: u64 = 1 << 40;
 pub const UNLOGGED_BASE: u64 = 0x3000_0000_0000;
 /// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
 pub const UNLOGGED_BIAS: u64 = UNLOGGED_BASE - (HEAP_BASE >> 7);
-const COUNTS_BASE: u64 = 0x3100_0000_0000;
+/// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
+pub const COUNTS_BIAS: u64 = COUNTS_BASE - (HEAP_BASE >> 4);
+/// Base of the count bytes; compiled code of the prompt plan changes them inline.
+pub const COUNTS_BASE: u64 = 0x3100_0000_0000;
 const LIVE_BASE: u64 = 0x3200_0000_0000;
 const TRIAL_BASE: u64 = 0x3300_0000_0000;
 const MARK_BASE: u64 = 0x3400_0000_0000;

@@ -23,8 +23,8 @@ macro_rules! for_each_runtime_symbol {
             tally_new_owned, "p(p)", safepoint;
             tally_new_array_owned, "p(pl)", safepoint;
             tally_drain, "v(pl)", safepoint;
-            tally_count_zero, "v(p)", leaf;
-            tally_candidate, "v(p)", leaf;
+            tally_count_low, "v(p)", leaf;
+            tally_count_full, "v(p)", leaf;
             tally_increment, "v(l)", leaf;
             tally_decrement, "v(l)", leaf;
             tally_root_settle, "v(pppl)", leaf;

@@ -105,9 +105,9 @@ impl TypeInfo {
         match plan {
             Plan::Deferred => self.id,
             Plan::Prompt => {
-                let settled = if self.may_be_cyclic { 0 } else { prompt_flag::SETTLED };
+                let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
                 let odd = if self.simple && self.finalize.is_none() { 0 } else { prompt_flag::ODD };
-                self.id | settled | odd
+                self.id | acyclic | odd
             }
         }
     }

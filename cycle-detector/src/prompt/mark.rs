@@ -178,9 +178,8 @@ fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
     }
     if MARK.get(object.address()) {
         // Settled because there was no room for it in the buffer: from now on it may be a candidate again.
-        let settled = object.meta() & (prompt_flag::SETTLED | prompt_flag::CANDIDATE) == prompt_flag::SETTLED;
-        if settled && object.type_info().may_be_cyclic {
-            object.remove_flags(prompt_flag::SETTLED);
+        if object.is_settled() && !object.has(prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) {
+            object.unsettle();
         }
         return 0;
     }

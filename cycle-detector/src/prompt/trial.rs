@@ -1,10 +1,10 @@
 //! Trial deletion over exact counts: is this candidate part of a garbage cycle?
 //!
 //! The idea and its source stand in `trial.rs`. What is different here:
-//! - Counts are exact and nothing runs meanwhile, so the trial subtracts in the headers themselves, which lie beside the
-//!   references it reads: while a trial runs, a member's count word holds what its count has *left* when the references from
-//!   inside are taken off, and its flag `DYING` says that it is a member. The counts that were are kept in a list, and are put
-//!   back before anyone looks. `[TRIAL]`
+//! - Counts are exact and nothing runs meanwhile, so the trial subtracts in the headers, which lie beside the references it
+//!   reads: while a trial runs, a member's stamp holds what its count has *left* when the references from inside are taken
+//!   off, and its flag `DYING` says that it is a member. The counts that were are kept in a list, and the stamps put
+//!   back before anyone looks; the count bytes stay as they are. `[TRIAL]`
 //! - Everything in the trial is reachable from the candidate. So if the candidate has something left, all of it is alive; and if
 //!   nobody has, all of it is dead: neither answer needs a second pass.
 //! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
@@ -54,6 +54,15 @@ struct Member {
     count: u32,
     /// What was left of it before the spread of liveness overwrote that.
     left: u32,
+}
+
+impl Member {
+    /// Ends the membership: the high part of the count stands in the header again.
+    #[inline(always)]
+    fn restore(self) {
+        let object = self.object;
+        object.set_header(object.meta() & !prompt_flag::DYING, self.count - object.low_count());
+    }
 }
 
 enum Verdict {
@@ -166,7 +175,7 @@ impl Rings {
         (self.edges, self.outward, self.left) = (0, 0, 1);
         let count = candidate.exact_count();
         self.members.push(Member { object: candidate, count, left: 0 });
-        candidate.add_flags(prompt_flag::DYING);
+        candidate.set_header(candidate.meta() | prompt_flag::DYING, count);
         let (mut next, mut level) = (0, 0);
         loop {
             let before = self.edges;
@@ -180,7 +189,7 @@ impl Rings {
                 self.purses[level] -= self.edges - before;
             }
             let complete = next == self.members.len();
-            if candidate.exact_count() == 0
+            if candidate.stamp() == 0
                 && let Some(verdict) = self.judge(heap, next)
             {
                 if !unbounded {
@@ -206,16 +215,15 @@ impl Rings {
     fn follow(&mut self, target: ObjectRef) {
         self.edges += 1;
         let header = target.header();
-        let (meta, count) = ((header >> 32) as u32, header as u32);
+        let (meta, high) = ((header >> 32) as u32, header as u32);
         if meta & prompt_flag::DYING != 0 {
-            target.set_exact_count(count - 1);
-            self.left -= (count == 1) as usize;
+            target.set_stamp(high - 1);
+            self.left -= (high == 1) as usize;
             return;
         }
-        if meta & (prompt_flag::LARGE | prompt_flag::PENDING) != 0
+        let count = high + target.low_count();
+        if meta & (prompt_flag::LARGE | prompt_flag::PENDING | prompt_flag::ACYCLIC) != 0
             || count.wrapping_sub(1) >= i32::MAX as u32
-            || meta & (prompt_flag::SETTLED | prompt_flag::CANDIDATE) == prompt_flag::SETTLED
-                && !target.type_info().may_be_cyclic
         {
             self.outward += 1;
             return;
@@ -232,9 +240,9 @@ impl Rings {
             return Some(self.end_all(heap));
         }
         self.spread(followed);
-        let is_dead = |member: &Member| member.object.exact_count() == 0;
+        let is_dead = |member: &Member| member.object.stamp() == 0;
         if !self.members[..followed].iter().any(is_dead) {
-            self.members.iter().for_each(|member| member.object.set_exact_count(member.left));
+            self.members.iter().for_each(|member| member.object.set_stamp(member.left));
             return None;
         }
         Some(self.end_some(heap, followed))
@@ -243,22 +251,22 @@ impl Rings {
     /// Scan: what a member with something left reaches is alive, too.
     fn spread(&mut self, followed: usize) {
         for member in &mut self.members {
-            member.left = member.object.exact_count();
+            member.left = member.object.stamp();
         }
         for member in &self.members[followed..] {
-            member.object.set_exact_count(ALIVE);
+            member.object.set_stamp(ALIVE);
         }
         self.worklist.clear();
         for member in &self.members[..followed] {
-            if member.object.exact_count() != 0 {
-                member.object.set_exact_count(ALIVE);
+            if member.object.stamp() != 0 {
+                member.object.set_stamp(ALIVE);
                 self.worklist.push(member.object);
             }
         }
         while let Some(object) = self.worklist.pop() {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
-                if target.has(prompt_flag::DYING) && target.exact_count() != ALIVE {
-                    target.set_exact_count(ALIVE);
+                if target.has(prompt_flag::DYING) && target.stamp() != ALIVE {
+                    target.set_stamp(ALIVE);
                     self.worklist.push(target);
                 }
             });
@@ -281,7 +289,7 @@ impl Rings {
 
     /// Those of the first `followed` members with nothing left are dead.
     fn end_some(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
-        let is_dead = |member: &Member| member.object.exact_count() == 0;
+        let is_dead = |member: &Member| member.object.stamp() == 0;
         if self.members[..followed].iter().any(|member| is_dead(member) && member.object.needs_finalizer()) {
             return self.finalize(heap, followed);
         }
@@ -293,7 +301,7 @@ impl Rings {
                 self.members[dead] = member;
                 dead += 1;
             } else {
-                member.object.set_header(member.object.meta() & !prompt_flag::DYING, member.count);
+                member.restore();
             }
         }
         self.members.truncate(dead);
@@ -319,7 +327,7 @@ impl Rings {
     fn finalize(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
         let mut held = vec![];
         for member in &self.members[..followed] {
-            if member.object.exact_count() == 0 && member.object.needs_finalizer() {
+            if member.object.stamp() == 0 && member.object.needs_finalizer() {
                 held.push(member.object);
             }
         }
@@ -341,7 +349,7 @@ impl Rings {
     fn restore(&mut self, alive: bool) {
         for member in &self.members {
             let object = member.object;
-            object.set_header(object.meta() & !prompt_flag::DYING, member.count);
+            member.restore();
             if alive && object.has(prompt_flag::CANDIDATE) {
                 unbuffer(object);
             }
@@ -374,6 +382,7 @@ fn may_not_be_judged(object: ObjectRef) -> bool {
 fn unbuffer(object: ObjectRef) {
     if object.has(prompt_flag::CANDIDATE) {
         BUFFERED.clear(object.address());
-        object.remove_flags(prompt_flag::CANDIDATE | prompt_flag::SETTLED);
+        object.remove_flags(prompt_flag::CANDIDATE);
+        object.unsettle();
     }
 }

@@ -129,7 +129,7 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
 fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     for &object in &recount.objects {
         let flagged = object.has(prompt_flag::CANDIDATE);
-        if flagged != BUFFERED.get(object.address()) || flagged && !object.has(prompt_flag::SETTLED) {
+        if flagged != BUFFERED.get(object.address()) || flagged && !object.is_settled() {
             return Err(wrong("CANDIDATE", format!("{} has a flag that its bit denies", name(object))));
         }
     }

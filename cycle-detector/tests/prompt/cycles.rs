@@ -66,7 +66,7 @@ fn a_ring_that_a_root_holds_survives_and_its_counts_are_as_before() {
     m.epoch();
     assert_eq!((live(&m), m.count_of(kept)), (500, 3));
     for (object, header) in before {
-        let noted = u64::from(prompt_flag::SETTLED | prompt_flag::CANDIDATE) << 32;
+        let noted = u64::from(prompt_flag::CANDIDATE) << 32;
         assert_eq!(object.header() & !noted, header & !noted, "[TRIAL]");
     }
     m.verify().expect("sound");
@@ -203,7 +203,7 @@ fn objects_of_acyclic_types_are_never_candidates() {
     m.push_root(Some(leaf));
     m.truncate_roots(1);
     assert!(m.heap().candidates.is_empty());
-    assert!(leaf.has(prompt_flag::SETTLED) && !leaf.has(prompt_flag::CANDIDATE));
+    assert!(leaf.is_settled() && !leaf.has(prompt_flag::CANDIDATE));
     m.set_root(root, None);
     m.poll();
     assert_eq!(live(&m), 0);

@@ -162,18 +162,6 @@ impl Builder {
         Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntEQ, left.0, right.0, NO_NAME)))
     }
 
-    /// As a signed number.
-    pub(crate) fn is_positive(&self, value: Value) -> Value {
-        let zero = value.type_of().null();
-        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSGT, value.0, zero.0, NO_NAME)))
-    }
-
-    /// As a signed number.
-    pub(crate) fn is_negative(&self, value: Value) -> Value {
-        let zero = value.type_of().null();
-        Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntSLT, value.0, zero.0, NO_NAME)))
-    }
-
     pub(crate) fn less_or_equal(&self, left: Value, right: Value) -> Value {
         Value(raw!(LLVMBuildICmp(self.raw, LLVMIntPredicate::LLVMIntULE, left.0, right.0, NO_NAME)))
     }
@@ -332,6 +320,19 @@ impl Builder {
     pub(crate) fn mark_invariant(&self, load: Value) {
         let node = raw!(LLVMMDNodeInContext2(self.module.context(), std::ptr::null_mut(), 0));
         self.set_metadata(load, "invariant.load", node);
+    }
+
+    /// Gives a memory access, or a call that does nothing else to memory that compiled code sees, a class of its own for
+    /// type-based alias analysis: accesses of different classes meet different memory. What other tools have tagged, or
+    /// nobody, is of all classes.
+    pub(crate) fn tag(&self, access: Value, class: &str) {
+        let context = self.module.context();
+        let text = |text: &str| raw!(LLVMMDStringInContext2(context, text.as_ptr().cast(), text.len()));
+        let node = |parts: &mut [LLVMMetadataRef]| raw!(LLVMMDNodeInContext2(context, parts.as_mut_ptr(), parts.len()));
+        let zero = raw!(LLVMValueAsMetadata(self.i64(0).0));
+        let root = node(&mut [text("Tally")]);
+        let of = node(&mut [text(class), root, zero]);
+        self.set_metadata(access, "tbaa", node(&mut [of, of, zero]));
     }
 
     fn set_metadata(&self, value: Value, kind: &str, node: LLVMMetadataRef) {

@@ -127,7 +127,7 @@ fn bump(
     builder.mark_invariant(meta);
     builder.store(meta, builder.offset(cursor, 4));
     let payload = builder.offset(cursor, HEADER_BYTES);
-    null_references(builder, descriptor, payload);
+    null_references(builder, descriptor, payload, None);
     builder.branch(rest);
 
     builder.at_end(slow, Some(place));
@@ -142,11 +142,13 @@ fn bump(
     object.set_name(&name);
 }
 
-pub(super) fn null_references(builder: &Builder, descriptor: &Descriptor, payload: Value) {
+/// Stores null into every reference word; `class` is the alias class of these stores.
+pub(super) fn null_references(builder: &Builder, descriptor: &Descriptor, payload: Value, class: Option<&str>) {
     match &descriptor.references {
         Some(offsets) if offsets.len() <= SINGLE_NULLS_MAX => {
             for &offset in offsets {
-                builder.store(builder.i64(0), builder.offset(payload, u64::from(offset)));
+                let store = builder.store(builder.i64(0), builder.offset(payload, u64::from(offset)));
+                class.into_iter().for_each(|class| builder.tag(store, class));
             }
         }
         _ if descriptor.size > 0 => {

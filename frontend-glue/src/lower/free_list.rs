@@ -2,20 +2,20 @@
 //!
 //! ```text
 //!   cell = context.free[class]
-//!   if cell: context.free[class] = *cell; header = 1 | meta << 32
+//!   if cell: context.free[class] = *cell; meta(cell) = meta
 //!   else:    cell = tally_new_slow(handle)
 //!   reference words = null
 //! ```
 //!
-//! The list runs through the first payload words of free cells. The object starts with a count of one, which its creator
-//! holds. The null stores stand behind both ways: LLVM then knows what the fields hold whichever way it went, and the first
+//! The list runs through the first payload words of free cells; the rest of a free cell's header is 0 and its count byte says
+//! one already, as a fresh object wants it, whose creator holds that count. The null stores stand behind both ways: LLVM then knows what the fields hold whichever way it went, and the first
 //! write to each needs no look at what it replaces.
 
 use super::ContextAccess;
 use super::allocation::{Allocation, CELL_BYTES_MAX, cell_bytes, null_references};
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
-use super::runtime::{context_field, declare};
+use super::runtime::{REFERENCES, context_field, declare};
 use crate::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
@@ -81,7 +81,6 @@ fn take(
     builder.at_end(fast, Some(place));
     let next = builder.load(pointer, first);
     builder.store(next, list);
-    builder.store(builder.i32(1), builder.offset_back(first, 8));
     let meta_field = builder.offset(handle, std::mem::offset_of!(TypeHandle, meta) as u64);
     let meta = builder.load(i32_type, meta_field);
     builder.mark_invariant(meta);
@@ -95,7 +94,7 @@ fn take(
 
     let object = builder.phi_before(place, pointer, &[(first, fast), (slow_payload, slow)]);
     builder.before(place);
-    null_references(builder, descriptor, object);
+    null_references(builder, descriptor, object, Some(REFERENCES));
     let name = place.name();
     place.replace_all_uses(object);
     call.remove();

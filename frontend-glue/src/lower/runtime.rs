@@ -11,10 +11,13 @@ use rc_runtime::context::CONTEXT_BYTES;
 use rc_runtime::symbols::CallKind;
 
 /// Slow paths of inline code: they save the registers of the code around them.
-const RARE_AND_SAVING: [&str; 3] = ["tally_log_slow", "tally_count_zero", "tally_candidate"];
+const RARE_AND_SAVING: [&str; 3] = ["tally_log_slow", "tally_count_low", "tally_count_full"];
 
 /// LLVM's number of `preserve_mostcc`.
 pub(super) const PRESERVE_MOST: u32 = 14;
+
+/// Alias class of reference words as the lowering's own code reads and writes them.
+pub(super) const REFERENCES: &str = "tally reference";
 
 /// LLVM's address space of `%fs`-relative pointers on x86.
 const FS: u32 = 257;

@@ -11,6 +11,7 @@
 //!
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
+use super::count::FRESH;
 use crate::allocate::{OutOfMemory, range_used_up};
 use crate::heap::Heap;
 use crate::large::LargeSpace;
@@ -50,11 +51,12 @@ impl Heap {
             }
         };
         let large = if cell > LARGEST_CELL { prompt_flag::LARGE } else { 0 };
-        object.set_header(meta | large, 1);
+        object.set_header(meta | large, 0);
         if info.stride != 0 {
             object.slot(info.length_offset).store(length);
         }
         if large != 0 {
+            object.set_count(FRESH);
             let blocks = LargeSpace::blocks_for(cell, info.align).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
         }

@@ -17,6 +17,7 @@
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 
+use super::count::FRESH;
 use crate::block::{clear_tables, state};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_of, block_start};
@@ -117,8 +118,9 @@ fn entry<'a>(block: u32) -> &'a mut CellBlock {
 #[inline(always)]
 fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
-    // SAFETY: a free cell of this heap: its header and payload are nobody's.
+    // SAFETY: a free cell of this heap: its header, its payload and its count are nobody's.
     unsafe {
+        *range::count_cell(payload) = FRESH;
         *((payload - HEADER_BYTES) as *mut u64) = 0;
         *(payload as *mut u64) = next;
     }

@@ -1,17 +1,31 @@
-//! Exact counts: in the header, changed at every write of a reference. `[EXACT]`
+//! Exact counts: a byte in a side table and, for what the byte does not hold, the header; changed at every write. `[EXACT]`
+//!
+//! ```text
+//!   count byte (range::COUNTS_BIAS)                       header's stamp
+//!   ┌─────────┬──────────────────────┐                   ┌──────────────────────────┐
+//!   │ settled │ low: 0 … 127         │   count = low  +  │ high: a multiple of 64   │
+//!   └─────────┴──────────────────────┘                   └──────────────────────────┘
+//! ```
+//!
+//! Nearly all changes touch the byte alone: 1/16 of the heap, which stays in the cache where the objects' headers do not. (With
+//! the whole count in the header ten million random writes into a million objects took 1.5 times as long.) Full, the byte
+//! carries 64 over to the header; empty, it takes 64 back; only when nothing is left there the count is zero.
 //!
 //! What compiled code does inline stands here for hosts and for the runtime's own writes:
 //!
 //! ```text
-//! increment(v): count = count +sat 1
-//! decrement(v): count = count − 1;  count ≤ 0 (signed) → zero or stuck;  else unless SETTLED → candidate
+//! increment(v): byte += 1;  low = 0 → carry
+//! decrement(v): byte −= 1;  byte ≤ 0x80 → low is 0, or the object is not settled
 //! write(o.slot, v): increment(v); old = o.slot; o.slot = v; decrement(old)
 //! ```
 //!
-//! A count at or above 2³¹ is *stuck*: the decrement that finds it so puts it to the middle of that half, from where neither
-//! 2³⁰ increments nor as many decrements lead out of it without passing here. It never wraps, and never frees; the mark does.
+//! *Settled* means that a decrement to non-zero has nothing to note: the object is buffered as a candidate, or never part of a
+//! cycle. A free cell's byte says 1 and not settled, as a fresh object wants it: allocation does not touch the table.
 //!
-//! Expected cost: increment 1 load, 1 add, 1 store; decrement 1 load, 1 subtraction, 1 store, 2 branches.
+//! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the
+//! mark does.
+//!
+//! Expected cost: increment 1 load, 1 add, 1 store, 1 branch; decrement the same.
 
 use crate::descriptor::TypeDescriptor;
 use crate::heap::Heap;
@@ -21,8 +35,13 @@ use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;
 use smallvec::SmallVec;
 
-/// Where a stuck count is put back to.
-pub const STUCK_COUNT: u32 = 0xc000_0000;
+/// In the count byte: a decrement to non-zero has nothing to note.
+pub const SETTLED: u8 = 0x80;
+/// The count byte of a fresh object, and of every free cell.
+pub const FRESH: u8 = 1;
+const LOW: u8 = 0x7f;
+/// What goes over to the header at once, and comes back.
+const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
 const CANDIDATES_MAX: usize = 1 << 20;
 
@@ -33,22 +52,48 @@ impl ObjectRef {
     /// The count of an object of a prompt heap.
     #[inline(always)]
     pub fn exact_count(self) -> u32 {
-        self.stamp()
+        self.stamp().saturating_add(self.low_count())
     }
 
-    /// Sets it.
+    /// The part of the count that stands in the byte.
+    #[inline(always)]
+    pub fn low_count(self) -> u32 {
+        (self.count() & LOW) as u32
+    }
+
+    /// Sets the count.
     #[inline(always)]
     pub fn set_exact_count(self, count: u32) {
-        self.set_stamp(count);
+        let low = if count <= LOW as u32 { count } else { CARRY + count % CARRY };
+        self.set_count(self.count() & SETTLED | low as u8);
+        self.set_stamp(count - low);
     }
 
     /// Whether a count no longer says anything.
     #[inline(always)]
     pub fn is_stuck(self) -> bool {
-        self.exact_count() > i32::MAX as u32
+        self.stamp() > i32::MAX as u32
     }
 
-    /// The header as one word: meta above, count below.
+    /// Whether a decrement to non-zero has nothing to note.
+    #[inline(always)]
+    pub fn is_settled(self) -> bool {
+        self.count() & SETTLED != 0
+    }
+
+    /// From now on a decrement to non-zero has nothing to note.
+    #[inline(always)]
+    pub fn settle(self) {
+        self.set_count(self.count() | SETTLED);
+    }
+
+    /// From now on it has.
+    #[inline(always)]
+    pub fn unsettle(self) {
+        self.set_count(self.count() & !SETTLED);
+    }
+
+    /// The header as one word: meta above, the high part of the count below.
     #[inline(always)]
     pub fn header(self) -> u64 {
         // SAFETY: [HEADER]
@@ -57,15 +102,26 @@ impl ObjectRef {
 
     /// Sets both halves.
     #[inline(always)]
-    pub fn set_header(self, meta: u32, count: u32) {
+    pub fn set_header(self, meta: u32, high: u32) {
         // SAFETY: [HEADER]
-        unsafe { *((self.address() - 8) as *mut u64) = (meta as u64) << 32 | count as u64 }
+        unsafe { *((self.address() - 8) as *mut u64) = (meta as u64) << 32 | high as u64 }
     }
 
     /// Adds one to the count; a count that is full stays.
     #[inline(always)]
     pub fn increment_exact(self) {
-        self.set_exact_count(self.exact_count().saturating_add(1));
+        let byte = self.count().wrapping_add(1);
+        self.set_count(byte);
+        if byte & LOW == 0 {
+            self.carry();
+        }
+    }
+
+    /// The byte's low part has just become full: it reads 0, and the flag beside it is turned over.
+    #[cold]
+    pub fn carry(self) {
+        self.set_count(self.count() ^ SETTLED | CARRY as u8);
+        self.set_stamp(self.stamp().saturating_add(CARRY));
     }
 }
 
@@ -81,46 +137,47 @@ impl Heap {
     /// Takes one from the object's count.
     #[inline(always)]
     pub fn decrement_exact(&mut self, object: ObjectRef) {
-        let header = object.header();
-        let count = (header as u32).wrapping_sub(1);
-        object.set_exact_count(count);
-        if count as i32 <= 0 {
-            self.note_zero(object);
-        } else if header >> 63 == 0 {
-            self.note_candidate(object);
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte <= SETTLED {
+            self.note_low(object);
         }
     }
 
-    /// The count has just been taken to zero, or is stuck.
-    pub fn note_zero(&mut self, object: ObjectRef) {
-        match object.exact_count() {
-            0 => self.add_pending(object),
-            u32::MAX => {
-                let what = format!("the count of {object:?} ({}) would fall below zero", object.type_info().name);
-                crate::fatal::violation("EXACT", self.epoch, &what)
+    /// A decrement has left the byte at zero, or an object that is not settled.
+    pub fn note_low(&mut self, object: ObjectRef) {
+        if object.low_count() == 0 {
+            let high = object.stamp();
+            if high == 0 {
+                return self.add_pending(object);
             }
-            _ => {
-                object.set_exact_count(STUCK_COUNT);
+            object.set_count(object.count() | CARRY as u8);
+            if object.is_stuck() {
+                // Only a mark can tell whether this was the last reference.
                 self.suspects += 1;
+                return;
             }
+            object.set_stamp(high - CARRY);
+        }
+        if !object.is_settled() {
+            self.note_candidate(object);
         }
     }
 
     /// The count fell to non-zero: the object may hold up a garbage cycle. `[CANDIDATE]`
     #[inline(always)]
     pub fn note_candidate(&mut self, object: ObjectRef) {
-        if self.candidates.len() >= CANDIDATES_MAX {
-            return self.settle_without_buffer(object);
+        object.settle();
+        if object.has(prompt_flag::ACYCLIC) {
+            return;
         }
-        object.add_flags(prompt_flag::SETTLED | prompt_flag::CANDIDATE);
+        if self.candidates.len() >= CANDIDATES_MAX {
+            self.suspects += 1;
+            return;
+        }
+        object.add_flags(prompt_flag::CANDIDATE);
         BUFFERED.set(object.address());
         self.candidates.push(object);
-    }
-
-    #[cold]
-    fn settle_without_buffer(&mut self, object: ObjectRef) {
-        object.add_flags(prompt_flag::SETTLED);
-        self.suspects += 1;
     }
 
     /// The counted form of [`write`](Self::write).

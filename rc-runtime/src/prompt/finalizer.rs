@@ -33,7 +33,7 @@ impl Heap {
         object.set_exact_count(count);
         if count != 0 {
             // SAFETY: as above.
-            unsafe { (&mut *heap).note_survivor(object, count) };
+            unsafe { (&mut *heap).note_survivor(object) };
         }
         count == 0
     }
@@ -53,10 +53,8 @@ impl Heap {
         }
     }
 
-    fn note_survivor(&mut self, object: ObjectRef, count: u32) {
-        if count as i32 <= 0 {
-            self.note_zero(object);
-        } else if !object.has(prompt_flag::SETTLED) {
+    fn note_survivor(&mut self, object: ObjectRef) {
+        if !object.is_settled() {
             self.note_candidate(object);
         }
     }

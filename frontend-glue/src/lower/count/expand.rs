@@ -1,16 +1,17 @@
-//! Operations become code: increments and decrements of the count in the header, inline.
+//! Operations become code: increments and decrements of the count byte, inline.
 //!
 //! ```text
-//!   increment(v)   if v >> 40 == heap: count(v) = uadd.sat(count(v), 1)
-//!   decrement(v)   if v >> 40 == heap: header = header(v) − 1; count(v) = header as i32
-//!                      if header as i32 <= 0: tally_count_zero(v)     rarely: nothing refers to it, or the count is stuck
-//!                      elif header >= 0:      tally_candidate(v)      rarely: may root a garbage cycle
-//!   drain          if context.pending != 0: tally_drain(words)        rarely
+//!   increment(v)   if v >> 40 == heap: byte(v) += 1;  if byte(v) & 0x7f == 0: tally_count_full(v)   rarely: 64 go to the header
+//!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
+//!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The header is one little-endian word: the count in the lower half, type and flags in the upper; its sign is the flag
-//! `SETTLED`, "a decrement has nothing more to note". Cost of an increment: 1 shift, 1 compare, 1 branch, 1 load, 2 adds, 1
-//! store; of a decrement two branches more. The three calls preserve the registers of the code around them.
+//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 2 shifts, 1 add, 1
+//! compare and branch for the range, 1 load, 1 add, 1 store, 1 compare and branch. The calls preserve the registers of the code
+//! around them.
+//!
+//! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
+//! not make LLVM forget what a field holds, so the first write to a field of a fresh object finds null there at compile time.
 
 use super::operation::Operation;
 use crate::llvm::call::Call;
@@ -18,11 +19,15 @@ use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::roots::Root;
-use crate::lower::runtime::{context_field, declare};
+use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare};
 use rc_runtime::context::PENDING;
-use rc_runtime::object::HEADER_BYTES;
-use rc_runtime::range::{HEAP_BASE, HEAP_SPAN};
+use rc_runtime::prompt::count::SETTLED;
+use rc_runtime::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
 
+/// Alias class of count bytes.
+const COUNTS: &str = "tally count";
+/// The count's part of its byte.
+const LOW: u64 = 0x7f;
 /// Shifted right by this, every address of the heap range is the same number.
 const SPAN_SHIFT: u32 = HEAP_SPAN.trailing_zeros();
 const _: () = assert!(HEAP_SPAN.is_power_of_two() && HEAP_BASE.is_multiple_of(HEAP_SPAN));
@@ -57,7 +62,9 @@ impl Expansion<'_> {
         let place = call.value();
         self.builder.before(place);
         let old = self.builder.load(self.builder.module().pointer(), call.argument(2));
-        self.builder.store(call.argument(0), call.argument(2));
+        let store = self.builder.store(call.argument(0), call.argument(2));
+        self.builder.tag(old, REFERENCES);
+        self.builder.tag(store, REFERENCES);
         self.decrement(place, old);
         call.remove();
     }
@@ -65,47 +72,54 @@ impl Expansion<'_> {
     /// Adds one to the count of what `value` refers to, in front of `place`.
     fn increment(&self, place: Value, value: Value) {
         let builder = self.builder;
-        let (bump, rest) = self.if_in_heap(place, value);
-        let i32_type = builder.module().integer(32);
-        let address = builder.offset_back(value, HEADER_BYTES);
-        let count = builder.load(i32_type, address);
-        let saturating = builder.module().intrinsic("llvm.uadd.sat", &[i32_type]);
-        let more = builder.call(saturating.value_type(), saturating, &[count, builder.i32(1)]);
-        builder.store(more, address);
-        builder.branch(rest);
-        debug_assert_eq!(bump.terminator().map(|end| end.is(Opcode::LLVMBr)), Some(true));
+        let rest = self.if_in_heap(place, value);
+        let byte = self.change_byte(value, 1);
+        let low = builder.binary(Opcode::LLVMAnd, byte, byte.type_of().constant(LOW));
+        let full = builder.is_zero(low);
+        self.rarely_call(place, full, "tally_count_full", value, rest);
     }
 
     /// Takes one from the count of what `value` refers to, in front of `place`.
     fn decrement(&self, place: Value, value: Value) {
         let builder = self.builder;
-        let module = builder.module();
-        let (_, rest) = self.if_in_heap(place, value);
-        let (zero, counted, candidate) =
-            (rest.insert_before(module), rest.insert_before(module), rest.insert_before(module));
-        let address = builder.offset_back(value, HEADER_BYTES);
-        let header = builder.load(module.integer(64), address);
-        let less = builder.binary(Opcode::LLVMAdd, header, builder.i64(u64::MAX));
-        let count = builder.cast(Opcode::LLVMTrunc, less, module.integer(32));
-        builder.store(count, address);
-        let some_left = builder.is_positive(count);
-        builder.branch_usually(some_left, counted, zero);
-
-        builder.at_end(counted, Some(place));
-        let settled = builder.is_negative(less);
-        builder.branch_usually(settled, rest, candidate);
-
-        for (block, name) in [(zero, "tally_count_zero"), (candidate, "tally_candidate")] {
-            builder.at_end(block, Some(place));
-            let function = declare(module, name);
-            let call = builder.call(function.value_type(), function, &[value]);
-            call.as_call().expect("a call").set_convention(crate::lower::runtime::PRESERVE_MOST);
-            builder.branch(rest);
-        }
+        let rest = self.if_in_heap(place, value);
+        let byte = self.change_byte(value, u64::MAX);
+        let low = builder.less_or_equal(byte, byte.type_of().constant(u64::from(SETTLED)));
+        self.rarely_call(place, low, "tally_count_low", value, rest);
     }
 
-    /// Splits in front of `place`: a block for references into the heap, where the builder then stands, and the rest.
-    fn if_in_heap(&self, place: Value, value: Value) -> (Block, Block) {
+    /// Adds to the count byte; its new value.
+    fn change_byte(&self, value: Value, change: u64) -> Value {
+        let (builder, module) = (self.builder, self.builder.module());
+        let byte_type = module.integer(8);
+        let word = builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64));
+        let granule = builder.binary(Opcode::LLVMLShr, word, builder.i64(4));
+        let address = builder.binary(Opcode::LLVMAdd, granule, builder.i64(COUNTS_BIAS));
+        let address = builder.cast(Opcode::LLVMIntToPtr, address, module.pointer());
+        let before = builder.load(byte_type, address);
+        let after = builder.binary(Opcode::LLVMAdd, before, byte_type.constant(change));
+        let store = builder.store(after, address);
+        builder.tag(before, COUNTS);
+        builder.tag(store, COUNTS);
+        after
+    }
+
+    /// Ends the block: a call if `condition` holds, and on to `rest`.
+    fn rarely_call(&self, place: Value, condition: Value, name: &str, value: Value, rest: Block) {
+        let builder = self.builder;
+        let cold = rest.insert_before(builder.module());
+        builder.branch_rarely(condition, cold, rest);
+        builder.at_end(cold, Some(place));
+        let function = declare(builder.module(), name);
+        let call = builder.call(function.value_type(), function, &[value]);
+        call.as_call().expect("a call").set_convention(PRESERVE_MOST);
+        builder.tag(call, COUNTS);
+        builder.branch(rest);
+    }
+
+    /// Splits in front of `place`: a block for references into the heap, where the builder then stands, and the rest, which is
+    /// returned.
+    fn if_in_heap(&self, place: Value, value: Value) -> Block {
         let builder = self.builder;
         let module = builder.module();
         let head = split_before(builder, place);
@@ -121,7 +135,7 @@ impl Expansion<'_> {
             builder.branch_if(is_heap, inside, rest);
         }
         builder.at_end(inside, Some(place));
-        (inside, rest)
+        rest
     }
 
     fn settle(&self, call: Call, leave: bool) {
