@@ -100,6 +100,9 @@ impl Cascade {
 /// Of a meta word: the type, and that it is special. Equal to a remembered one of a plain type, the fields are the same.
 const SHAPE: u32 = !flag::ALL | prompt_flag::ODD | prompt_flag::LARGE;
 
+/// In a header: the object is pending, or more of its count stands there.
+const MORE: u64 = (prompt_flag::PENDING as u64) << 32 | u32::MAX as u64;
+
 /// Which fields of a dying object are left.
 struct Frame {
     fields: &'static [u32],
@@ -111,9 +114,13 @@ impl Frame {
     /// The frame of an object that waited: its stamp holds the number of fields and the next one.
     #[inline(always)]
     fn resume(object: ObjectRef) -> Frame {
-        let (info, word) = (object.type_info(), object.stamp());
-        let fields = if info.simple { info.fixed.as_slice() } else { &IN_ORDER };
-        Frame { fields, count: word >> 16, at: word & 0xffff }
+        let word = object.stamp();
+        Frame { fields: Frame::fields_of(object), count: word >> 16, at: word & 0xffff }
+    }
+
+    fn fields_of(object: ObjectRef) -> &'static [u32] {
+        let info = object.type_info();
+        if info.simple { info.fixed.as_slice() } else { &IN_ORDER }
     }
 }
 
@@ -224,17 +231,14 @@ impl Heap {
                 }
                 // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
                 let target = unsafe { ObjectRef::from_address(word) };
-                let header = target.header();
-                let left = (header as u32).wrapping_sub(1);
-                target.set_exact_count(left);
-                if left as i32 > 0 {
-                    if header >> 63 == 0 {
-                        self.note_candidate(target);
-                    }
+                let byte = target.count().wrapping_sub(1);
+                target.set_count(byte);
+                if byte > SETTLED {
                     continue;
                 }
-                let target_meta = (header >> 32) as u32;
-                if (left != 0 || protects || target_meta & prompt_flag::PENDING != 0) && !self.dies_at_zero(target) {
+                let header = target.header();
+                let dies = byte & !SETTLED == 0 && header & MORE == 0 && !protects;
+                if !dies && !self.is_left_at_zero(target) {
                     continue;
                 }
                 if at == count {
@@ -244,7 +248,7 @@ impl Heap {
                     object.set_header(meta | prompt_flag::DYING, count << 16 | at);
                     waiting = object.address();
                 }
-                next = Some((target, target_meta));
+                next = Some((target, (header >> 32) as u32));
                 continue 'objects;
             }
             self.free_known(object, meta, buries);
@@ -268,8 +272,7 @@ impl Heap {
         if byte > SETTLED {
             return false;
         }
-        let nothing_else = (prompt_flag::PENDING as u64) << 32 | u32::MAX as u64;
-        if byte & !SETTLED == 0 && target.header() & nothing_else == 0 && self.prompt.protected.is_empty() {
+        if byte & !SETTLED == 0 && target.header() & MORE == 0 && self.prompt.protected.is_empty() {
             return true;
         }
         self.is_left_at_zero(target)
