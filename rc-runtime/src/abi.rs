@@ -279,11 +279,6 @@ preserving_shim! {
 }
 
 extern "C" fn count_low(object: u64) {
-    if !crate::range::in_heap(object) {
-        // SAFETY: the byte that stands for all that is not counted is mapped.
-        unsafe { *(crate::range::COUNTS_BIAS as *mut u8) = u8::MAX };
-        return;
-    }
     // SAFETY: [HEADER] by the caller's promise.
     thread_heap().note_low(unsafe { ObjectRef::from_address(object) });
 }

@@ -88,7 +88,6 @@ fn reserve_range() -> Result<u64, RangeError> {
         .unwrap_or_else(|| if under_valgrind() { RESERVE_UNDER_VALGRIND } else { DEFAULT_RESERVE });
     let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
     map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
-    map_fixed(COUNTS_BIAS, 4096)?;
     loop {
         match map_tables(bytes) {
             Ok(()) => return Ok(bytes),
