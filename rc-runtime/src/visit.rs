@@ -143,10 +143,8 @@ impl TypeInfo {
         mut visit: impl FnMut(ObjectRef),
     ) {
         let Reading::Traced(trace) = self.reading else {
-            return self.for_each_slot(object, Part::Whole, |slot| {
-                if bytes.contains(&(slot.address() - object.address())) {
-                    self.decode(slot.read()).into_iter().for_each(&mut visit);
-                }
+            return self.for_each_slot_among(object, bytes, |slot| {
+                self.decode(slot.read()).into_iter().for_each(&mut visit);
             });
         };
         if bytes.start < self.size {
@@ -156,6 +154,24 @@ impl TypeInfo {
             let first = bytes.start.saturating_sub(self.size) / self.stride;
             for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
                 call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
+            }
+        }
+    }
+
+    /// Calls `visit` with the reference slots among the payload's `bytes`: between them may lie words that are none. Only for
+    /// types that are not traced.
+    pub fn for_each_slot_among(&self, object: ObjectRef, bytes: std::ops::Range<u64>, mut visit: impl FnMut(Slot)) {
+        for &offset in self.fixed.iter().filter(|&&offset| bytes.contains(&(offset as u64))) {
+            visit(object.slot(offset as u64));
+        }
+        if self.stride == 0 || bytes.end <= self.size {
+            return;
+        }
+        let first = bytes.start.saturating_sub(self.size) / self.stride;
+        for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
+            let start = self.size + element * self.stride;
+            for at in self.element.iter().map(|&offset| start + offset as u64).filter(|at| bytes.contains(at)) {
+                visit(object.slot(at));
             }
         }
     }

@@ -203,18 +203,18 @@ impl Heap {
         let info = object.type_info();
         // SAFETY: the caller names `count` readable words and `count` words of the object.
         let copy = || unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+        let bytes = bytes_of(object, target, count);
         if let Reading::Traced(_) = info.reading {
-            let offset = target.address() - object.address();
-            return self.write_traced(object, offset..offset + count * 8, copy);
+            return self.write_traced(object, bytes, copy);
         }
-        for index in 0..count {
-            // SAFETY: as above.
-            let word = unsafe { Slot::from_address(source + index * 8) }.read();
+        info.for_each_slot_among(object, bytes.clone(), |slot| {
+            // SAFETY: as above: the word that this slot is about to hold.
+            let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
             if let Some(new) = info.decode(word) {
                 new.increment_exact();
             }
-        }
-        self.release_words(info, target, count);
+        });
+        self.release_slots(info, object, bytes);
         copy();
     }
 
@@ -222,26 +222,27 @@ impl Heap {
     pub(crate) fn fill_counted(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
         let info = object.type_info();
         let slots = (0..count).map(|index| object.slot(target.address() - object.address() + index * 8));
+        let bytes = bytes_of(object, target, count);
         if let Reading::Traced(_) = info.reading {
-            let offset = target.address() - object.address();
-            return self.write_traced(object, offset..offset + count * 8, || slots.for_each(|slot| slot.store(word)));
+            return self.write_traced(object, bytes, || slots.for_each(|slot| slot.store(word)));
         }
         if let Some(new) = info.decode(word) {
-            let wanted = u32::try_from(count).unwrap_or(u32::MAX);
+            let mut wanted = 0u32;
+            info.for_each_slot_among(object, bytes.clone(), |_| wanted = wanted.saturating_add(1));
             new.set_exact_count(new.exact_count().saturating_add(wanted));
         }
-        self.release_words(info, target, count);
+        self.release_slots(info, object, bytes);
         slots.for_each(|slot| slot.store(word));
     }
 
-    /// Decrements what `count` words hold that are about to be overwritten: at zero an object is only noted, not freed.
-    fn release_words(&mut self, info: &TypeInfo, target: Slot, count: u64) {
-        for index in 0..count {
-            // SAFETY: words of one object, by the caller's promise.
-            if let Some(old) = info.decode(unsafe { Slot::from_address(target.address() + index * 8) }.read()) {
+    /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is only noted,
+    /// not freed.
+    fn release_slots(&mut self, info: &TypeInfo, object: ObjectRef, bytes: std::ops::Range<u64>) {
+        info.for_each_slot_among(object, bytes, |slot| {
+            if let Some(old) = info.decode(slot.read()) {
                 self.decrement_exact(old);
             }
-        }
+        });
     }
 
     /// Only `trace` knows which words are references: what it reports of the parts that are written, before and after.
@@ -318,4 +319,10 @@ impl Heap {
     pub fn for_each_counted_reference(object: ObjectRef, visit: impl FnMut(ObjectRef)) {
         object.type_info().for_each_reference(object, Part::Whole, visit);
     }
+}
+
+/// Where `count` words from `target` on lie in the object's payload.
+fn bytes_of(object: ObjectRef, target: Slot, count: u64) -> std::ops::Range<u64> {
+    let offset = target.address() - object.address();
+    offset..offset + count * 8
 }
