@@ -148,6 +148,10 @@ impl EpochDriver for Collector {
         }
     }
 
+    fn protect_roots(&mut self, heap: &mut Heap) {
+        self.stack.visit(heap, |heap, object, _| heap.prompt.protected.push(object));
+    }
+
     fn as_any(&mut self) -> &mut dyn std::any::Any {
         self
     }

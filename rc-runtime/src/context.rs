@@ -15,6 +15,7 @@
 //! the prompt plan only:
 //! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
 //! 80 pending_top, 88 pending_end                     where the next pending object is noted, and the end of that room
+//! 96 lent      frames that others may write to roots of
 //! ```
 
 /// See the file's first lines; offsets are asserted below and again by the lowering.
@@ -47,7 +48,9 @@ pub struct Context {
     pub pending_top: u64,
     /// Prompt plan: end of the room for pending objects.
     pub pending_end: u64,
-    reserved: [u64; 4],
+    /// Prompt plan: frames that others may write to roots of.
+    pub lent: u64,
+    reserved: [u64; 3],
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],
 }
@@ -66,6 +69,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, pending) == PENDING as usize);
     assert!(std::mem::offset_of!(Context, pending_top) == 80);
     assert!(std::mem::offset_of!(Context, pending_end) == 88);
+    assert!(std::mem::offset_of!(Context, lent) == LENT as usize);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
     assert!(FREE_CLASSES >= crate::size_class::CLASSES as usize);
 };
@@ -82,6 +86,8 @@ pub const STAMP: u32 = 16;
 pub const POLL: u32 = 20;
 /// Byte offset of `pending`.
 pub const PENDING: u32 = 72;
+/// Byte offset of `lent`.
+pub const LENT: u32 = 96;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
@@ -103,7 +109,8 @@ impl Default for Context {
             pending: 0,
             pending_top: 0,
             pending_end: 0,
-            reserved: [0; 4],
+            lent: 0,
+            reserved: [0; 3],
             free: [0; FREE_CLASSES],
         }
     }

@@ -12,6 +12,9 @@ pub trait EpochDriver {
     fn collect(&mut self, heap: &mut Heap) -> u64;
     /// Flip now and run the passes of that flip to their end.
     fn epoch(&mut self, heap: &mut Heap);
+    /// Prompt plan: what the roots of compiled frames hold is to be in `heap.prompt.protected`: others may have written to them,
+    /// and counted nothing.
+    fn protect_roots(&mut self, heap: &mut Heap);
     /// The driver itself, for the crate that implements it.
     fn as_any(&mut self) -> &mut dyn std::any::Any;
 }

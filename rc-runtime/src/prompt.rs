@@ -22,7 +22,7 @@ mod finalizer;
 mod pending;
 mod reclaim;
 
-pub use cells::CellSpace;
+pub use cells::{Bin, CellSpace};
 pub use finalizer::Finalizer;
 pub use reclaim::Cascade;
 

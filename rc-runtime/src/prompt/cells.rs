@@ -26,9 +26,13 @@ use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 /// Bytes of cells that are carved at once.
 const CARVED_AT_ONCE: u64 = 4096;
 /// Blocks opened between two looks at idle memory.
-const IDLE_EVERY: u32 = 256;
+const LOOK_EVERY: u32 = 256;
+/// Looks over which a block must have been free before its memory goes back to the system.
+const IDLE_LOOKS: u32 = 16;
 /// Blocks given back at one look, at most.
 const GIVEN_BACK_AT_ONCE: usize = 64;
+/// Bytes in use from which on new memory is asked for in huge pages: a large heap is touched at a quarter of the cost.
+const HUGE_PAGES_FROM: u64 = 16 << 20;
 
 /// A block's entry in the block table, as this plan uses it. Same size, and `state` and `owner` at the same places, as
 /// `range::BlockInfo`.
@@ -72,8 +76,9 @@ pub struct CellSpace {
     free: Vec<u32>,
     given_back: Vec<u32>,
     classes: Vec<Class>,
-    /// Fewest free blocks since idle memory was last looked at.
+    /// Fewest free blocks in the last `looks` looks: as many were idle all the time.
     idle: usize,
+    looks: u32,
     opened: u32,
     /// Number of the heap, entered into each block.
     pub owner: u32,
@@ -102,6 +107,7 @@ impl Default for CellSpace {
             given_back: vec![],
             classes: (0..CLASSES).map(|_| Class::default()).collect(),
             idle: 0,
+            looks: 0,
             opened: 0,
             owner: 0,
             handed: vec![0; CLASSES as usize],
@@ -126,21 +132,65 @@ fn link(payload: u64, next: u64) {
     }
 }
 
-impl CellSpace {
-    /// Gives a cell back.
+/// Cells on their way back to one block: many deaths in a row are in the same, and its entry is changed once for all of them.
+/// While there is a bin with something in it, its block's entry is out of date.
+#[derive(Debug)]
+pub struct Bin {
+    block: u32,
+    used: u16,
+    first: u64,
+}
+
+impl Default for Bin {
+    fn default() -> Self {
+        Bin { block: u32::MAX, used: 0, first: 0 }
+    }
+}
+
+impl Bin {
+    /// Takes the cell of a dead object.
     #[inline(always)]
-    pub fn give_back(&mut self, object: ObjectRef) {
+    pub fn take(&mut self, cells: &mut CellSpace, object: ObjectRef) {
         let payload = object.address();
         let block = block_of(payload - HEADER_BYTES);
-        let (start, entry) = (block_start(block), entry(block));
-        let old = entry.free;
-        debug_assert!(entry.state == state::CELLS && entry.used > 0);
-        link(payload, if old == 0 { 0 } else { start + old as u64 * 8 });
-        entry.free = ((payload - start) / 8) as u16;
-        entry.used -= 1;
-        if old == 0 || entry.used == 0 {
-            self.block_has_room(block);
+        if block != self.block {
+            self.change_block(block);
         }
+        let next = std::mem::replace(&mut self.first, payload);
+        link(payload, next);
+        self.used -= 1;
+        if next == 0 || self.used == 0 {
+            self.empty();
+            cells.block_has_room(block);
+        }
+    }
+
+    #[inline(never)]
+    fn change_block(&mut self, block: u32) {
+        self.empty();
+        let entry = entry(block);
+        debug_assert!(entry.state == state::CELLS && entry.used > 0);
+        let first = if entry.free == 0 { 0 } else { block_start(block) + entry.free as u64 * 8 };
+        *self = Bin { block, used: entry.used, first };
+    }
+
+    /// Brings the block's entry up to date.
+    #[inline(always)]
+    pub fn empty(&mut self) {
+        if self.block != u32::MAX {
+            let entry = entry(self.block);
+            (entry.free, entry.used) = (((self.first & (BLOCK_BYTES - 1)) / 8) as u16, self.used);
+            self.block = u32::MAX;
+        }
+    }
+}
+
+impl CellSpace {
+    /// Gives a cell back.
+    pub fn give_back(&mut self, object: ObjectRef) {
+        let mut bin = Bin::default();
+        bin.take(self, object);
+        bin.empty();
     }
 
     #[inline(never)]
@@ -201,14 +251,18 @@ impl CellSpace {
     /// Opens a block for `class`; `None` when the range is used up.
     pub fn open_block(&mut self, class: u32) -> Option<()> {
         self.opened += 1;
-        if self.opened >= IDLE_EVERY {
-            self.give_idle_back();
+        if self.opened >= LOOK_EVERY {
+            self.look_for_idle();
         }
         let block = match self.free.pop().or_else(|| self.given_back.pop()) {
             Some(block) => block,
             None => {
                 let block = crate::block_source::take(1)?;
                 self.owned.push(block);
+                let first_of_page = block_start(block).is_multiple_of(2 << 20);
+                if first_of_page && self.used_bytes() >= HUGE_PAGES_FROM {
+                    range::ask_for_huge_page(block_start(block));
+                }
                 // Every write of a host goes through the slow path, which counts.
                 UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
                 block
@@ -231,15 +285,31 @@ impl CellSpace {
         Some(())
     }
 
-    /// Gives memory back to the system that was free all the time since this was last called. The free list is a stack: what
-    /// is idle lies at its bottom.
+    fn look_for_idle(&mut self) {
+        (self.opened, self.looks) = (0, self.looks + 1);
+        if self.looks < IDLE_LOOKS {
+            return;
+        }
+        self.give_back_up_to(GIVEN_BACK_AT_ONCE);
+        if self.idle == 0 {
+            (self.idle, self.looks) = (self.free.len(), 0);
+        }
+    }
+
+    /// Gives memory back to the system that was free all the time since the last look, or since this was last called.
     pub fn give_idle_back(&mut self) {
-        let count = self.idle.min(GIVEN_BACK_AT_ONCE);
+        self.give_back_up_to(usize::MAX);
+        (self.idle, self.looks) = (self.free.len(), 0);
+    }
+
+    /// The free list is a stack: what is idle lies at its bottom.
+    fn give_back_up_to(&mut self, count: usize) {
+        let count = self.idle.min(count);
         for block in self.free.drain(..count) {
             range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
             self.given_back.push(block);
         }
-        (self.idle, self.opened) = (self.free.len(), 0);
+        self.idle -= count;
     }
 
     /// Bytes in blocks that are not free.

@@ -157,6 +157,10 @@ impl Heap {
                 return;
             }
             let held = (&mut *heap).protect(words);
+            if (*heap).context_mut().lent != 0 {
+                // A store to a root by its address counts nothing until the frame's next safepoint. [ROOT]
+                (*heap).with_driver(|driver, heap| driver.protect_roots(heap));
+            }
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
             if depth == 0 && !rationed {

@@ -23,6 +23,7 @@
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 
 use super::CellSpace;
+use super::cells::Bin;
 use super::count::SETTLED;
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
@@ -169,6 +170,7 @@ impl Heap {
         let buries = self.zeal.is_some();
         let protects = !self.prompt.protected.is_empty();
         let (mut shape, mut shape_fields): (u32, &'static [u32]) = (0, &[]);
+        let mut bin = Bin::default();
         let step = 'objects: loop {
             let (object, meta, fields, count, mut at);
             if let Some((dying, dying_meta)) = next.take() {
@@ -241,18 +243,26 @@ impl Heap {
                 if !dies && !self.is_left_at_zero(target) {
                     continue;
                 }
+                let target_meta = (header >> 32) as u32;
+                if target_meta & SHAPE == shape && !leads_on(target, shape_fields) {
+                    // Nothing to descend for.
+                    units -= 1;
+                    self.free_into(&mut bin, target, target_meta, buries);
+                    continue;
+                }
                 if at == count {
-                    self.free_known(object, meta, buries);
+                    self.free_into(&mut bin, object, meta, buries);
                 } else {
                     slot.store(waiting);
                     object.set_header(meta | prompt_flag::DYING, count << 16 | at);
                     waiting = object.address();
                 }
-                next = Some((target, (header >> 32) as u32));
+                next = Some((target, target_meta));
                 continue 'objects;
             }
-            self.free_known(object, meta, buries);
+            self.free_into(&mut bin, object, meta, buries);
         };
+        bin.empty();
         cascade.waiting = waiting;
         self.prompt.units_left = units;
         step
@@ -333,31 +343,41 @@ impl Heap {
     /// Gives the memory of a dead object back, whose references are gone.
     #[inline(always)]
     pub fn free_counted(&mut self, object: ObjectRef) {
-        self.free_known(object, object.meta(), self.zeal.is_some());
+        let mut bin = Bin::default();
+        self.free_into(&mut bin, object, object.meta(), self.zeal.is_some());
+        bin.empty();
     }
 
+    /// The same for many in a row.
     #[inline(always)]
-    fn free_known(&mut self, object: ObjectRef, meta: u32, buries: bool) {
-        if meta & (prompt_flag::CANDIDATE | prompt_flag::LARGE) != 0 || buries {
+    pub fn free_into(&mut self, bin: &mut Bin, object: ObjectRef, meta: u32, buries: bool) {
+        if meta & prompt_flag::CANDIDATE != 0 {
+            // The entry in the candidate buffer still leads here: the bit says that it is out of date.
+            BUFFERED.clear(object.address());
+        }
+        if meta & prompt_flag::LARGE != 0 || buries {
+            bin.empty();
             return self.free_special(object);
         }
-        self.prompt.cells.give_back(object);
+        bin.take(&mut self.prompt.cells, object);
     }
 
     #[inline(never)]
     fn free_special(&mut self, object: ObjectRef) {
-        // An entry in the candidate buffer leads here still: the bit says that it is out of date.
-        BUFFERED.clear(object.address());
         if let Some(zeal) = &mut self.zeal {
             let cell =
                 if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
             zeal.bury(object, cell, self.epoch);
-        } else if object.has(prompt_flag::LARGE) {
-            self.large.free(object);
         } else {
-            self.prompt.cells.give_back(object);
+            self.large.free(object);
         }
     }
+}
+
+/// Whether one of the object's fields refers to an object.
+#[inline(always)]
+fn leads_on(object: ObjectRef, fields: &[u32]) -> bool {
+    fields.iter().any(|&offset| range::in_heap(object.slot(offset as u64).read()))
 }
 
 enum Advance {
