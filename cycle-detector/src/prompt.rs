@@ -26,8 +26,9 @@ use crate::report::EpochReport;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
 
-/// Candidates between two rounds, at most.
+/// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;
+const BYTES_PER_CANDIDATE: u64 = 128;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
@@ -74,11 +75,12 @@ impl Collector {
         release_protected(held);
         heap.prompt.candidates_elsewhere = self.rings.waiting();
         // Rounds that free little come less often.
+        let gap_max = GAP_MAX.max((heap.used_bytes() / BYTES_PER_CANDIDATE) as usize);
         let gap = &mut self.round_gap;
         *gap = if unbounded || freed * 8 >= edges {
             (*gap / 2).max(FIRST_ROUND)
         } else {
-            (*gap * 2).clamp(FIRST_ROUND, GAP_MAX)
+            (*gap * 2).clamp(FIRST_ROUND, gap_max)
         };
         heap.prompt.round_at = heap.candidates.len() + *gap;
         self.close_round(heap);

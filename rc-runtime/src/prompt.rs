@@ -67,7 +67,7 @@ pub struct Prompt {
 }
 
 /// Candidates that make the first round of trials due.
-pub const FIRST_ROUND: usize = 256;
+pub const FIRST_ROUND: usize = 2048;
 
 impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
