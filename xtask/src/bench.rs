@@ -1,10 +1,10 @@
 //! `cargo xtask bench …`: the workloads, built, timed side by side, and counted.
 //!
 //! ```text
-//! build DIR     DIR/tally-deferred and DIR/hand-freed, each taking a workload's name   bench/build.rs
-//! compare       interleaved rounds of the two, CPU time, ratios, sums checked          bench/compare.rs
-//! counts        instructions of the fast paths under callgrind (benches/)              bench/counts.rs
-//! lowering      what the lowering costs on SQLite and Lua                              bench/lowering.rs
+//! build DIR     tally-deferred, tally-prompt and hand-freed, each taking a workload's name   bench/build.rs
+//! compare       interleaved rounds of the three, CPU time, ratios, sums checked              bench/compare.rs
+//! counts        instructions of the fast paths under callgrind (benches/)                    bench/counts.rs
+//! lowering      what the lowering costs on SQLite and Lua                                    bench/lowering.rs
 //! ```
 //! Times differ from machine to machine and from hour to hour, so they are compared, never asserted;
 //! instruction counts do not, so they hold the fast paths.
@@ -19,11 +19,11 @@ use crate::failure::Outcome;
 /// The subcommands of `cargo xtask bench`.
 #[derive(clap::Subcommand)]
 pub enum Command {
-    /// Build the workloads with Tally and with hand-written frees
+    /// Build the workloads under both of Tally's plans and with hand-written frees
     Build(build::Arguments),
-    /// Time the two side by side and print the ratios
+    /// Time them side by side and print the ratios
     Compare(compare::Arguments),
-    /// Count the instructions of the fast paths under callgrind
+    /// Count the instructions of the fast paths, compiled and in the runtime, under callgrind
     Counts(counts::Arguments),
     /// What the lowering costs on SQLite and Lua: time, code size, speed
     Lowering(lowering::Arguments),
