@@ -115,6 +115,8 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
         .zip(files)
         .map(|(context, file)| load(context, file, &machine))
         .collect::<Result<Vec<_>, _>>()?;
+    whole_program::one_plan(&modules, files, &options.gc_names)
+        .map_err(|finding| CompileError::Contract(vec![finding]))?;
     whole_program::adopt(&modules, &options.gc_names);
     let compiled = modules.iter().zip(files).enumerate();
     compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()

@@ -1,16 +1,19 @@
 //! What a program's modules owe each other when at least one of them has gc functions.
 //!
 //! The lowering sees one module and leaves one without gc functions alone. In a program that mixes
-//! both kinds two things would then be missing, whichever module they are in:
+//! both kinds these things would then be missing, whichever module they are in:
 //!
 //! - `main` must run inside the runtime, so that there is a heap and a bottom to the stack walk.
 //!   It becomes a gc function, though it may hold no reference itself.
+//! - All modules must be of one plan, because a heap has one.
 //! - Frames of plain functions may lie between gc frames (a callback). The walk crosses them with
 //!   the unwinder, so each needs an unwind table entry, which LLVM leaves out for `nounwind`.
 
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
+use std::path::PathBuf;
 
+use crate::diagnostic::Diagnostic;
 use crate::lower::{Plan, STRATEGY};
 use crate::verify::source;
 use crate::{callers, llvm, lower, pipeline};
@@ -39,6 +42,32 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
             make_unwindable(module);
         }
     }
+}
+
+/// A heap has one plan, and so has a program: a finding about the first module that asks for another than those before.
+pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+    let mut first: Option<(Plan, String)> = None;
+    for (module, file) in modules.iter().zip(files) {
+        let raw = llvm::Module::of(module);
+        let managed = source::managed_functions(raw, gc_names);
+        let of_source = managed.first().map(|&function| source::plan_of(function, gc_names));
+        let Some(plan) = lower::plan_of_lowered(raw).or(of_source) else { continue };
+        let name = file.to_string_lossy();
+        let Some((other, described)) = &first else {
+            let function = managed.first().map_or_else(String::new, |function| format!("@{} of ", function.name()));
+            first = Some((plan, format!("{function}{name}")));
+            continue;
+        };
+        if *other != plan {
+            let message = format!("gc \"{}\" is asked for here, and gc \"{}\" by {described}", plan.strategy(), other.strategy());
+            let finding = match managed.first() {
+                Some(&function) => Diagnostic::about_function(&name, function, message),
+                None => Diagnostic::about_module(&name, message),
+            };
+            return Err(finding.help("a heap has one plan: give all functions of the program the same, or choose by --plan"));
+        }
+    }
+    Ok(())
 }
 
 /// The strategy that the program's gc functions have.

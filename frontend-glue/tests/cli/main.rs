@@ -6,6 +6,7 @@ mod input_errors;
 mod machine;
 mod managed;
 mod mixed;
+mod plans;
 mod refused;
 mod run;
 mod tally;
