@@ -30,13 +30,18 @@
  *  4. A reference is stored into an object by TALLY_WRITE and its kin only, into a global by TALLY_WRITE_GLOBAL only; reading
  *     needs no macro. Objects are not copied by struct assignment or memcpy: TALLY_COPY copies references.
  *  5. A pointer into an object keeps nothing alive; it is good as long as a root holds the object.
+ *  6. Under `--plan refcount-prompt` an object dies when its last reference goes, before the next statement that calls: locals in
+ *     reverse order of declaration at a return, fields and elements in order, each object before what it refers to. Without it
+ *     an object dies at some later epoch, and types have no destructors.
  *  A forgotten root is found by `tally run --zeal prog.c`, and often by `tally verify prog.c` without running.
  *
  * What there is
  *   types    TALLY_TYPE(Type, fields…) · TALLY_ACYCLIC_TYPE(Type, fields…) · TALLY_SHARED_TYPE / TALLY_EXTERN_TYPE
+ *            TALLY_FINALIZED_TYPE(Type, finalize, fields…)                           a destructor, under --plan refcount-prompt
  *   arrays   TALLY_ARRAY_TYPE(Type, length, elements, fields…)                       elements are references
  *            TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, (element fields…), fields…)
  *            TALLY_DATA_ARRAY_TYPE(Type, length, elements, fields…)                  elements hold no references
+ *            TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, fields…)
  *   words    TALLY_TAGGED_TYPE(Word, tag_mask, tag_pattern, pointer_mask) · TALLY_TYPE_TAGGED(Type, Word, fields…)
  *            TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, fields…)
  *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n)
@@ -75,6 +80,15 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
 
+/* A type with a destructor: `void finalize(Type *object)`, declared before this. It is called once, when the last reference to an
+ * object has gone (of a cycle: when the cycle is found dead), before the object's fields are released; so it finds them as they
+ * were. It is C like any other: it may allocate, write into the object, and call what it likes. If it stores the object somewhere the
+ * object lives on, and is not finalized again. examples/prompt_files.c */
+#define TALLY_FINALIZED_TYPE(Type, finalize, ...)                                                                      \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
+    TALLY__DESCRIBE(static, Type, 0, TALLY__FINALIZED(finalize), __VA_ARGS__)
+
 /* One descriptor for several modules: TALLY_SHARED_TYPE in one of them, TALLY_EXTERN_TYPE(Type) in the others, which then
  * allocate by a call instead of inline. (TALLY_TYPE in a shared header works too: each module then has a type of its own.) */
 #define TALLY_SHARED_TYPE(Type, ...)                                                                                   \
@@ -92,6 +106,14 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
     TALLY__DESCRIBE_ARRAY(Type, TALLY__PLAIN, length, elements, __VA_ARGS__)
+
+/* The same with a destructor. */
+#define TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, ...)                                              \
+    TALLY__CHECK_POINTER(Type, elements[0]);                                                                           \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
+    TALLY__ELEMENT_IS_WORD(Type)                                                                                       \
+    TALLY__DESCRIBE_ARRAY(Type, TALLY__FINALIZED(finalize), length, elements, __VA_ARGS__)
 
 /* Elements are structs: TALLY_STRUCT_ARRAY_TYPE(Table, length, entries, (key, value)). */
 #define TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, element_fields, ...)                                           \
@@ -193,6 +215,10 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
 
 #define TALLY__UNUSED __attribute__((unused))
 #define TALLY__PLAIN .slot_kind = TALLY_SLOT_POINTER
+#define TALLY__FINALIZED(finalize_) TALLY__PLAIN, .finalize = (void (*)(void *))(finalize_)
+#define TALLY__CHECK_FINALIZE(Type, finalize_)                                                                         \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(finalize_), void(Type *)),                                  \
+                   #finalize_ " is not a `void " #finalize_ "(" #Type " *)`")
 #define TALLY__TAGGED(Word)                                                                                            \
     .slot_kind = (uint64_t)tally__mask_##Word < 8 ? TALLY_SLOT_TAGGED : TALLY_SLOT_NAN_BOXED, .tag_mask = (uint64_t)tally__mask_##Word,                   \
     .tag_pattern = (uint64_t)tally__pattern_##Word, .pointer_mask = (uint64_t)tally__pointer_##Word

@@ -3,6 +3,7 @@
 //! Frontends spell the struct as they like (named or anonymous, nested arrays, an opaque byte prefix is not looked
 //! through), so fields are found by where they lie, with the offsets of the runtime's own `repr(C)` declaration.
 
+use super::Plan;
 use crate::llvm::{Module, Opcode, TypeKind, Value};
 use rc_runtime::descriptor::{
     DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
@@ -55,15 +56,15 @@ impl Descriptor {
 }
 
 /// What the runtime would say against the descriptor at `address`, or what it could not see and would stumble over; none
-/// if it is in order, or spelled in a way that cannot be read here.
-pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
+/// if it is in order for this plan, or spelled in a way that cannot be read here.
+pub(crate) fn fault(module: Module, address: Value, plan: Plan) -> Option<String> {
     let constant = address.definitive_initializer()?;
     let bytes = module.size_of(constant.type_of());
     if bytes < size_of::<TypeDescriptor>() as u64 {
         return Some(format!("a type descriptor has {} bytes, this constant has {bytes}", size_of::<TypeDescriptor>()));
     }
     let image = Image { module, constant };
-    image.fault().map(|fault| match fault {
+    image.fault(plan).map(|fault| match fault {
         Fault::Runtime(error) => error.to_string(),
         Fault::Short { field, count, entries } => {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
@@ -99,7 +100,7 @@ struct Image {
 }
 
 impl Image {
-    fn fault(&self) -> Option<Fault> {
+    fn fault(&self, plan: Plan) -> Option<Fault> {
         use std::mem::offset_of as at;
         type D = TypeDescriptor;
         let name = match self.pointee(at!(D, name))? {
@@ -170,7 +171,11 @@ impl Image {
             ref_types: std::ptr::null(),
             element_ref_types: std::ptr::null(),
         };
-        copy.check().err().map(Fault::Runtime)
+        let plan = match plan {
+            Plan::Deferred => rc_runtime::plan::Plan::Deferred,
+            Plan::Prompt => rc_runtime::plan::Plan::Prompt,
+        };
+        copy.check_for(plan).err().map(Fault::Runtime)
     }
 
     fn u32_at(&self, offset: usize) -> Option<u32> {
