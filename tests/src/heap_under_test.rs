@@ -17,12 +17,30 @@ pub struct Totals {
     pub live_objects: u64,
     /// Bytes they take, headers included.
     pub live_bytes: u64,
-    /// Bytes of memory that cannot be used for anything else, whatever its use.
+    /// Bytes of memory that cannot be used for anything else, whatever its use; without what is kept for the next objects of
+    /// sizes that were in use.
     pub used_bytes: u64,
+}
+
+/// When garbage that plain counting finds is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deaths {
+    /// After a few epochs; not what hangs under an object whose count once came near saturation.
+    Deferred,
+    /// After one epoch.
+    AtEpochs,
+    /// After every poll.
+    AtSafepoints,
+    /// After every poll, and a poll frees nothing else.
+    AtSafepointsExactly,
 }
 
 /// A heap that runs op programs.
 pub trait HeapUnderTest {
+    /// What the heap promises of garbage outside cycles.
+    fn deaths(&self) -> Deaths {
+        Deaths::Deferred
+    }
     /// A new object with null reference words and its length set; a safepoint. An error is out of memory.
     fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String>;
     /// Reads a payload word.
@@ -60,6 +78,10 @@ pub trait HeapUnderTest {
     /// A check of the heap's counts that shares no code with it; called right after an epoch.
     fn recount(&mut self) -> Result<(), String> {
         Ok(())
+    }
+    /// Bytes that the heap may keep for more objects of sizes that are or were in use, and refuse to others.
+    fn kept_bytes(&self) -> u64 {
+        0
     }
     /// The figures.
     fn totals(&mut self) -> Totals;

@@ -9,12 +9,14 @@
 //! * `shrink.rs`: makes a failing program short; `failure_report.rs`: what is printed and drawn of it; `journal.rs`: which
 //!   program killed the process
 //! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
+//! * `destruction.rs`: random C programs whose destructors print, and the definition of when each should
 //! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
 //! likes.
 
 pub mod descriptors;
+pub mod destruction;
 pub mod failure_report;
 pub mod heap_under_test;
 pub mod journal;

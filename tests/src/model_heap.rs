@@ -1,12 +1,12 @@
-//! The model heap: a plain graph that says what the deferred plan may be seen to do.
+//! The model heap: a plain graph that says what either plan may be seen to do.
 //!
 //! Objects with words, roots, globals; nothing else. Live means reachable from a root or a global. The driver
 //! (`replay.rs`) performs every op here and on the heap under test and asks this file two questions:
 //!
 //! * what **must be there** after an epoch: every reachable object, word for word ([`ModelHeap::reachable`]);
 //! * what **must be gone**: after a full collection everything unreachable; after a few epochs already what plain
-//!   counting finds, that is garbage that hangs neither under a garbage cycle nor under an object whose count once
-//!   came near saturation ([`ModelHeap::countable_garbage`]).
+//!   counting finds, that is garbage that hangs neither under a garbage cycle nor, where counts are small, under an object
+//!   whose count once came near saturation ([`ModelHeap::countable_garbage`]). Under the prompt plan that is gone at once.
 //!
 //! Garbage stays in the model until the driver has seen that the heap under test let go of it ([`ModelHeap::forget`]),
 //! so that every object the heap still lists can be named. No address occurs here: ids are never reused, which is what
@@ -89,14 +89,16 @@ impl ModelHeap {
         (0..self.objects.len() as Id).filter(|id| self.knows(*id))
     }
 
-    /// The words to store so that the slot at `offset` holds `word`: the slot, and before it the tag of a pair, which
-    /// says whether the word `refers` to something.
+    /// The words to store, in order, so that the slot at `offset` holds `word`: the slot, and the tag of a pair, which says
+    /// whether the word `refers` to something. Between the two `trace` sees no number as a reference: a reference comes before
+    /// its tag, a number after.
     pub fn stores_for(&self, id: Id, offset: u64, word: Word, refers: bool) -> Vec<(u64, Word)> {
         if self.object(id).kind.shape().encoding != Encoding::Pairs {
             return vec![(offset, word)];
         }
         let tag = if refers { TRACE_TAG } else { TRACE_NUMBER };
-        vec![(offset - 8, Word::Raw(tag)), (offset, word)]
+        let (tag, slot) = ((offset - 8, Word::Raw(tag)), (offset, word));
+        if refers { vec![slot, tag] } else { vec![tag, slot] }
     }
 
     /// Stores one word.
@@ -137,14 +139,15 @@ impl ModelHeap {
         seen
     }
 
-    /// Of the known objects that are not `reachable`, those that plain counting frees: peel what nothing refers to.
-    pub fn countable_garbage(&self, reachable: &[bool]) -> Vec<Id> {
+    /// Of the known objects that are not `reachable`, those that plain counting frees: peel what nothing refers to. Where
+    /// counts `saturate` soon, what was widely shared is not among them.
+    pub fn countable_garbage(&self, reachable: &[bool], saturate: bool) -> Vec<Id> {
         let garbage: Vec<Id> = self.known().filter(|id| !reachable[*id as usize]).collect();
         let mut held = vec![0u32; self.objects.len()];
         for target in garbage.iter().flat_map(|id| self.references(*id)) {
             held[target as usize] += 1;
         }
-        let stuck = |id: Id| self.object(id).references_held_max >= NEAR_SATURATION;
+        let stuck = |id: Id| saturate && self.object(id).references_held_max >= NEAR_SATURATION;
         let mut peeled: Vec<Id> = garbage.into_iter().filter(|id| held[*id as usize] == 0 && !stuck(*id)).collect();
         let mut next = 0;
         while next < peeled.len() {
@@ -225,7 +228,7 @@ mod tests {
         linked(&mut heap, ids[3], 0, ids[2]);
         linked(&mut heap, ids[3], 1, ids[4]);
         let reachable = heap.reachable();
-        assert_eq!(heap.countable_garbage(&reachable), [ids[0], ids[1]]);
+        assert_eq!(heap.countable_garbage(&reachable, true), [ids[0], ids[1]]);
     }
 
     #[test]
@@ -237,7 +240,8 @@ mod tests {
             linked(&mut heap, array, slot, shared);
         }
         let reachable = heap.reachable();
-        assert_eq!(heap.countable_garbage(&reachable), [array]);
+        assert_eq!(heap.countable_garbage(&reachable, true), [array]);
+        assert_eq!(heap.countable_garbage(&reachable, false), [array, shared]);
     }
 
     #[test]

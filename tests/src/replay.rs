@@ -9,6 +9,9 @@
 //! it was, overlapping no other, with every word as the model has it; everything else that is listed is garbage the model
 //! knows, and none of it garbage that plain counting should have found [`EPOCHS_TO_FREE`] epochs ago; the figures add up.
 //! After a `collect` nothing else is listed at all. At the end all roots go, and a collection must leave nothing (`QUIET`).
+//!
+//! A heap that promises prompt deaths ([`Deaths`]) is held to it: at every `poll` the live set is compared, too, and what
+//! plain counting frees must be gone; without trials and marks, nothing else may be.
 
 mod builders;
 mod compare;
@@ -16,7 +19,7 @@ mod effects;
 
 use std::collections::HashMap;
 
-use crate::heap_under_test::HeapUnderTest;
+use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, ModelHeap, Word};
 use crate::op::{GLOBALS, Op, Place, REGISTERS, ROOT_STACK_MAX, Register, Value};
 use crate::shape::{Encoding, Kind};
@@ -196,7 +199,10 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             }
             Op::Poll => {
                 self.heap.poll();
-                Ok(())
+                match self.heap.deaths() {
+                    Deaths::Deferred | Deaths::AtEpochs => Ok(()),
+                    Deaths::AtSafepoints | Deaths::AtSafepointsExactly => self.compare_after_poll(),
+                }
             }
             Op::Step { units } => {
                 self.heap.step(units);

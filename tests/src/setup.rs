@@ -1,11 +1,12 @@
 //! The setups of the heap that programs are run in, and `check`, which runs one program in all of them.
 //!
-//! All but the first count work in units instead of looking at the clock, so that a program runs the same way each time.
+//! All but `default` and `prompt-pause-goal` count work in units instead of looking at the clock, so that a program runs the same way each time.
 //! The setups differ in everything that may not change what a program sees: how small the slices are, whether the passes
 //! are sliced at all, whether candidates are tried, how often the heap flips by itself, whether a block is logged as a
-//! whole early, whether the heap is nearly full, and zeal.
+//! whole early, whether the heap is nearly full, zeal, and the plan: both plans run the same programs.
 
 use rc_runtime::heap::HeapOptions;
+use rc_runtime::plan::Plan;
 
 use crate::failure_report::report;
 use crate::journal::JournalEntry;
@@ -45,7 +46,7 @@ impl Setup {
     }
 }
 
-/// All setups, zeal last: it is by far the slowest.
+/// All setups, zeal last of each plan: it is by far the slowest.
 pub fn setups() -> Vec<Setup> {
     let small = |units| HeapOptions {
         epoch_bytes: 16 << 10,
@@ -53,6 +54,7 @@ pub fn setups() -> Vec<Setup> {
         slice_units: Some(units),
         ..HeapOptions::default()
     };
+    let prompt = || HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() };
     let setup = |name, options| Setup { name, options };
     vec![
         setup("default", HeapOptions::default()),
@@ -69,6 +71,14 @@ pub fn setups() -> Vec<Setup> {
         ),
         setup("small-heap", HeapOptions { heap_limit: Some(2 << 20), eager_marks: true, ..small(200) }),
         setup("zeal", HeapOptions { zeal: true, ..small(1000) }),
+        setup("prompt", prompt()),
+        setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
+        setup("prompt-marks", HeapOptions { eager_marks: true, ..prompt() }),
+        setup("prompt-marks-without-trials", HeapOptions { eager_marks: true, trials: false, ..prompt() }),
+        setup("prompt-slices", HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), ..prompt() }),
+        setup("prompt-pause-goal", HeapOptions { pause_goal_ns: Some(20_000), slice_ns: 10_000, ..prompt() }),
+        setup("prompt-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..prompt() }),
+        setup("prompt-zeal", HeapOptions { zeal: true, ..prompt() }),
     ]
 }
 

@@ -6,17 +6,19 @@
 //! same, the read shows wrong words, which is the difference we are looking for.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::c_char;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{SlotKind, TypeDescriptor};
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
-use rc_runtime::object::flag;
+use rc_runtime::plan::Plan;
+use rc_runtime::size_class::{LARGEST_CELL, aligned_class_of, class_of};
 use rc_runtime::{HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
 
 use crate::descriptors::descriptor;
-use crate::heap_under_test::{HeapUnderTest, Totals};
+use crate::heap_under_test::{Deaths, HeapUnderTest, Totals};
 use crate::op::GLOBALS;
 use crate::recount::recount;
 use crate::shape::{BOX_MASK, BOX_PATTERN, Kind};
@@ -35,21 +37,41 @@ pub struct TallyHeap {
     /// The heap and its collector.
     pub mutator: Mutator,
     types: [TypeId; Kind::ALL.len()],
+    plan: Plan,
+    deaths: Deaths,
     zeal: bool,
+    classes: BTreeSet<u32>,
 }
+
+/// What each size class that was ever used may keep for its next cell.
+const BLOCK_BYTES: u64 = 32 << 10;
 
 impl TallyHeap {
     /// An empty heap.
     pub fn new(options: HeapOptions) -> TallyHeap {
-        let types = Kind::ALL.map(|kind| type_registry::register(descriptor(kind)).expect("a sound descriptor"));
-        let zeal = options.zeal;
+        let (plan, zeal) = (options.plan, options.zeal);
+        let register = |kind| type_registry::register_for(plan, descriptor(kind)).expect("a sound descriptor");
+        let deaths = match plan {
+            Plan::Deferred => Deaths::Deferred,
+            Plan::Prompt if options.pause_goal_ns.is_some() => Deaths::AtEpochs,
+            Plan::Prompt if options.trials || options.eager_marks || zeal => Deaths::AtSafepoints,
+            Plan::Prompt => Deaths::AtSafepointsExactly,
+        };
+        let types = Kind::ALL.map(register);
         let mutator = Mutator::new(options).expect("the heap's range can be reserved");
-        TallyHeap { mutator, types, zeal, globals: Globals::register() }
+        TallyHeap { mutator, types, plan, deaths, zeal, classes: BTreeSet::new(), globals: Globals::register() }
     }
 
     /// The runtime's type of a kind.
     pub fn type_of(&self, kind: Kind) -> TypeId {
         self.types[kind as usize]
+    }
+
+    fn note_class(&mut self, kind: Kind, length: u64) {
+        let info = self.type_of(kind).info();
+        if let Some(cell) = info.cell_bytes(length).filter(|cell| *cell <= LARGEST_CELL) {
+            self.classes.insert(if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) });
+        }
     }
 }
 
@@ -59,11 +81,16 @@ fn object(address: u64) -> ObjectRef {
 }
 
 impl HeapUnderTest for TallyHeap {
+    fn deaths(&self) -> Deaths {
+        self.deaths
+    }
+
     fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
         let allocated = match kind.has_tail() {
             true => self.mutator.allocate_array(self.type_of(kind), length),
             false => self.mutator.allocate(self.type_of(kind)),
         };
+        self.note_class(kind, length);
         allocated.map(ObjectRef::address).map_err(|error| error.to_string())
     }
 
@@ -104,11 +131,19 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn set_global(&mut self, index: usize, address: Option<u64>) {
-        self.globals.slots[index].set(match address {
+        let word = match address {
             Some(address) if index == BOXED_GLOBAL => address | BOX_PATTERN,
             Some(address) => address,
             None => 0,
-        });
+        };
+        let old = self.globals.slots[index].replace(word) & !BOX_MASK;
+        if self.plan == Plan::Prompt {
+            // The counted exchange that compiled code does.
+            address.into_iter().for_each(|new| self.mutator.heap().hold(object(new)));
+            if old != 0 {
+                self.mutator.heap().decrement_exact(object(old));
+            }
+        }
     }
 
     fn poll(&mut self) {
@@ -116,11 +151,17 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn step(&mut self, units: u32) {
-        self.mutator.step(u64::from(units));
+        match self.plan {
+            Plan::Deferred => _ = self.mutator.step(u64::from(units)),
+            Plan::Prompt => self.mutator.poll(),
+        }
     }
 
     fn flip(&mut self) {
-        self.mutator.flip();
+        match self.plan {
+            Plan::Deferred => self.mutator.flip(),
+            Plan::Prompt => self.mutator.poll(),
+        }
     }
 
     fn epoch(&mut self) {
@@ -132,9 +173,7 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn live_objects(&mut self) -> Vec<u64> {
-        let mature = self.mutator.live_objects().into_iter();
-        let live = mature.filter(|object| !object.has(flag::DEAD) && object.count() != 0);
-        live.map(ObjectRef::address).collect()
+        self.mutator.live_objects().into_iter().map(ObjectRef::address).collect()
     }
 
     fn verify(&mut self) -> Result<(), String> {
@@ -149,6 +188,10 @@ impl HeapUnderTest for TallyHeap {
         recount(&mut self.mutator, &listed, &held)
     }
 
+    fn kept_bytes(&self) -> u64 {
+        self.classes.len() as u64 * BLOCK_BYTES
+    }
+
     fn totals(&mut self) -> Totals {
         let statistics = self.mutator.statistics();
         Totals {
@@ -156,8 +199,12 @@ impl HeapUnderTest for TallyHeap {
             freed_objects: statistics.freed_objects(),
             live_objects: statistics.live_objects,
             live_bytes: statistics.live_bytes,
-            // Zeal never uses the memory of the dead again.
-            used_bytes: if self.zeal { 0 } else { self.mutator.heap().used_bytes() },
+            used_bytes: match self.plan {
+                // Zeal never uses the memory of the dead again.
+                _ if self.zeal => 0,
+                Plan::Deferred => self.mutator.heap().used_bytes(),
+                Plan::Prompt => self.mutator.heap().used_bytes().saturating_sub(self.kept_bytes()),
+            },
         }
     }
 }

@@ -201,3 +201,16 @@ fn polls_alone_keep_a_toggled_field_from_leaking() {
          epoch",
     );
 }
+
+/// Words between the references of an array's elements are none, whatever they look like: some of these are addresses of the heap.
+#[test]
+fn copied_elements_hold_numbers_that_look_like_addresses() {
+    check(
+        "allocate wide-records 67 r4
+         scribble r4 0
+         copy r4.0 = r4.18 x 58
+         epoch
+         copy r4.18 = r4.0 x 20
+         collect",
+    );
+}

@@ -1,5 +1,6 @@
-//! Every program in `examples/` does what `examples/expected/<name>.txt` says: run in the process at every optimisation
-//! level, with a leak check, under zeal where `examples/zeal.txt` lists it, and built into an executable.
+//! Every program in `examples/` does what `examples/expected/<name>.txt` says, under both plans: run in the process at every
+//! optimisation level, with a leak check, under zeal where `examples/zeal.txt` lists it, and built into an executable. Those that
+//! `examples/prompt.txt` lists have destructors: they run under the prompt plan only, and are refused under the other.
 //!
 //! A folder in `examples/` is one program of several modules, but for `examples/wrong/`: each program there has a mistake
 //! on purpose and must be caught twice, by `tally verify`'s warning and by zeal at the first touch of the dead object.
@@ -16,6 +17,33 @@ struct Example {
     name: String,
     files: Vec<PathBuf>,
     expected: Vec<u8>,
+}
+
+/// What says that objects die when their last reference goes.
+const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+
+/// The names in one of the lists beside the examples.
+fn listed(list: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(source_tree().join("examples").join(list)).expect("the list can be read");
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim().to_owned());
+    let names: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    assert!(!names.is_empty(), "{list} lists nothing");
+    for name in &names {
+        assert!(examples().iter().any(|example| example.name == *name), "{list} lists `{name}`, which is no example");
+    }
+    names
+}
+
+/// The examples that run under either plan.
+fn examples_of_both_plans() -> Vec<Example> {
+    let prompt_only = listed("prompt.txt");
+    examples().into_iter().filter(|example| !prompt_only.contains(&example.name)).collect()
+}
+
+/// Those with destructors.
+fn examples_with_destructors() -> Vec<Example> {
+    let prompt_only = listed("prompt.txt");
+    examples().into_iter().filter(|example| prompt_only.contains(&example.name)).collect()
 }
 
 fn examples() -> Vec<Example> {
@@ -68,7 +96,12 @@ fn arguments(options: &[&str], example: &Example) -> Vec<OsString> {
 
 fn run_with(options: &[&str]) {
     let how = options.join(" ");
-    check_all(&examples(), &how, |example| run_tally(&arguments(options, example), &[]));
+    check_all(&examples_of_both_plans(), &how, |example| run_tally(&arguments(options, example), &[]));
+}
+
+fn run_prompt_with(options: &[&str]) {
+    let options = [&["run"], &PROMPT[..], options].concat();
+    check_all(&examples(), &options.join(" "), |example| run_tally(&arguments(&options, example), &[]));
 }
 
 #[test]
@@ -97,28 +130,62 @@ fn examples_run_at_opt_s() {
 }
 
 #[test]
-fn small_examples_run_under_zeal() {
-    let listed = std::fs::read_to_string(source_tree().join("examples/zeal.txt")).expect("examples/zeal.txt");
-    let names: Vec<&str> = listed
-        .lines()
-        .map(|line| line.split('#').next().unwrap_or("").trim())
-        .filter(|line| !line.is_empty())
-        .collect();
-    let examples = examples();
-    for name in &names {
-        assert!(examples.iter().any(|example| example.name == *name), "zeal.txt lists `{name}`, which is no example");
-    }
-    assert!(!names.is_empty(), "zeal.txt lists nothing");
-    let small: Vec<Example> = examples.into_iter().filter(|example| names.contains(&example.name.as_str())).collect();
-    check_all(&small, "--zeal", |example| run_tally(&arguments(&["run", "--zeal", "--leak-check"], example), &[]));
+fn prompt_examples_run_at_opt_0() {
+    run_prompt_with(&["--opt", "0"]);
 }
 
 #[test]
-fn examples_built_into_executables_run_and_leak_nothing() {
+fn prompt_examples_run_at_opt_1() {
+    run_prompt_with(&["--opt", "1"]);
+}
+
+#[test]
+fn prompt_examples_run_at_opt_2_and_leak_nothing() {
+    run_prompt_with(&["--opt", "2", "--leak-check"]);
+}
+
+#[test]
+fn prompt_examples_run_at_opt_3() {
+    run_prompt_with(&["--opt", "3"]);
+}
+
+#[test]
+fn prompt_examples_run_at_opt_s() {
+    run_prompt_with(&["--opt", "s"]);
+}
+
+/// Destructors of large structures may then run later; these examples have none.
+#[test]
+fn prompt_examples_run_with_a_pause_goal() {
+    run_prompt_with(&["--pause-goal", "1ms"]);
+}
+
+fn small(examples: Vec<Example>) -> Vec<Example> {
+    let names = listed("zeal.txt");
+    examples.into_iter().filter(|example| names.contains(&example.name)).collect()
+}
+
+#[test]
+fn small_examples_run_under_zeal() {
+    let options = ["run", "--zeal", "--leak-check"];
+    check_all(&small(examples_of_both_plans()), "--zeal", |example| run_tally(&arguments(&options, example), &[]));
+}
+
+#[test]
+fn prompt_small_examples_run_under_zeal() {
+    for level in ["0", "2"] {
+        let options = [&["run", "--zeal", "--leak-check", "--opt", level], &PROMPT[..]].concat();
+        let mut small = small(examples_of_both_plans());
+        small.extend(examples_with_destructors());
+        check_all(&small, &options.join(" "), |example| run_tally(&arguments(&options, example), &[]));
+    }
+}
+
+fn check_built(examples: &[Example], how: &str, options: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for executables");
-    check_all(&examples(), "built", |example| {
+    check_all(examples, how, |example| {
         let executable = folder.path().join(&example.name);
-        let mut build = arguments(&["build"], example);
+        let mut build = arguments(options, example);
         build.extend([OsString::from("-o"), executable.clone().into()]);
         let built = run_tally(&build, &[]);
         if !built.status.success() {
@@ -126,6 +193,29 @@ fn examples_built_into_executables_run_and_leak_nothing() {
         }
         run::<OsString>(&executable, &[], &[("TALLY_LEAK_CHECK", "1")])
     });
+}
+
+#[test]
+fn examples_built_into_executables_run_and_leak_nothing() {
+    check_built(&examples_of_both_plans(), "built", &["build"]);
+}
+
+#[test]
+fn prompt_examples_built_into_executables_run_and_leak_nothing() {
+    for level in ["0", "2"] {
+        check_built(&examples(), "built", &[&["build", "--opt", level], &PROMPT[..]].concat());
+    }
+}
+
+#[test]
+fn examples_with_destructors_are_refused_under_the_deferred_plan() {
+    for example in examples_with_destructors() {
+        let output = run_tally(&arguments(&["run"], &example), &[]);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{}", describe(&output));
+        assert!(message.contains("finalize") && message.contains("refcount-prompt"), "{}", describe(&output));
+        assert!(output.stdout.is_empty(), "it should not begin to run: {}", describe(&output));
+    }
 }
 
 #[test]

@@ -80,3 +80,44 @@ fn nearly_full_heap_agrees_with_the_model() {
 fn zeal_agrees_with_the_model() {
     property("zeal", 6, 60);
 }
+
+#[test]
+fn prompt_heap_agrees_with_the_model() {
+    property("prompt", 60, 1500);
+}
+
+/// The live set is what exact counting leaves, at every poll.
+#[test]
+fn prompt_heap_without_trials_frees_at_every_poll_what_counting_frees_and_nothing_else() {
+    property("prompt-without-trials", 60, 1500);
+}
+
+#[test]
+fn prompt_marks_in_every_round_agree_with_the_model() {
+    property("prompt-marks", 60, 1500);
+}
+
+#[test]
+fn prompt_marks_without_trials_agree_with_the_model() {
+    property("prompt-marks-without-trials", 60, 1500);
+}
+
+#[test]
+fn prompt_drains_of_seven_units_agree_with_the_model() {
+    property("prompt-slices", 60, 1500);
+}
+
+#[test]
+fn prompt_drains_by_the_clock_agree_with_the_model() {
+    property("prompt-pause-goal", 60, 1500);
+}
+
+#[test]
+fn nearly_full_prompt_heap_agrees_with_the_model() {
+    property("prompt-small-heap", 60, 1500);
+}
+
+#[test]
+fn prompt_zeal_agrees_with_the_model() {
+    property("prompt-zeal", 6, 60);
+}

@@ -51,7 +51,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     /// A full heap is in order only if it was given a limit, and what is reachable pins nearly all of its blocks: a block
-    /// stays in use as long as anything in it lives, and objects do not move.
+    /// stays in use as long as anything in it lives, and objects do not move. Where sizes have blocks of their own, one of each
+    /// may be kept for the next.
     pub(super) fn out_of_memory(&mut self, kind: Kind, length: u64, why: &str) -> Result<(), String> {
         let reachable = self.model.reachable();
         let mut blocks = BTreeSet::new();
@@ -63,7 +64,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let pinned = blocks.len() as u64 * BLOCK_BYTES;
         let wanted = (kind.payload_bytes(length) + 64 + u64::from(kind.shape().align)).next_multiple_of(BLOCK_BYTES);
         match self.heap_limit {
-            Some(limit) if pinned + wanted + BLOCK_BYTES > limit => {
+            Some(limit) if pinned + wanted + self.heap.kept_bytes() + BLOCK_BYTES > limit => {
                 self.summary.out_of_memory += 1;
                 Ok(())
             }

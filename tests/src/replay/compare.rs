@@ -4,8 +4,16 @@
 //! is, expected and found.
 
 use super::{EPOCHS_TO_FREE, Replay};
-use crate::heap_under_test::HeapUnderTest;
+use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, Word};
+
+/// What has just been done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Poll,
+    Epoch,
+    Collection,
+}
 
 impl<H: HeapUnderTest> Replay<'_, H> {
     /// Compares the two heaps; `collected` says that garbage of every sort must be gone.
@@ -16,6 +24,14 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.compare_contents(&reachable)?;
         self.compare_live_set(&reachable, collected)?;
         self.compare_totals(&reachable, collected)?;
+        self.summary.comparisons += 1;
+        Ok(())
+    }
+
+    /// What a heap with prompt deaths owes after any safepoint: its live set, without an epoch to help.
+    pub(super) fn compare_after_poll(&mut self) -> Result<(), String> {
+        let reachable = self.model.reachable();
+        self.compare_live_set_at(&reachable, After::Poll)?;
         self.summary.comparisons += 1;
         Ok(())
     }
@@ -47,6 +63,10 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     pub(super) fn compare_live_set(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
+        self.compare_live_set_at(reachable, if collected { After::Collection } else { After::Epoch })
+    }
+
+    fn compare_live_set_at(&mut self, reachable: &[bool], after: After) -> Result<(), String> {
         let mut listed = self.heap.live_objects();
         listed.sort_unstable();
         if let Some(pair) = listed.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -61,22 +81,33 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         for address in listed {
             match self.newest_at.get(&address) {
                 Some(id) if reachable[*id as usize] => {}
-                Some(id) if self.model.knows(*id) && !collected => kept[*id as usize] = true,
+                Some(id) if self.model.knows(*id) && after != After::Collection => kept[*id as usize] = true,
                 Some(id) if self.model.knows(*id) => {
                     return Err(format!("{} is unreachable, but a collection left it", self.describe(*id)));
                 }
                 _ => return Err(format!("the heap lists {address:#x}, which no program object can be")),
             }
         }
-        for id in self.model.countable_garbage(reachable) {
+        let deaths = self.heap.deaths();
+        let patience = if deaths == Deaths::Deferred { EPOCHS_TO_FREE } else { 1 };
+        let countable = self.model.countable_garbage(reachable, deaths == Deaths::Deferred);
+        for &id in &countable {
             let epochs = self.epochs_as_garbage.entry(id).or_insert(0);
             *epochs += 1;
-            if kept[id as usize] && *epochs >= EPOCHS_TO_FREE {
+            if kept[id as usize] && *epochs >= patience {
                 let epochs = *epochs;
                 return Err(format!(
-                    "{} is unreachable since {epochs} epochs and in no cycle, but counting has not freed it",
+                    "{} is unreachable since {epochs} comparisons and in no cycle, but counting has not freed it",
                     self.describe(id)
                 ));
+            }
+        }
+        if deaths == Deaths::AtSafepointsExactly && after == After::Poll {
+            let mut counted = vec![false; reachable.len()];
+            countable.iter().for_each(|id| counted[*id as usize] = true);
+            let is_early = |id: &Id| !reachable[*id as usize] && !kept[*id as usize] && !counted[*id as usize];
+            if let Some(early) = self.model.known().find(is_early) {
+                return Err(format!("{} hangs under a cycle, and a poll has freed it", self.describe(early)));
             }
         }
         let gone: Vec<Id> = self.model.known().filter(|id| !reachable[*id as usize] && !kept[*id as usize]).collect();

@@ -4,7 +4,7 @@
 //! performed on the model word by word, on the heap by the operation under test.
 
 use super::{IMMORTALS, Loaded, Replay};
-use crate::heap_under_test::HeapUnderTest;
+use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, ModelObject, Word};
 use crate::op::{Place, Register, Value};
 use crate::shape::{Encoding, Kind, TRACE_TAG};
@@ -49,7 +49,12 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
-        for (offset, word) in self.model.stores_for(id, offset, loaded.word, loaded.refers) {
+        let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
+        if self.heap.deaths() == Deaths::Deferred {
+            // There any order is allowed.
+            stores.sort_unstable_by_key(|(offset, _)| *offset);
+        }
+        for (offset, word) in stores {
             self.store(id, offset, word);
         }
     }
