@@ -3,7 +3,7 @@
 //! | room | question |
 //! |---|---|
 //! | `allocate` | what happens when inline allocation finds no cell? |
-//! | `cells` | where do small objects lie, and who takes and gives back their cells? |
+//! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `reclaim` | how does a structure die without recursion, in which order, and in slices? |
@@ -16,13 +16,15 @@
 //! Which cycles are garbage decides `cycle-detector`, through the same door as under the deferred plan.
 
 mod allocate;
+mod bin;
 mod cells;
 pub mod count;
 mod finalizer;
 mod pending;
 mod reclaim;
 
-pub use cells::{Bin, CellSpace};
+pub use bin::Bin;
+pub use cells::CellSpace;
 pub use finalizer::Finalizer;
 pub use reclaim::Cascade;
 

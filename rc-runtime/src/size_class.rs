@@ -28,7 +28,7 @@ pub const CLASSES: u32 = PLAIN_CLASSES + 11;
 /// The class of cells of `cell` bytes: a multiple of 8, from 16 to [`LARGEST_CELL`].
 #[inline(always)]
 pub const fn class_of(cell: u64) -> u32 {
-    debug_assert!(cell >= SMALLEST_CELL && cell <= LARGEST_CELL && cell % 8 == 0);
+    debug_assert!(cell >= SMALLEST_CELL && cell <= LARGEST_CELL && cell.is_multiple_of(8));
     if cell <= LARGEST_FINE_CELL {
         return ((cell - SMALLEST_CELL) / 8) as u32;
     }

@@ -102,8 +102,8 @@ impl Rings {
             at += 1;
             freed += self.try_at(heap, report, candidate, 0, unbounded);
         }
-        for level in 1..LEVELS.len() {
-            while unbounded || self.purses[level] > LEVELS[level] as i64 * 2 {
+        for (level, &members) in LEVELS.iter().enumerate().skip(1) {
+            while unbounded || self.purses[level] > members as i64 * 2 {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, level, unbounded);
             }
@@ -398,13 +398,14 @@ impl Rings {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
-    /// Success pays for itself, and for the next trial.
+    /// Success pays for itself.
     fn reward(&mut self, verdict: &Verdict, level: usize) {
         let Verdict::Garbage(objects) = *verdict else { return };
+        // Small trials are cheap, and may fail more often than they succeed.
+        self.purses[0] += objects as i64 * 4;
         if objects as i64 * 16 >= self.edges || level == 0 {
             for (place, purse) in self.purses.iter_mut().enumerate().take(level + 1) {
-                let members = if place == level { self.edges } else { (LEVELS[place] * 2) as i64 };
-                *purse += members + objects as i64 * 4;
+                *purse += if place == level { self.edges } else { (LEVELS[place] * 2) as i64 };
             }
         }
     }

@@ -7,10 +7,13 @@ use rc_runtime::{Heap, HeapOptions, ObjectRef};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 
+/// What the finalizer of `File` does besides noting the number.
+type Action = fn(&mut Heap, ObjectRef);
+
 thread_local! {
     static HEAP: Cell<*mut Heap> = const { Cell::new(std::ptr::null_mut()) };
     static SEEN: RefCell<Vec<u64>> = const { RefCell::new(vec![]) };
-    static ACTION: Cell<Option<fn(&mut Heap, ObjectRef)>> = const { Cell::new(None) };
+    static ACTION: Cell<Option<Action>> = const { Cell::new(None) };
 }
 
 /// Two references and a number that says who it is.
@@ -33,7 +36,7 @@ unsafe extern "C-unwind" fn close_all(object: *mut c_void) {
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(8).read()));
 }
 
-fn mutator_with(action: Option<fn(&mut Heap, ObjectRef)>) -> Mutator {
+fn mutator_with(action: Option<Action>) -> Mutator {
     let mut m = mutator();
     HEAP.set(m.heap());
     ACTION.set(action);
@@ -267,11 +270,45 @@ fn a_member_of_a_dead_cycle_that_its_finalizer_stores_keeps_what_it_reaches() {
     assert_eq!((seen(), live(&m)), (vec![], 0));
 }
 
+/// The collection happens in the middle of an allocation; what the finalizers leave of the list of cells is used.
+#[test]
+fn finalizers_that_allocate_at_the_heap_limit_lose_no_cells() {
+    let mut m =
+        Mutator::new(HeapOptions { heap_limit: Some(256 << 10), trials: false, ..crate::options() }).expect("room");
+    HEAP.set(m.heap());
+    SEEN.take();
+    ACTION.set(Some(|heap, object| {
+        if object.slot(16).read() % 3 == 0 {
+            heap.allocate(type_of(&NODE)).expect("room");
+        }
+    }));
+    for number in 0..50_000 {
+        let base = m.root_count();
+        let object = file(&mut m, number);
+        m.push_root(Some(object));
+        let other = node(&mut m);
+        set(&mut m, object, 0, Some(other));
+        set(&mut m, other, 0, Some(object));
+        m.truncate_roots(base);
+        // Garbage that the mark frees before the finalizers run, so that they find room.
+        let [one, two] = nodes(&mut m);
+        set(&mut m, one, 0, Some(two));
+        set(&mut m, two, 0, Some(one));
+        m.poll();
+    }
+    ACTION.set(None);
+    m.verify().expect("sound");
+    m.collect();
+    assert_eq!((live(&m), seen().len()), (0, 50_000));
+}
+
 #[test]
 fn with_a_pause_goal_finalizers_run_in_the_same_order() {
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), ..crate::options() };
     let mut m = Mutator::new(options).expect("address space");
-    (HEAP.set(m.heap()), ACTION.set(None), SEEN.take());
+    HEAP.set(m.heap());
+    ACTION.set(None);
+    SEEN.take();
     let root = m.push_root(None);
     for number in (0..100).rev() {
         let (object, rest) = (file(&mut m, number), m.root(root));

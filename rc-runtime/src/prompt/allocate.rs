@@ -95,6 +95,10 @@ impl Heap {
                     return Err(self.refusal(BLOCK_BYTES, info));
                 }
                 self.collect_for_room();
+                let left_by_finalizers = self.context_mut().free[class as usize];
+                if left_by_finalizers != 0 {
+                    return Ok(left_by_finalizers);
+                }
             }
         }
     }

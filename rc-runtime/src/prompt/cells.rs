@@ -17,6 +17,7 @@
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 
+use super::bin::Bin;
 use super::count::FRESH;
 use crate::block::{clear_tables, state};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
@@ -38,14 +39,14 @@ const HUGE_PAGES_FROM: u64 = 16 << 20;
 /// `range::BlockInfo`.
 #[repr(C)]
 #[derive(Debug)]
-struct CellBlock {
+pub(super) struct CellBlock {
     /// Payload of the first free cell: offset in the block / 8; 0 = none.
-    free: u16,
+    pub(super) free: u16,
     /// Cells handed out.
-    used: u16,
+    pub(super) used: u16,
     /// Cells that have been carved.
     carved: u16,
-    state: u8,
+    pub(super) state: u8,
     class: u8,
     owner: u32,
     /// Whether the class's list has an entry for the block.
@@ -116,72 +117,19 @@ impl Default for CellSpace {
 }
 
 #[inline(always)]
-fn entry<'a>(block: u32) -> &'a mut CellBlock {
+pub(super) fn entry<'a>(block: u32) -> &'a mut CellBlock {
     // SAFETY: the table is mapped for every block of the range; one heap, on one thread, owns the block.
     unsafe { &mut *block_info(block).cast() }
 }
 
 #[inline(always)]
-fn link(payload: u64, next: u64) {
+pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
     // SAFETY: a free cell of this heap: its header, its payload and its count are nobody's.
     unsafe {
         *range::count_cell(payload) = FRESH;
         *((payload - HEADER_BYTES) as *mut u64) = 0;
         *(payload as *mut u64) = next;
-    }
-}
-
-/// Cells on their way back to one block: many deaths in a row are in the same, and its entry is changed once for all of them.
-/// While there is a bin with something in it, its block's entry is out of date.
-#[derive(Debug)]
-pub struct Bin {
-    block: u32,
-    used: u16,
-    first: u64,
-}
-
-impl Default for Bin {
-    fn default() -> Self {
-        Bin { block: u32::MAX, used: 0, first: 0 }
-    }
-}
-
-impl Bin {
-    /// Takes the cell of a dead object.
-    #[inline(always)]
-    pub fn take(&mut self, cells: &mut CellSpace, object: ObjectRef) {
-        let payload = object.address();
-        let block = block_of(payload - HEADER_BYTES);
-        if block != self.block {
-            self.change_block(block);
-        }
-        let next = std::mem::replace(&mut self.first, payload);
-        link(payload, next);
-        self.used -= 1;
-        if next == 0 || self.used == 0 {
-            self.empty();
-            cells.block_has_room(block);
-        }
-    }
-
-    #[inline(never)]
-    fn change_block(&mut self, block: u32) {
-        self.empty();
-        let entry = entry(block);
-        debug_assert!(entry.state == state::CELLS && entry.used > 0);
-        let first = if entry.free == 0 { 0 } else { block_start(block) + entry.free as u64 * 8 };
-        *self = Bin { block, used: entry.used, first };
-    }
-
-    /// Brings the block's entry up to date.
-    #[inline(always)]
-    pub fn empty(&mut self) {
-        if self.block != u32::MAX {
-            let entry = entry(self.block);
-            (entry.free, entry.used) = (((self.first & (BLOCK_BYTES - 1)) / 8) as u16, self.used);
-            self.block = u32::MAX;
-        }
     }
 }
 
@@ -194,7 +142,7 @@ impl CellSpace {
     }
 
     #[inline(never)]
-    fn block_has_room(&mut self, block: u32) {
+    pub(super) fn block_has_room(&mut self, block: u32) {
         let entry = entry(block);
         let class = &mut self.classes[entry.class as usize];
         if entry.used == 0 {
@@ -511,7 +459,9 @@ mod tests {
         space.give_idle_back();
         space.give_idle_back();
         assert_eq!((space.free.len(), space.given_back.len()), (0, 10));
-        (0..count).for_each(|_| drop(pop(&mut space, &mut list, class)));
+        for _ in 0..count {
+            pop(&mut space, &mut list, class);
+        }
         assert_eq!((space.owned.len(), space.given_back.len()), (10, 0));
     }
 }

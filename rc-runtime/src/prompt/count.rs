@@ -262,7 +262,7 @@ impl Heap {
     /// # Safety
     /// Both are `bytes` bytes, aligned words, and what they hold by `how` obeys `[HEADER]`.
     pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&'static TypeDescriptor>, bytes: u64) {
-        let how = how.map(|how| crate::abi::root_type(how));
+        let how = how.map(crate::abi::root_type);
         let each = |address: u64, found: &mut dyn FnMut(ObjectRef)| match how {
             Some(info) => info.for_each_reference_in_root(address, found),
             None => {

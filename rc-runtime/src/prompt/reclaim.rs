@@ -22,9 +22,8 @@
 //!
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 
-use super::CellSpace;
-use super::cells::Bin;
 use super::count::SETTLED;
+use super::{Bin, CellSpace};
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
 use crate::range::{self, BUFFERED};
