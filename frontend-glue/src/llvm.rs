@@ -84,6 +84,11 @@ impl Block {
         self.instructions().find(|value| !fixed(value)).expect("a block ends in a terminator")
     }
 
+    /// Whether exceptions arrive here.
+    pub(crate) fn is_landing_pad(self) -> bool {
+        self.instructions().find(|value| !value.is(Opcode::LLVMPHI)).is_some_and(|value| value.is(Opcode::LLVMLandingPad))
+    }
+
     /// How many edges enter it.
     pub(crate) fn predecessor_count(self) -> usize {
         let users = Value(raw!(LLVMBasicBlockAsValue(self.0))).users();

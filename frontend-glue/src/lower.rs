@@ -298,7 +298,9 @@ impl<'a> Lowering<'a> {
                 function.run_function_passes("mem2reg");
             }
         }
-        let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, self.options.patterns);
+        // Under zeal every function stops and checks: none is quiet.
+        let patterns = Patterns { quiet_calls: self.options.patterns.quiet_calls && !self.options.zeal, ..self.options.patterns };
+        let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, patterns);
         self.callees = Callees::of(self.module);
         Some(counts)
     }

@@ -149,6 +149,18 @@ impl Call {
         raw!(LLVMAddCallSiteAttribute(self.0.0, position.index(), attribute.0));
     }
 
+    /// Passes arguments and result as the callee declares them: by value, extended, in which registers.
+    pub(crate) fn pass_as_declared(self) {
+        let callee = self.callee();
+        let parameters = (0..self.argument_count()).map(Position::Parameter);
+        for position in parameters.chain([Position::Result]) {
+            let count = raw!(LLVMGetAttributeCountAtIndex(callee.0, position.index()));
+            let mut list = vec![std::ptr::null_mut(); count as usize];
+            raw!(LLVMGetAttributesAtIndex(callee.0, position.index(), list.as_mut_ptr()));
+            list.into_iter().for_each(|attribute| self.add_attribute(position, Attribute(attribute)));
+        }
+    }
+
     pub(crate) fn remove_attribute(self, position: Position, name: &str) {
         raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
     }

@@ -53,6 +53,11 @@ impl Value {
         !raw!(LLVMIsAGlobalVariable(self.0)).is_null()
     }
 
+    /// The address of a block of a function, which is one of its operands.
+    pub(crate) fn is_block_address(self) -> bool {
+        !raw!(LLVMIsABlockAddress(self.0)).is_null()
+    }
+
     pub(crate) fn is_inline_asm(self) -> bool {
         !raw!(LLVMIsAInlineAsm(self.0)).is_null()
     }

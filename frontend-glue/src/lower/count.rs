@@ -11,9 +11,11 @@
 //! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. [ROOT]
 
 mod balance;
+mod decisions;
 mod expand;
 pub(super) mod facts;
 pub(crate) mod operation;
+mod lent;
 mod ownership;
 mod placement;
 mod remark;
@@ -26,11 +28,13 @@ use super::LowerOptions;
 use super::roots::Root;
 use crate::callee::Callees;
 use crate::flow::Flow;
+use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Opcode, Value};
+use decisions::Decisions;
 use expand::Expansion;
-use facts::Facts;
-use operation::Operations;
-use ownership::{Decisions, Ownership};
+use facts::{Effect, Facts};
+use operation::{Operation, Operations};
+use ownership::Ownership;
 
 /// Which counts are saved; see `ownership`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,8 +101,9 @@ impl Counts {
         let mut counted = self.survey(builder, callees, function, roots, options);
         let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, options);
         let flow = Flow::of(function);
-        let literally = function.calls().any(|call| callees.returns_twice(call));
-        let patterns = if literally { Patterns::NONE } else { self.patterns };
+        let returns_twice = function.calls().any(|call| callees.returns_twice(call));
+        let lends = roots.iter().any(|root| slots::is_lent(callees, root));
+        let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
         let decide = |patterns| {
             let settled = (0..counted.roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
             let ownership = Ownership {
@@ -111,15 +116,17 @@ impl Counts {
                 simple: counted.simple.clone(),
                 settled,
                 hidden: hidden.clone(),
+                returns_twice,
+                lends,
             };
             ownership.decide().filter(|decisions| placement::is_possible(&flow, decisions))
         };
         let decisions: Decisions = decide(patterns)
             .or_else(|| decide(Patterns { quiet_calls: patterns.quiet_calls, ..Patterns::NONE }))
             .ok_or_else(|| format!("in @{}: no place for counts was found", function.name()))?;
-        placement::place(builder, &self.operations, &flow, &counted.roots, &decisions);
+        placement::place(builder, &self.operations, &flow, &counted.roots, &decisions, returns_twice);
         self.remarks.extend(decisions.remarks);
-        balance::check(callees, &self.operations, &self.facts, function, &counted.roots, &counted.simple)?;
+        balance::check(callees, &self.operations, &self.facts, function, &counted)?;
         Ok(counted)
     }
 
@@ -136,6 +143,9 @@ impl Counts {
         for (number, root) in roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>() {
             counted.shadows[number] = Some(counted.roots.len());
             counted.roots.push(slots::add_shadow(builder, &options.module_name, function, root));
+        }
+        for (root, _) in roots.iter().zip(&counted.simple).filter(|(_, simple)| **simple) {
+            slots::begin_as_null(builder, function, root);
         }
         counted.simple.resize(counted.roots.len(), false);
         counted.shadows.resize(counted.roots.len(), None);
@@ -157,7 +167,8 @@ impl Counts {
         let may_be_temporary = |value: Value| {
             value.is(Opcode::LLVMPHI) || value.as_call().is_some_and(|call| self.facts.hands_over(callees, call))
         };
-        let needs = function.calls().filter(|&call| self.facts.settles(callees, call) && !call.is_musttail());
+        let is_safepoint = |call: &Call| self.facts.effect(callees, *call) == Effect::Safepoint && !call.is_musttail();
+        let needs = function.calls().filter(is_safepoint);
         let most = needs
             .map(|call| {
                 let arguments: HandleSet<Value> =
@@ -176,12 +187,12 @@ impl Counts {
     }
 
     /// The operation that a call stands for.
-    pub(super) fn operation(&self, call: crate::llvm::call::Call) -> Option<operation::Operation> {
+    pub(super) fn operation(&self, call: Call) -> Option<Operation> {
         self.operations.of_call(call)
     }
 
     /// Whether nothing can die during the call: nobody looks for roots then.
-    pub(super) fn is_quiet(&self, call: crate::llvm::call::Call) -> bool {
+    pub(super) fn is_quiet(&self, call: Call) -> bool {
         self.facts.is_quiet(call)
     }
 
@@ -191,7 +202,7 @@ impl Counts {
         builder: &Builder,
         options: &LowerOptions,
         counted: &Counted,
-        call: crate::llvm::call::Call,
+        call: Call,
         named: &[Value],
     ) {
         let operation = self.operations.of_call(call).expect("an operation");
@@ -204,7 +215,7 @@ impl Counts {
         builder: &Builder,
         options: &LowerOptions,
         counted: &Counted,
-        call: crate::llvm::call::Call,
+        call: Call,
     ) {
         self.expansion(builder, options, counted).write(call);
     }

@@ -9,7 +9,8 @@
 //! - a root that is overwritten, or left, while it owns what it holds; a drop of what is not owned,
 //! - paths that meet in different states.
 
-use super::facts::Facts;
+use super::Counted;
+use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use crate::callee::{Callee, Callees};
 use crate::flow::{Direction, Flow};
@@ -24,14 +25,16 @@ pub(super) fn check(
     operations: &Operations,
     facts: &Facts,
     function: Value,
-    roots: &[Root],
-    simple: &[bool],
+    counted: &Counted,
 ) -> Result<(), String> {
-    let slots: HandleMap<Value, usize> =
-        roots.iter().enumerate().filter(|(index, _)| simple[*index]).map(|(index, root)| (root.slot, index)).collect();
-    let mut checker = Checker { callees, operations, facts, function, roots, slots, numbers: HandleMap::default(), fault: None };
+    let roots = &counted.roots;
+    let simple = roots.iter().enumerate().filter(|(index, _)| counted.simple[*index]);
+    let slots = simple.map(|(index, root)| (root.slot, index)).collect();
+    let complex = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
+    let numbers = HandleMap::default();
+    let mut checker = Checker { callees, operations, facts, function, roots, slots, complex, numbers, fault: None };
     let flow = Flow::of(function);
-    let start = State { slots: vec![Holds::Null; roots.len()], temporaries: BTreeSet::new(), credits: vec![], passed: 0, handed: false, fallen: false };
+    let start = State { slots: vec![Holds::Null; roots.len()], ..State::default() };
     let starts = flow.solve(
         Direction::Forward,
         &start,
@@ -59,7 +62,7 @@ enum Holds {
     Clash,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct State {
     slots: Vec<Holds>,
     /// By the order in which the checker met them; those on only one of two paths are marked as clashing by `usize::MAX`.
@@ -71,6 +74,11 @@ struct State {
     handed: bool,
     /// A count fell since the last drain.
     fallen: bool,
+    /// Roots of many words that count what they hold; any store or call may change that.
+    settled: BTreeSet<usize>,
+    /// Roots of many words that may count anything.
+    counting: BTreeSet<usize>,
+    lent: bool,
 }
 
 const CLASH: usize = usize::MAX;
@@ -85,6 +93,11 @@ impl State {
             };
         }
         self.fallen |= other.fallen;
+        self.settled.retain(|root| other.settled.contains(root));
+        self.counting.extend(&other.counting);
+        if self.lent != other.lent || self.handed != other.handed {
+            self.temporaries.insert(CLASH);
+        }
         if self.temporaries != other.temporaries || self.credits != other.credits || self.passed != other.passed {
             self.temporaries.insert(CLASH);
         }
@@ -106,6 +119,7 @@ struct Checker<'a> {
     function: Value,
     roots: &'a [Root],
     slots: HandleMap<Value, usize>,
+    complex: BTreeSet<usize>,
     numbers: HandleMap<Value, usize>,
     fault: Option<String>,
 }
@@ -139,6 +153,8 @@ impl Checker<'_> {
         {
             self.result_of(&mut state, invoke);
         }
+        // The frames that an exception went through have let their roots go.
+        state.fallen |= block.is_landing_pad();
         for instruction in instructions {
             self.step(&mut state, instruction);
         }
@@ -175,7 +191,7 @@ impl Checker<'_> {
         }
         match instruction.opcode() {
             Some(Opcode::LLVMStore) => {
-                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return };
+                let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return state.settled.clear() };
                 if state.slots[slot] == Holds::Owns {
                     self.blame(instruction, &format!("root {} is overwritten while it owns what it holds", self.root(slot)));
                 }
@@ -222,13 +238,33 @@ impl Checker<'_> {
             }
             Operation::Join => {
                 let number = self.number(value());
-                state.temporaries.insert(number);
+                if !state.temporaries.insert(number) {
+                    self.blame(at, "the phi has its count already");
+                }
             }
             Operation::Result => {
                 self.consume(state, at, value());
                 state.handed = true;
             }
-            Operation::Settle | Operation::Unsettle => state.fallen = true,
+            Operation::Settle | Operation::Unsettle => {
+                state.fallen = true;
+                let root = call.argument(0).constant_integer().map_or(usize::MAX, |root| root as usize);
+                if !self.complex.contains(&root) {
+                    self.blame(at, "there is no such root of many words");
+                } else if operation == Operation::Settle {
+                    state.settled.insert(root);
+                    state.counting.insert(root);
+                } else {
+                    state.settled.remove(&root);
+                    state.counting.remove(&root);
+                }
+            }
+            Operation::Lend | Operation::Unlend => {
+                if state.lent == (operation == Operation::Lend) {
+                    self.blame(at, "roots are lent twice, or not at all");
+                }
+                state.lent = operation == Operation::Lend;
+            }
             Operation::Drain => {
                 state.fallen = false;
                 self.safepoint(state, at);
@@ -257,16 +293,22 @@ impl Checker<'_> {
 
     fn call(&mut self, state: &mut State, call: Call) {
         let at = call.value();
+        let effect = self.facts.effect(self.callees, call);
         if call.is_musttail() {
             self.frame_is_empty(state, at);
-        } else if self.facts.settles(self.callees, call) {
+            self.nothing_waits(state, at);
+        } else if effect == Effect::Safepoint {
+            state.fallen &= !self.facts.drains(call);
             self.safepoint(state, at);
+        } else if effect == Effect::Unwinds {
+            self.counted(state, at);
         } else if self.callees.of_call(call) == Callee::GcWrite {
             if !call.argument(0).is_null() && state.credits.pop().is_none() {
                 self.blame(at, "nobody has counted what is written here");
             }
             state.fallen = true;
         }
+        state.settled.clear();
         if !call.is_invoke() {
             self.result_of(state, call);
         }
@@ -280,6 +322,15 @@ impl Checker<'_> {
     }
 
     fn safepoint(&mut self, state: &State, at: Value) {
+        self.counted(state, at);
+        if let Some(&root) = self.complex.difference(&state.settled).next() {
+            self.blame(at, &format!("root {} is not settled at this safepoint", self.root(root)));
+        }
+        self.nothing_waits(state, at);
+    }
+
+    /// What a safepoint, and the pad of an exception, expects of roots and temporaries.
+    fn counted(&mut self, state: &State, at: Value) {
         for (slot, holds) in state.slots.iter().enumerate() {
             if matches!(holds, Holds::Borrows | Holds::Clash) {
                 self.blame(at, &format!("root {} has no count for what it holds at this safepoint", self.root(slot)));
@@ -291,6 +342,9 @@ impl Checker<'_> {
         if !state.credits.is_empty() {
             self.blame(at, "a credit is left that nobody takes");
         }
+    }
+
+    fn nothing_waits(&mut self, state: &State, at: Value) {
         if state.fallen {
             self.blame(at, "a count fell since the last drain: what died waits beyond this safepoint");
         }
@@ -300,8 +354,17 @@ impl Checker<'_> {
         if let Some(slot) = state.slots.iter().position(|holds| matches!(holds, Holds::Owns | Holds::Clash)) {
             self.blame(at, &format!("root {} still owns what it holds when the frame goes away", self.root(slot)));
         }
+        if let Some(&root) = state.counting.first() {
+            self.blame(at, &format!("root {} still counts what it held when the frame goes away", self.root(root)));
+        }
         if !state.temporaries.is_empty() {
             self.blame(at, "a temporary still has its count when the frame goes away");
+        }
+        if !state.credits.is_empty() {
+            self.blame(at, "a credit is left that nobody takes");
+        }
+        if state.lent {
+            self.blame(at, "the frame goes away, and its roots are still lent");
         }
     }
 
@@ -310,6 +373,9 @@ impl Checker<'_> {
     }
 
     fn end(&mut self, state: &State, end: Value) {
+        if self.ends_in_tail_call(end) {
+            return;
+        }
         self.frame_is_empty(state, end);
         if end.is(Opcode::LLVMRet)
             && self.facts.has_owned_result(self.function)
@@ -318,7 +384,7 @@ impl Checker<'_> {
         {
             self.blame(end, "the result comes without the count that callers expect");
         }
-        if end.is(Opcode::LLVMRet) && state.fallen && !self.ends_in_tail_call(end) {
+        if end.is(Opcode::LLVMRet) && state.fallen && !self.facts.returns_in_memory(self.function) {
             self.blame(end, "a count fell since the last drain: what died outlives the function");
         }
     }

@@ -13,6 +13,7 @@
 //! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
 //! not make LLVM forget what a field holds, so the first write to a field of a fresh object finds null there at compile time.
 
+use super::lent;
 use super::operation::Operation;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
@@ -50,6 +51,9 @@ impl Expansion<'_> {
             Operation::Settle => self.settle(call, false),
             Operation::Unsettle => self.settle(call, true),
             Operation::Drain => self.drain(call, named),
+            Operation::Lend | Operation::Unlend => {
+                lent::change(self.builder, self.context, call.value(), operation == Operation::Lend);
+            }
             // Roots hold nothing any more, but their slots still say what they held.
             Operation::Finish => self.drain(call, &[]),
             Operation::Take | Operation::Give | Operation::Spend | Operation::Pass | Operation::Join | Operation::Result => {}
@@ -169,7 +173,8 @@ impl Expansion<'_> {
         builder.at_end(stop, Some(place));
         let mut offset = 0;
         for &word in &words {
-            builder.store(word, builder.offset(buffer, offset));
+            // A vector's own alignment would be more than the words have.
+            builder.store(word, builder.offset(buffer, offset)).set_alignment(8);
             offset += module.store_size_of(word.type_of()).next_multiple_of(8);
         }
         let function = declare(module, "tally_drain");

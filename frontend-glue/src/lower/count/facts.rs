@@ -16,10 +16,23 @@ use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value, Visibility};
 use rc_runtime::symbols::CallKind;
 
+/// What a call is to the counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Nothing can die, and nothing is thrown.
+    None,
+    /// Nothing can die, but an exception may come out of it, to let go what the frame's roots own.
+    Unwinds,
+    /// Objects may die.
+    Safepoint,
+}
+
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     quiet: HandleSet<Value>,
+    /// Functions with a body out of which no exception comes, whatever they declare.
+    never_unwind: HandleSet<Value>,
     owned_results: HandleSet<Value>,
     managed: HandleSet<Value>,
 }
@@ -29,8 +42,14 @@ impl Facts {
     pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Facts {
         let module = builder.module();
         let mut facts = Facts { managed: managed.iter().copied().collect(), ..Facts::default() };
+        facts.never_unwind = closed_under_calls(module, |never, call| {
+            let known = never.contains(&call.callee()) || callees.of_call(call) != Callee::Ordinary;
+            known || !declares_unwinding(call)
+        });
         if patterns.quiet_calls {
-            facts.quiet = quiet_functions(callees, module);
+            let never_unwind = &facts.never_unwind;
+            let may_unwind = |call: Call| declares_unwinding(call) && !never_unwind.contains(&call.callee());
+            facts.quiet = closed_under_calls(module, |quiet, call| is_quiet(callees, quiet, call, may_unwind(call)));
         }
         if patterns.owned_results {
             facts.owned_results = owned_results(callees, managed);
@@ -45,13 +64,31 @@ impl Facts {
         facts
     }
 
-    /// Whether roots must have settled their counts before the call: it may release objects, or unwind.
-    pub(super) fn settles(&self, callees: &Callees, call: Call) -> bool {
+    /// What the call is to the counts of the function that makes it.
+    pub(super) fn effect(&self, callees: &Callees, call: Call) -> Effect {
         match callees.of_call(call) {
-            Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => true,
-            Callee::Ordinary => !self.is_quiet(call) && (callees.is_safepoint(call) || may_unwind(call)),
-            _ => false,
+            Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => Effect::Safepoint,
+            Callee::Ordinary if self.is_quiet(call) => Effect::None,
+            Callee::Ordinary if callees.is_safepoint(call) => Effect::Safepoint,
+            Callee::Ordinary if self.may_leave_by_exception(callees, call) => Effect::Unwinds,
+            _ => Effect::None,
         }
+    }
+
+    /// An exception that leaves a function that is `nounwind` ends the program.
+    fn may_leave_by_exception(&self, callees: &Callees, call: Call) -> bool {
+        let arrives = call.is_invoke() || !call.value().function().has_attribute("nounwind");
+        arrives && self.may_unwind(call) && !callees.returns_twice(call)
+    }
+
+    /// Whether an exception may come out of the call.
+    pub(super) fn may_unwind(&self, call: Call) -> bool {
+        declares_unwinding(call) && !self.never_unwind.contains(&call.callee())
+    }
+
+    /// Whether the call drains by itself, knowing better what is in flight: zeal's stops in front of calls and returns.
+    pub(super) fn drains(&self, call: Call) -> bool {
+        call.callee().name() == "tally_zeal_safepoint"
     }
 
     /// Whether nothing can die during the call.
@@ -69,6 +106,11 @@ impl Facts {
         self.owned_results.contains(&function)
     }
 
+    /// Whether the function's result is written to memory of the caller: what is there may be at zero when it returns.
+    pub(super) fn returns_in_memory(&self, function: Value) -> bool {
+        function.is_function() && function.has_parameter_attribute("sret")
+    }
+
     /// Whether objects without a reference may be waiting for a drain after the call.
     pub(super) fn leaves_pending(&self, callees: &Callees, call: Call) -> bool {
         match callees.of_call(call) {
@@ -76,7 +118,8 @@ impl Facts {
             Callee::Ordinary => {
                 let drains_itself = self.managed.contains(&call.callee()) && !call.callee().may_be_replaced();
                 let result = call.function_type().return_type();
-                !drains_itself || !(result.is_void() || self.has_owned_result(call.callee()))
+                let returns_nothing = result.is_void() && !self.returns_in_memory(call.callee());
+                !drains_itself || !(returns_nothing || self.has_owned_result(call.callee()))
             }
             _ => true,
         }
@@ -84,34 +127,33 @@ impl Facts {
 }
 
 fn never_calls_back(call: Call) -> bool {
-    call.has_attribute(AttributeKind::named("nocallback")) && !may_unwind(call)
+    call.has_attribute(AttributeKind::named("nocallback")) && !declares_unwinding(call)
 }
 
-/// Whether an exception may come out of the call.
-pub(super) fn may_unwind(call: Call) -> bool {
+fn declares_unwinding(call: Call) -> bool {
     !call.has_attribute(AttributeKind::named("nounwind"))
 }
 
-fn quiet_functions(callees: &Callees, module: Module) -> HandleSet<Value> {
+/// The functions of this module all of whose calls are `fitting`, given that the functions in the set are.
+fn closed_under_calls(module: Module, fitting: impl Fn(&HandleSet<Value>, Call) -> bool) -> HandleSet<Value> {
     let bodies = || module.functions().filter(|function| function.has_body());
-    let mut quiet: HandleSet<Value> = bodies().filter(|function| !function.may_be_replaced()).collect();
-    let mut loud: Vec<Value> = bodies().filter(|&function| !quiet.contains(&function) || is_loud(callees, &quiet, function)).collect();
-    while let Some(function) = loud.pop() {
-        quiet.remove(&function);
-        let callers = function.users().filter_map(Value::as_call).map(|call| call.value().function());
-        loud.extend(callers.filter(|caller| quiet.contains(caller)));
-        for caller in loud.iter() {
-            quiet.remove(caller);
+    let mut closed: HandleSet<Value> = bodies().filter(|function| !function.may_be_replaced()).collect();
+    let mut changed: Vec<Value> = bodies().filter(|function| closed.contains(function)).collect();
+    while let Some(function) = changed.pop() {
+        if closed.contains(&function) && !function.calls().all(|call| fitting(&closed, call)) {
+            closed.remove(&function);
+            let callers = function.users().filter_map(Value::as_call).map(|call| call.value().function());
+            changed.extend(callers.filter(|caller| closed.contains(caller)));
         }
     }
-    quiet
+    closed
 }
 
-fn is_loud(callees: &Callees, quiet: &HandleSet<Value>, function: Value) -> bool {
-    function.calls().any(|call| match callees.of_call(call) {
+fn is_quiet(callees: &Callees, quiet: &HandleSet<Value>, call: Call, may_unwind: bool) -> bool {
+    match callees.of_call(call) {
         Callee::Ordinary => {
-            let known_quiet = quiet.contains(&call.callee()) || never_calls_back(call);
-            !known_quiet && (callees.is_safepoint(call) || may_unwind(call))
+            let known = quiet.contains(&call.callee()) || never_calls_back(call);
+            known || !(callees.is_safepoint(call) || may_unwind)
         }
         Callee::GcRoot
         | Callee::GcRead
@@ -120,9 +162,9 @@ fn is_loud(callees: &Callees, quiet: &HandleSet<Value>, function: Value) -> bool
         | Callee::Fill
         | Callee::Copy
         | Callee::OtherIntrinsic
-        | Callee::InlineAsm => false,
-        _ => true,
-    })
+        | Callee::InlineAsm => true,
+        _ => false,
+    }
 }
 
 /// Functions all of whose results are references, some of which come with a count. Two fixed points: first whatever is not
@@ -133,6 +175,9 @@ fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
             && !function.value_type().is_variadic()
             && !function.may_be_replaced()
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
+            // The address of a block is the address of a block of this function, whatever its name.
+            && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
+            && function.users().all(|user| !user.is_block_address())
     };
     let mut all: HandleSet<Value> = managed.iter().copied().filter(eligible).collect();
     loop {
@@ -226,6 +271,7 @@ fn is_called_from_elsewhere(function: Value, managed: &HandleSet<Value>) -> bool
 fn is_direct_call(user: Value, function: Value, managed: &HandleSet<Value>) -> bool {
     user.as_call().is_some_and(|call| {
         call.callee() == function
+            && !call.is_musttail()
             && managed.contains(&user.function())
             && call.arguments().iter().all(|&argument| argument != function)
     })
@@ -252,7 +298,9 @@ fn wrap(builder: &Builder, function: Value, managed: &HandleSet<Value>) -> Value
     builder.at_end_unlocated(wrapper.append_block(""));
     let arguments: Vec<Value> = (0..wrapper.parameter_count()).map(|index| wrapper.parameter(index)).collect();
     let result = builder.call(function.value_type(), function, &arguments);
-    result.as_call().expect("a call").set_convention(function.function_convention());
+    let call = result.as_call().expect("a call");
+    call.set_convention(function.function_convention());
+    call.pass_as_declared();
     builder.return_value(Some(result));
     wrapper
 }

@@ -20,6 +20,7 @@
 //! | `result(v)` | – | the credit goes to the caller |
 //! | `settle(root)` | a call | a root of many words counts what it holds now, and no longer what it held before |
 //! | `unsettle(root)` | a call | a root of many words lets go of all that it counted |
+//! | `lend()`, `unlend()` | a counter | others may write to roots of this frame, whose address they have; they no longer may |
 //! | `drain(words…)` | a test | what has no reference left dies, unless one of these words still means it |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
 
@@ -42,13 +43,15 @@ pub(in crate::lower) enum Operation {
     Result,
     Settle,
     Unsettle,
+    Lend,
+    Unlend,
     Drain,
     Finish,
 }
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 14] = [
+const ALL: [(Operation, &str); 16] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
@@ -61,6 +64,8 @@ const ALL: [(Operation, &str); 14] = [
     (Result, "result"),
     (Settle, "settle"),
     (Unsettle, "unsettle"),
+    (Lend, "lend"),
+    (Unlend, "unlend"),
     (Drain, "drain"),
     (Finish, "finish"),
 ];
@@ -85,10 +90,10 @@ impl Operations {
                 Own | Take | Drop | Give => &[pointer, number],
                 Spend | Increment | Release | Pass | Join | Result => &[pointer],
                 Settle | Unsettle => &[number],
-                Drain | Finish => &[],
+                Lend | Unlend | Drain | Finish => &[],
             };
             let is_safepoint = matches!(operation, Drain | Finish);
-            let of = Type::function(void, parameters, is_safepoint);
+            let of = Type::function(void, parameters, is_safepoint); // of any number of words
             let name = format!("{PREFIX}{name}");
             let function = module.function(&name).unwrap_or_else(|| module.add_function(&name, of));
             function.set_attribute("nounwind", 0);

@@ -3,16 +3,23 @@
 //! What belongs to an edge goes to the end of the block it leaves if there is no other edge out, to the start of the block it
 //! enters if there is no other edge in, and else into a new block on the edge.
 
+use super::decisions::{Decisions, EdgeEdits, What};
 use super::operation::{Operation, Operations};
-use super::ownership::{Decisions, EdgeEdits, What};
 use crate::flow::Flow;
 use crate::llvm::surgery::split_edge;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::roots::Root;
 
-/// Writes the operations of a function into it.
-pub(super) fn place(builder: &Builder, operations: &Operations, flow: &Flow, roots: &[Root], decisions: &Decisions) {
-    let writer = Writer { builder, operations, roots };
+/// Writes the operations of a function into it. `reread`: what a root holds is read from memory whenever it is let go.
+pub(super) fn place(
+    builder: &Builder,
+    operations: &Operations,
+    flow: &Flow,
+    roots: &[Root],
+    decisions: &Decisions,
+    reread: bool,
+) {
+    let writer = Writer { builder, operations, roots, reread };
     for edge in &decisions.edges {
         let place = edge_place(builder, flow, edge);
         for what in &edge.what {
@@ -28,7 +35,7 @@ pub(super) fn place(builder: &Builder, operations: &Operations, flow: &Flow, roo
 pub(super) fn is_possible(flow: &Flow, decisions: &Decisions) -> bool {
     decisions.edges.iter().all(|edge| {
         let end = flow.blocks[edge.from].terminator().expect("a block ends in a terminator");
-        let enters_pad = flow.blocks[edge.to].instructions().any(|value| value.is(Opcode::LLVMLandingPad));
+        let enters_pad = flow.blocks[edge.to].is_landing_pad();
         flow.successors[edge.from].len() == 1
             || flow.predecessors[edge.to].len() == 1
             || (matches!(end.opcode(), Some(Opcode::LLVMBr | Opcode::LLVMSwitch)) && !enters_pad)
@@ -51,6 +58,7 @@ struct Writer<'a> {
     builder: &'a Builder,
     operations: &'a Operations,
     roots: &'a [Root],
+    reread: bool,
 }
 
 impl Writer<'_> {
@@ -58,7 +66,10 @@ impl Writer<'_> {
         self.builder.before(place);
         match what {
             What::OfRoot(operation, root) => {
-                let value = self.builder.load(self.builder.module().pointer(), self.roots[*root].slot);
+                let slot = self.roots[*root].slot;
+                // LLVM may take what a variable held before a call of setjmp for what it holds after it.
+                let slot = if self.reread { self.builder.opaque_copy(slot) } else { slot };
+                let value = self.builder.load(self.builder.module().pointer(), slot);
                 self.of(*operation, value, Some(*root));
             }
             What::ForRoot(operation, value, root) => self.of(*operation, *value, Some(*root)),
@@ -74,6 +85,8 @@ impl Writer<'_> {
             }
             What::Settle(root) => self.numbered(Operation::Settle, *root),
             What::Unsettle(root) => self.numbered(Operation::Unsettle, *root),
+            What::Lend => _ = self.operations.emit(self.builder, Operation::Lend, &[]),
+            What::Unlend => _ = self.operations.emit(self.builder, Operation::Unlend, &[]),
             What::Drain(words) => _ = self.operations.emit(self.builder, Operation::Drain, words),
             What::Finish(words) => _ = self.operations.emit(self.builder, Operation::Finish, words),
         }

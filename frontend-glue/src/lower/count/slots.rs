@@ -6,7 +6,7 @@
 //! compares. Both mean the same: at a safepoint a root has counted what it holds.
 
 use crate::callee::{Callee, Callees};
-use crate::llvm::{Builder, Opcode, Value};
+use crate::llvm::{Builder, HandleSet, Opcode, Value};
 use crate::lower::module_record::root_id;
 use crate::lower::roots::Root;
 
@@ -32,6 +32,48 @@ fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
             .is_some_and(|call| matches!(callees.of_call(call), Callee::LifetimeStart | Callee::LifetimeEnd)),
         _ => false,
     }
+}
+
+/// Makes a simple root null where the function is entered. The lowering has done so, but the loop that tail recursion became
+/// begins behind the entry block and has taken the store along: it would let go of what no one ever stored.
+pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
+    let entry = function.entry();
+    let is_store = |value: Value| value.is(Opcode::LLVMStore) && value.operand(1) == root.slot;
+    if !entry.instructions().any(is_store) {
+        let body = entry.instructions().find(|value| !value.is(Opcode::LLVMAlloca));
+        builder.before_unlocated(body.expect("a block ends in a terminator"));
+        builder.store(builder.module().pointer().null(), root.slot);
+    }
+}
+
+/// Whether others than this function may have the root's address, and write to it.
+pub(super) fn is_lent(callees: &Callees, root: &Root) -> bool {
+    let (mut seen, mut queue) = (HandleSet::default(), vec![root.slot]);
+    while let Some(address) = queue.pop() {
+        for user in address.users() {
+            let keeps_to_itself = match user.opcode() {
+                Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => true,
+                Some(Opcode::LLVMStore) => user.operand(0) != address,
+                Some(Opcode::LLVMCall) => user.as_call().is_some_and(|call| {
+                    use Callee::{Copy, Fill, GcRoot, LifetimeEnd, LifetimeStart};
+                    matches!(callees.of_call(call), GcRoot | LifetimeStart | LifetimeEnd | Fill | Copy)
+                }),
+                Some(
+                    Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMPHI | Opcode::LLVMSelect | Opcode::LLVMFreeze,
+                ) => {
+                    if seen.insert(user) {
+                        queue.push(user);
+                    }
+                    true
+                }
+                _ => false,
+            };
+            if !keeps_to_itself {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// A new root of `function`: an empty slot at the top of its entry block.

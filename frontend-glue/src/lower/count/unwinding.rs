@@ -7,7 +7,7 @@
 //!
 //! Functions that are `nounwind` (all C) have no pads. An invoke of something that cannot unwind is a call.
 
-use super::facts::{Facts, may_unwind};
+use super::facts::{Effect, Facts};
 use crate::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::{split_before, split_normal_edge};
@@ -30,7 +30,7 @@ pub(super) fn release_on_unwinding(
         return;
     }
     let calls: Vec<Call> = function.calls().filter(|call| !call.is_invoke() && !call.is_musttail()).collect();
-    let unwinding = calls.into_iter().filter(|&call| may_unwind(call) && facts.settles(callees, call));
+    let unwinding = calls.into_iter().filter(|&call| facts.may_unwind(call) && facts.effect(callees, call) != Effect::None);
     let unwinding: Vec<Call> = unwinding.filter(|&call| callees.may_be_invoked(call)).collect();
     if unwinding.is_empty() {
         return;
@@ -48,7 +48,7 @@ pub(super) fn release_on_unwinding(
 pub(super) fn separate_arrivals(builder: &Builder, callees: &Callees, facts: &Facts, function: Value) {
     let invokes: Vec<Call> = function.calls().filter(|call| call.is_invoke()).collect();
     for invoke in invokes {
-        if !facts.settles(callees, invoke) {
+        if facts.effect(callees, invoke) == Effect::None {
             invoke.make_call(builder);
             continue;
         }

@@ -1,0 +1,56 @@
+//! What the analysis of ownership decides, as data: edits of the IR that nobody has made yet.
+//!
+//! `ownership` fills it, `placement` writes it into the IR. Between the two it can be thrown away, and a more literal
+//! reading tried.
+
+use super::operation::Operation;
+use super::remark::Remark;
+use crate::llvm::Value;
+
+/// Where an edit is made, and what.
+#[derive(Debug, Clone)]
+pub(in crate::lower::count) struct Edit {
+    /// In front of this instruction.
+    pub(super) before: Value,
+    pub(super) what: What,
+}
+
+/// One edit of the IR.
+#[derive(Debug, Clone)]
+pub(super) enum What {
+    /// On the root's present content.
+    OfRoot(Operation, usize),
+    /// On this value, for this root.
+    ForRoot(Operation, Value, usize),
+    /// On this value.
+    Of(Operation, Value),
+    /// The value goes into a hidden root.
+    Hide(Value, usize),
+    /// A hidden root is let go and null again.
+    Unhide(usize),
+    /// A root of many words.
+    Settle(usize),
+    Unsettle(usize),
+    /// From here on others may write to roots of the frame.
+    Lend,
+    /// They no longer may.
+    Unlend,
+    Drain(Vec<Value>),
+    Finish(Vec<Value>),
+}
+
+/// What is to be done at the edge between two blocks, by number.
+#[derive(Debug, Clone)]
+pub(super) struct EdgeEdits {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    pub(super) what: Vec<What>,
+}
+
+/// Everything that the analysis decided about one function.
+#[derive(Debug, Default)]
+pub(super) struct Decisions {
+    pub(super) edits: Vec<Edit>,
+    pub(super) edges: Vec<EdgeEdits>,
+    pub(super) remarks: Vec<Remark>,
+}

@@ -1,0 +1,168 @@
+//! What is done at a safepoint, at a call that may unwind, and where the frame goes away.
+
+use super::state::{Holds, State};
+use super::walk::Walk;
+use crate::llvm::call::Call;
+use crate::llvm::{Module, Opcode, Value};
+use crate::lower::count::decisions::What;
+use crate::lower::count::facts::Effect;
+use crate::lower::count::operation::Operation;
+use crate::lower::count::remark::Saving;
+
+impl Walk<'_> {
+    /// Everything that a safepoint expects: roots own what they hold, temporaries are let go or hidden, what is dead dies.
+    ///
+    /// A leaf that may unwind is no safepoint: nothing dies before it, and a reference in no root outlives it. But the pad of
+    /// its exception expects the same of roots, and knows of no temporaries.
+    pub(super) fn before_call(&mut self, state: &mut State, call: Call, effect: Effect) {
+        let place = call.value();
+        self.own_all(state, place);
+        if effect == Effect::Unwinds {
+            return self.release_temporaries(state, place);
+        }
+        self.settle_all(place);
+        state.pending |= !self.it.settled.is_empty();
+        let arguments = call.arguments();
+        let mut hidden = self.it.hidden.iter();
+        for number in state.temporaries.bits().collect::<Vec<_>>() {
+            let value = self.temporaries[number];
+            let is_argument = arguments.iter().any(|&argument| self.canonical(argument) == value);
+            if let Some(&slot) = if is_argument { hidden.next() } else { None } {
+                state.temporaries.remove(number);
+                self.edit(place, What::Hide(value, slot));
+                state.slots[slot] = Holds::Owns;
+                state.contents[slot] = Some(value);
+            }
+        }
+        self.release_temporaries(state, place);
+        if std::mem::replace(&mut state.pending, false) && !self.it.facts.drains(call) {
+            let protected = self.protected(state, arguments);
+            self.edit(place, What::Drain(protected));
+        }
+    }
+
+    fn own_all(&mut self, state: &mut State, place: Value) {
+        for slot in 0..state.slots.len() {
+            if state.slots[slot] == Holds::Borrows {
+                self.edit(place, What::OfRoot(Operation::Own, slot));
+                state.slots[slot] = Holds::Owns;
+            }
+        }
+    }
+
+    fn release_temporaries(&mut self, state: &mut State, place: Value) {
+        for number in state.temporaries.bits().collect::<Vec<_>>() {
+            self.edit(place, What::Of(Operation::Release, self.temporaries[number]));
+            state.temporaries.remove(number);
+            state.pending = true;
+        }
+    }
+
+    fn protected(&self, state: &State, words: Vec<Value>) -> Vec<Value> {
+        words.into_iter().filter(|&word| self.needs_protection(state, word)).collect()
+    }
+
+    /// Whether a word in flight may be the only thing that means an object.
+    fn needs_protection(&self, state: &State, word: Value) -> bool {
+        let value = self.canonical(word);
+        let counted = || {
+            (0..state.slots.len()).any(|slot| state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value))
+        };
+        may_hold_reference(self.it.function.module(), word) && !value.base().is(Opcode::LLVMAlloca) && !counted()
+    }
+
+    pub(super) fn after_call(&mut self, state: &mut State, call: Call, next: Value) {
+        state.pending |= self.it.facts.leaves_pending(self.it.callees, call);
+        self.unhide(state, next);
+        self.take_result(state, call, next);
+    }
+
+    /// Where an exception arrives: the frames that it went through have let their roots go, and the arguments of the call that
+    /// it came from are no longer needed.
+    pub(super) fn land(&mut self, state: &mut State, first: Value) {
+        state.pending = true;
+        self.unhide(state, first);
+    }
+
+    fn unhide(&mut self, state: &mut State, place: Value) {
+        for &slot in &self.it.hidden {
+            if state.slots[slot] == Holds::Owns {
+                self.edit(place, What::Unhide(slot));
+                (state.slots[slot], state.contents[slot]) = (Holds::Null, None);
+                state.pending = true;
+            }
+        }
+    }
+
+    /// A return: the result's count goes along, the rest is let go, in the order that the documentation promises.
+    pub(super) fn end(&mut self, state: &mut State, end: Value) {
+        let result = end.operands().next();
+        if self.it.facts.has_owned_result(self.it.function)
+            && let Some(value) = result
+        {
+            let value = self.canonical(value);
+            if !value.is_null() {
+                self.credit(state, value, end, false);
+                self.edit(end, What::Of(Operation::Result, value));
+            }
+        }
+        if !self.it.patterns.moves && state.pending && !self.it.facts.returns_in_memory(self.it.function) {
+            // Fresh objects went to the pending list at birth. They are taken off before their roots let go, so that they
+            // come back in the order in which the roots do.
+            self.own_all(state, end);
+            let protected = self.protected(state, result.into_iter().collect());
+            self.settle_all(end);
+            self.edit(end, What::Drain(protected));
+        }
+        self.leave(state, end);
+        // What the caller's memory holds now may be at zero, and is valid till the caller's next safepoint.
+        if !self.it.facts.returns_in_memory(self.it.function) {
+            self.finish(state, end, result.into_iter().collect());
+        }
+    }
+
+    /// A guaranteed tail call: the frame goes away first, and what died with it dies before the callee runs.
+    pub(super) fn hand_on(&mut self, state: &mut State, call: Call) {
+        self.leave(state, call.value());
+        self.finish(state, call.value(), call.arguments());
+    }
+
+    fn finish(&mut self, state: &mut State, place: Value, in_flight: Vec<Value>) {
+        if std::mem::replace(&mut state.pending, false) {
+            let protected = self.protected(state, in_flight);
+            self.edit(place, What::Finish(protected));
+        }
+    }
+
+    fn settle_all(&mut self, place: Value) {
+        for &root in &self.it.settled {
+            self.edit(place, What::Settle(root));
+        }
+    }
+
+    /// The frame goes away: locals are let go in reverse order of declaration.
+    pub(super) fn leave(&mut self, state: &mut State, place: Value) {
+        self.release_temporaries(state, place);
+        for slot in (0..state.slots.len()).rev() {
+            if self.it.settled.contains(&slot) {
+                self.edit(place, What::Unsettle(slot));
+                state.pending = true;
+            } else if state.slots[slot] == Holds::Owns {
+                self.edit(place, What::OfRoot(Operation::Drop, slot));
+                state.pending = true;
+            } else if state.slots[slot] == Holds::Borrows {
+                self.remark(place, Saving::Unseen { root: self.root_name(slot) });
+            }
+            (state.slots[slot], state.contents[slot]) = (Holds::Null, None);
+        }
+        if self.it.lends {
+            self.edit(place, What::Unlend);
+        }
+    }
+}
+
+/// Whether a word of this kind may mean an object.
+fn may_hold_reference(module: Module, word: Value) -> bool {
+    let of = word.type_of();
+    word.is_local() && !of.is_void() && module.store_size_of(of) >= 8
+}

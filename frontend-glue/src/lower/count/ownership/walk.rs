@@ -1,0 +1,237 @@
+//! One walk through a function, block by block: what each instruction means to the counts.
+//!
+//! The walk is the transfer function of the analysis. It runs until the states come to rest; then once more, and what it
+//! would change is written down (`edges`).
+
+use super::Ownership;
+use super::state::{Holds, State};
+use crate::callee::Callee;
+use crate::llvm::call::Call;
+use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
+use crate::lower::bit_set::BitSet;
+use crate::lower::count::decisions::{Decisions, Edit, What};
+use crate::lower::count::facts::Effect;
+use crate::lower::count::operation::Operation;
+use crate::lower::count::remark::{Remark, Saving};
+
+/// See the file's first lines.
+pub(super) struct Walk<'a> {
+    pub(super) it: &'a Ownership<'a>,
+    pub(super) slot_of: HandleMap<Value, usize>,
+    pub(super) owned_phis: HandleSet<Value>,
+    /// Temporaries are numbered in the order of the program.
+    pub(super) numbers: HandleMap<Value, usize>,
+    pub(super) temporaries: Vec<Value>,
+    /// Loads of a root whose content is known, and that content.
+    pub(super) same: HandleMap<Value, Value>,
+    pub(super) soon_gone: HandleMap<Value, BitSet>,
+    pub(super) arrivals: HandleMap<usize, Call>,
+    /// In the last walk: what was decided.
+    pub(super) output: Option<Decisions>,
+}
+
+impl Walk<'_> {
+    pub(super) fn edit(&mut self, before: Value, what: What) {
+        if let Some(output) = &mut self.output {
+            output.edits.push(Edit { before, what });
+        }
+    }
+
+    pub(super) fn remark(&mut self, at: Value, saving: Saving) {
+        if let Some(output) = &mut self.output {
+            output.remarks.push(Remark::at(at, saving));
+        }
+    }
+
+    pub(super) fn root_name(&self, root: usize) -> String {
+        self.it.roots[root].name.clone()
+    }
+
+    /// The value behind a load of a root.
+    pub(super) fn canonical(&self, value: Value) -> Value {
+        self.same.get(&value).copied().unwrap_or(value)
+    }
+
+    /// The number of the temporary that the value is, if it still holds its count.
+    pub(super) fn counted_temporary(&self, state: &State, value: Value) -> Option<usize> {
+        let number = *self.numbers.get(&value)?;
+        state.temporaries.contains(number).then_some(number)
+    }
+
+    pub(super) fn through(&mut self, number: usize, mut state: State) -> State {
+        let block = self.it.flow.blocks[number];
+        let first = block.first_insertion_point();
+        for phi in block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
+            if !self.owned_phis.contains(&phi) {
+                continue;
+            }
+            for (value, _) in phi.incoming() {
+                if let Some(number) = self.counted_temporary(&state, self.canonical(value)) {
+                    state.temporaries.remove(number);
+                    state.pending = true;
+                }
+            }
+        }
+        for phi in block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
+            if self.owned_phis.contains(&phi) {
+                self.edit(first, What::Of(Operation::Join, phi));
+                state.temporaries.insert(self.numbers[&phi]);
+            }
+        }
+        if let Some(&invoke) = self.arrivals.get(&number) {
+            self.after_call(&mut state, invoke, first);
+        }
+        if block.is_landing_pad() {
+            self.land(&mut state, first);
+        }
+        if number == 0 && self.it.lends {
+            let body = block.instructions().find(|value| !value.is(Opcode::LLVMAlloca));
+            self.edit(body.expect("a block ends in a terminator"), What::Lend);
+        }
+        for instruction in block.instructions().collect::<Vec<_>>() {
+            self.step(&mut state, instruction);
+        }
+        state
+    }
+
+    fn step(&mut self, state: &mut State, instruction: Value) {
+        match instruction.opcode() {
+            Some(Opcode::LLVMLoad) => self.load(state, instruction),
+            Some(Opcode::LLVMStore) => self.store(state, instruction),
+            Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
+                let call = instruction.as_call().expect("a call or invoke");
+                let effect = self.it.facts.effect(self.it.callees, call);
+                if call.is_musttail() {
+                    self.hand_on(state, call);
+                } else if effect == Effect::None {
+                    self.quiet_call(state, call);
+                } else {
+                    self.before_call(state, call, effect);
+                    if !call.is_invoke() {
+                        let next = instruction.next_instruction().expect("a call is no terminator");
+                        self.after_call(state, call, next);
+                    }
+                }
+            }
+            Some(Opcode::LLVMRet) if !ends_in_tail_call(instruction) => self.end(state, instruction),
+            Some(Opcode::LLVMResume) => self.leave(state, instruction),
+            _ => {}
+        }
+    }
+
+    fn load(&mut self, state: &mut State, load: Value) {
+        let Some(&slot) = self.slot_of.get(&load.operand(0)).filter(|_| !self.it.returns_twice) else { return };
+        match state.contents[slot] {
+            Some(content) => {
+                self.same.insert(load, content);
+            }
+            None => {
+                self.same.remove(&load);
+                if state.slots[slot] != Holds::Null {
+                    state.contents[slot] = Some(load);
+                }
+            }
+        }
+    }
+
+    fn store(&mut self, state: &mut State, store: Value) {
+        let Some(&slot) = self.slot_of.get(&store.operand(1)) else { return };
+        let value = self.canonical(store.operand(0));
+        if state.slots[slot] == Holds::Owns {
+            self.edit(store, What::OfRoot(Operation::Drop, slot));
+            state.pending = true;
+        } else if state.slots[slot] == Holds::Borrows {
+            self.remark(store, Saving::Unseen { root: self.root_name(slot) });
+        }
+        let next = store.next_instruction().expect("a store is no terminator");
+        if self.it.returns_twice {
+            self.edit(next, What::OfRoot(Operation::Own, slot));
+            state.slots[slot] = Holds::Owns;
+            return;
+        }
+        if value.is_null() {
+            (state.slots[slot], state.contents[slot]) = (Holds::Null, None);
+            return;
+        }
+        state.contents[slot] = Some(value);
+        if let Some(number) = self.counted_temporary(state, value) {
+            self.edit(store, What::Of(Operation::Spend, value));
+            self.edit(next, What::ForRoot(Operation::Take, value, slot));
+            self.remark(store, Saving::MovedToRoot { root: self.root_name(slot) });
+            state.temporaries.remove(number);
+            state.slots[slot] = Holds::Owns;
+        } else if self.it.patterns.lazy_roots {
+            state.slots[slot] = Holds::Borrows;
+        } else {
+            self.edit(next, What::OfRoot(Operation::Own, slot));
+            state.slots[slot] = Holds::Owns;
+        }
+    }
+
+    pub(super) fn take_result(&mut self, state: &mut State, call: Call, next: Value) {
+        if let Some(&number) = self.numbers.get(&call.value()) {
+            if self.it.patterns.moves {
+                state.temporaries.insert(number);
+            } else {
+                self.edit(next, What::Of(Operation::Release, call.value()));
+                state.pending = true;
+            }
+        }
+    }
+
+    fn quiet_call(&mut self, state: &mut State, call: Call) {
+        match self.it.callees.of_call(call) {
+            Callee::GcWrite => self.write(state, call),
+            Callee::Runtime(_) | Callee::WriteWord => state.pending = true,
+            Callee::Ordinary if self.it.facts.is_quiet(call) => {
+                let borrowing = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows);
+                let names: Vec<String> = borrowing.map(|slot| self.root_name(slot)).collect();
+                for root in names {
+                    self.remark(call.value(), Saving::Borrowed { root });
+                }
+                let next = call.value().next_instruction().expect("a call is no terminator");
+                self.take_result(state, call, next);
+            }
+            // A leaf of whom nothing is known may write references.
+            Callee::Ordinary => state.pending = true,
+            _ => {}
+        }
+    }
+
+    /// A reference goes into an object or a global: it needs a credit.
+    fn write(&mut self, state: &mut State, call: Call) {
+        let value = self.canonical(call.argument(0));
+        let place = call.value();
+        if !value.is_null() {
+            self.credit(state, value, place, true);
+        }
+        state.pending = true;
+    }
+
+    /// Provides the credit for a consumer of `value`.
+    pub(super) fn credit(&mut self, state: &mut State, value: Value, place: Value, only_if_gone: bool) {
+        if let Some(number) = self.counted_temporary(state, value) {
+            state.temporaries.remove(number);
+            self.edit(place, What::Of(Operation::Spend, value));
+            self.remark(place, Saving::Moved);
+            return;
+        }
+        let gone = |slot: usize| !only_if_gone || self.soon_gone.get(&place).is_some_and(|gone| gone.contains(slot));
+        let giver = (0..state.slots.len()).find(|&slot| {
+            state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value) && gone(slot)
+        });
+        match giver.filter(|_| self.it.patterns.last_use) {
+            Some(slot) => {
+                state.slots[slot] = Holds::Borrows;
+                self.edit(place, What::ForRoot(Operation::Give, value, slot));
+                self.remark(place, Saving::LastUse { root: self.root_name(slot) });
+            }
+            None => self.edit(place, What::Of(Operation::Increment, value)),
+        }
+    }
+}
+
+/// Whether nothing is left of the frame at this return.
+fn ends_in_tail_call(end: Value) -> bool {
+    end.block().calls().any(Call::is_musttail)
+}
