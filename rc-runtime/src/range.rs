@@ -337,15 +337,6 @@ pub fn type_cell(id: u32) -> *mut u64 {
     (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
 }
 
-/// Asks the system to back the two MiB around `address` with one page if they are touched from now on. It may not.
-pub fn ask_for_huge_page(address: u64) {
-    const HUGE_PAGE: u64 = 2 << 20;
-    let start = address & !(HUGE_PAGE - 1);
-    debug_assert!(in_heap(start));
-    // SAFETY: advice about the reserved range; nothing in it changes.
-    unsafe { libc::madvise(start as *mut libc::c_void, HUGE_PAGE as usize, libc::MADV_HUGEPAGE) };
-}
-
 /// Gives the memory of whole pages in `start..end` back to the system; it reads as zero afterwards.
 pub fn release_pages(start: u64, end: u64) {
     debug_assert!(start & 4095 == 0 && end & 4095 == 0 && in_heap(start));

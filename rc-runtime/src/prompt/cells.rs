@@ -32,8 +32,6 @@ const LOOK_EVERY: u32 = 256;
 const IDLE_LOOKS: u32 = 16;
 /// Blocks given back at one look, at most.
 const GIVEN_BACK_AT_ONCE: usize = 64;
-/// Bytes in use from which on new memory is asked for in huge pages: a large heap is touched at a quarter of the cost.
-const HUGE_PAGES_FROM: u64 = 16 << 20;
 
 /// A block's entry in the block table, as this plan uses it. Same size, and `state` and `owner` at the same places, as
 /// `range::BlockInfo`.
@@ -207,10 +205,6 @@ impl CellSpace {
             None => {
                 let block = crate::block_source::take(1)?;
                 self.owned.push(block);
-                let first_of_page = block_start(block).is_multiple_of(2 << 20);
-                if first_of_page && self.used_bytes() >= HUGE_PAGES_FROM {
-                    range::ask_for_huge_page(block_start(block));
-                }
                 // Every write of a host goes through the slow path, which counts.
                 UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
                 block
