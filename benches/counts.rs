@@ -1,7 +1,8 @@
 //! Instructions, counted by callgrind and held: `cargo xtask bench counts`.
 //!
 //! Two groups. The *fast paths* are what a program does all the time, a thousand times over through
-//! [`Mutator`](cycle_detector::Mutator), the Rust twin of the inline code. The *epochs* are one whole epoch each, by what there is
+//! [`Mutator`](cycle_detector::Mutator), the Rust twin of the inline code (`compiled.rs` counts that code itself, under both
+//! plans). The *epochs* are one whole epoch each, by what there is
 //! to do: an epoch pays per survivor, not per object allocated; it pays nothing for what lives and was not written;
 //! a dropped ring costs a trial of its own size. Each limit stands a little above what was counted when it was set, so
 //! a change that makes a path longer fails here. If it must be longer, raise the limit in the same commit and say why.

@@ -2,7 +2,8 @@
 //!
 //! `counts.rs` counts instructions (`cargo xtask bench counts`); what it counts begins in one of the states made here,
 //! which is not counted. The tests below show that each state is what it is called, so that a count is a count of that: a ring that is not tried, or a write that is not logged, would be a fine low number.
-//! The workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
+//! `compiled.rs` counts what the lowering emits, in executables made of `compiled/`, which bring their objects into a state
+//! themselves. The workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
 
 use cycle_detector::Mutator;
 use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};

@@ -51,8 +51,10 @@ pub struct Plan {
     pub option: &'static str,
 }
 
-const DEFERRED: Plan = Plan { executable: "tally-deferred", option: "refcount" };
-const PROMPT: Plan = Plan { executable: "tally-prompt", option: "refcount-prompt" };
+/// Objects die at the next epoch.
+pub const DEFERRED: Plan = Plan { executable: "tally-deferred", option: "refcount" };
+/// Objects die when their last reference goes.
+pub const PROMPT: Plan = Plan { executable: "tally-prompt", option: "refcount-prompt" };
 
 impl Plans {
     /// The chosen plans, in the order of the tables.

@@ -1,0 +1,99 @@
+/* What compiled code does all the time, a thousand times over: each `measured_…` is counted by itself (benches/compiled.rs).
+ *
+ * The loops differ from each other by one operation, so that the difference of two counts is that operation's. In which state the
+ * objects are that they find, and so which path they take, is up to main.c. */
+#include "operations.h"
+
+#define MEASURED __attribute__((noinline)) void
+#define CALLED static __attribute__((noinline)) void
+/* Has the value in a register; no instruction. */
+#define USE(value) __asm__ volatile("" : : "r"(value))
+
+MEASURED measured_loop(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) {
+        USE(holders->at[i]);
+        USE(values->at[i]);
+    }
+}
+
+MEASURED measured_write_null(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) {
+        USE(values->at[i]);
+        TALLY_WRITE(holders->at[i], a, NULL);
+    }
+}
+
+MEASURED measured_write(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) TALLY_WRITE(holders->at[i], a, values->at[i]);
+}
+
+/* Includes the write that keeps the object. */
+MEASURED measured_allocate(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) {
+        USE(values->at[i]);
+        TALLY_WRITE(holders, at[i], TALLY_NEW(Node));
+    }
+}
+
+/* Born, used, and dead at the next safepoint. */
+MEASURED measured_temporary(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) {
+        Node *node = TALLY_NEW(Node);
+        USE(holders->at[i]);
+        USE(values->at[i]);
+        node->value = i;
+        USE(node);
+    }
+}
+
+/* A safepoint and nothing else. */
+MEASURED measured_safepoint(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) call(holders->at[i]);
+}
+
+CALLED pass_on(Node *holder) {
+    Node *value = holder->a;
+    call(value);
+    call(NULL);
+}
+
+/* A reference is read and passed on; it need not outlive the call. */
+MEASURED measured_not_held(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) pass_on(holders->at[i]);
+}
+
+CALLED hold(Node *holder) {
+    Node *value = holder->a;
+    TALLY_ROOT(value);
+    call(value);
+    call(value);
+}
+
+/* The same, and a root holds it until the function returns. */
+MEASURED measured_held(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) hold(holders->at[i]);
+}
+
+CALLED hold_two(Node *holder) {
+    Two two = {holder->a, holder->b};
+    TALLY_ROOT_AS(Two, two);
+    call(two.first);
+    call(two.second);
+}
+
+/* The same with a root of two words. */
+MEASURED measured_held_two(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) hold_two(holders->at[i]);
+}
+
+/* What the first holder held is not needed any more. */
+MEASURED measured_let_go(Nodes *holders, Nodes *values) {
+    (void)values;
+    TALLY_WRITE(holders->at[0], a, NULL);
+}

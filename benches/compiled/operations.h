@@ -1,0 +1,40 @@
+/* The objects that the operations are counted on, and the operations. */
+#ifndef OPERATIONS_H
+#define OPERATIONS_H
+
+#include <tally_gc.h>
+
+enum { TIMES = 1000 };
+
+typedef struct Node {
+    struct Node *a, *b;
+    long value;
+} Node;
+TALLY_TYPE(Node, a, b);
+
+/* As large as a node, but never part of a cycle: a decrement has nothing to note. */
+typedef struct Leaf {
+    struct Node *a, *b;
+    long value;
+} Leaf;
+TALLY_ACYCLIC_TYPE(Leaf, a, b);
+
+typedef struct Nodes {
+    uint64_t length;
+    Node *at[];
+} Nodes;
+TALLY_ARRAY_TYPE(Nodes, length, at);
+
+typedef struct Two {
+    Node *first, *second;
+} Two;
+TALLY_TYPE(Two, first, second);
+
+typedef void Operation(Nodes *holders, Nodes *values);
+Operation measured_loop, measured_write_null, measured_write, measured_allocate, measured_temporary, measured_safepoint,
+    measured_not_held, measured_held, measured_held_two, measured_let_go;
+
+/* In a module of its own: a safepoint that the operations cannot see into. */
+void call(Node *node);
+
+#endif
