@@ -11,6 +11,8 @@
 //! stored inline, and -O2 deletes the nulls that the program overwrites at once. The type id comes from the module's
 //! type handle (`!invariant.load`: written once, at registration).
 //!
+//! Cost of two reference words: 3 loads, 4 stores, 1 branch, 10 instructions (benches/compiled.rs).
+//!
 //! Arrays clear their elements in the runtime. A descriptor that is not defined here is unknown here: a plain call.
 
 use super::ContextAccess;

@@ -8,8 +8,11 @@
 //! ```
 //!
 //! The list runs through the first payload words of free cells; the rest of a free cell's header is 0 and its count byte says
-//! one already, as a fresh object wants it, whose creator holds that count. The null stores stand behind both ways: LLVM then knows what the fields hold whichever way it went, and the first
-//! write to each needs no look at what it replaces.
+//! one already, as a fresh object wants it, whose creator holds that count. The null stores stand behind both ways: LLVM then
+//! knows what the fields hold whichever way it went, and the first write to each needs no look at what it replaces.
+//!
+//! Cost of two reference words: 2 loads, 3 stores, 1 branch, 7 instructions. Memory that was never used costs 17 more for each
+//! object, by which the slow path threads the list through it (benches/compiled.rs).
 
 use super::ContextAccess;
 use super::allocation::{Allocation, CELL_BYTES_MAX, cell_bytes, null_references};
