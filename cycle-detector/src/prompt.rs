@@ -4,7 +4,7 @@
 //!
 //! | asked for | done |
 //! |---|---|
-//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses of `trial` allow; a mark, by evidence |
+//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses allow; a mark, by evidence |
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
@@ -14,6 +14,7 @@
 //! Each round and each mark closes a report, as an epoch does under the deferred plan.
 
 mod mark;
+mod purse;
 mod trial;
 mod verify;
 

@@ -16,6 +16,7 @@
 //!
 //! Large objects are not judged; cycles through them are the mark's.
 
+use super::purse::{LEVELS, Purses};
 use crate::report::EpochReport;
 use rc_runtime::object::{flag, prompt_flag};
 use rc_runtime::prompt::Bin;
@@ -24,10 +25,8 @@ use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::VecDeque;
 
-/// Members at which the levels end.
-const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
-/// References a level may follow per cell allocated, in quarters.
-const QUARTERS_PER_CELL: [i64; 6] = [4, 2, 1, 1, 1, 1];
+/// While few orphans are garbage, one in this many is tried.
+const ORPHANS_SAMPLED: u64 = 64;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
 /// Of a meta word: the type, and that it is special.
@@ -36,7 +35,7 @@ const SHAPE: u32 = !flag::ALL | prompt_flag::ODD;
 const ALIVE: u32 = u32::MAX;
 
 /// Trial state that outlives one trial.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rings {
     members: Vec<Member>,
     worklist: Vec<ObjectRef>,
@@ -46,9 +45,16 @@ pub struct Rings {
     outward: i64,
     /// Members with something left.
     left: usize,
-    purses: [i64; LEVELS.len()],
+    purses: Purses,
     /// Candidates that wait for their level's purse.
     waiting: [VecDeque<ObjectRef>; LEVELS.len()],
+    /// What lost references from dead rings in this round, and is to be tried.
+    orphans: Vec<ObjectRef>,
+    orphans_seen: u64,
+    orphans_tried: u32,
+    orphans_freed: u32,
+    /// Few of the last ones tried were garbage.
+    orphans_fail: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,51 +82,32 @@ enum Verdict {
     Undecided(usize),
 }
 
-impl Default for Rings {
-    fn default() -> Self {
-        Rings {
-            members: vec![],
-            worklist: vec![],
-            edges: 0,
-            outward: 0,
-            left: 0,
-            purses: LEVELS.map(|members| (members as i64 * 4).clamp(1024, 128 << 10)),
-            waiting: Default::default(),
-        }
-    }
-}
-
 impl Rings {
     /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
-        self.fill_purses(heap);
+        let handed = heap.prompt.cells.handed_cells();
+        self.purses.fill((handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64);
         let mut freed = 0;
         let candidates = std::mem::take(&mut heap.candidates);
         let mut at = 0;
-        while at < candidates.len() && (unbounded || self.purses[0] > 0) {
+        while at < candidates.len() && (unbounded || self.purses.can_start()) {
             let candidate = candidates[at];
             at += 1;
             freed += self.try_at(heap, report, candidate, 0, unbounded);
+            freed += self.try_orphans(heap, report, unbounded);
         }
-        for (level, &members) in LEVELS.iter().enumerate().skip(1) {
-            while unbounded || self.purses[level] > members as i64 * 2 {
+        for level in 1..LEVELS.len() {
+            while unbounded || self.purses.can_pay(level) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, level, unbounded);
             }
         }
-        // New ones may have been noted: what lost a reference from a dead ring.
+        freed += self.try_orphans(heap, report, unbounded);
+        heap.candidates.append(&mut self.orphans);
         let new = std::mem::replace(&mut heap.candidates, candidates);
         heap.candidates.drain(..at);
         heap.candidates.extend(new);
         freed
-    }
-
-    fn fill_purses(&mut self, heap: &mut Heap) {
-        let handed = heap.prompt.cells.handed_cells();
-        let cells = (handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64;
-        for (level, purse) in self.purses.iter_mut().enumerate() {
-            *purse = (*purse + cells * QUARTERS_PER_CELL[level] / 4).min(LEVELS[level] as i64 * 16 + 65_536);
-        }
     }
 
     /// Tries a candidate that can pay up to `level`; the number of objects freed.
@@ -185,14 +172,14 @@ impl Rings {
             let limit = LEVELS.get(level).copied().unwrap_or(usize::MAX);
             next = self.gather(next, limit);
             if !unbounded {
-                self.purses[level] -= self.edges - before;
+                self.purses.pay(level, self.edges - before);
             }
             let complete = next == self.members.len();
             if candidate.stamp() == 0
                 && let Some(verdict) = self.judge(heap, next)
             {
-                if !unbounded {
-                    self.reward(&verdict, level);
+                if !unbounded && let Verdict::Garbage(objects) = verdict {
+                    self.purses.reward(level, self.edges, objects as i64);
                 }
                 return verdict;
             }
@@ -201,7 +188,7 @@ impl Rings {
                 return Verdict::Live;
             }
             level += 1;
-            let affordable = level < LEVELS.len() && (level <= paid || self.purses[level] >= LEVELS[level] as i64 * 2);
+            let affordable = level < LEVELS.len() && (level <= paid || self.purses.can_pay(level));
             if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);
@@ -351,13 +338,48 @@ impl Rings {
 
     /// What the first `dead` members, all of them dead, refer to outside of the dead loses those references.
     fn release_outward(&mut self, heap: &mut Heap, dead: usize) {
-        for member in &self.members[..dead] {
+        let members = std::mem::take(&mut self.members);
+        for member in &members[..dead] {
             member.object.type_info().for_each_reference(member.object, Part::Whole, |target| {
-                if !target.has(prompt_flag::DYING) {
-                    heap.decrement_exact(target);
+                if !target.has(prompt_flag::DYING) && heap.decrement_unnoted(target) {
+                    self.orphan(heap, target);
                 }
             });
         }
+        self.members = members;
+    }
+
+    /// The object lost a reference from a dead ring. It may be part of another; or of a large live heap that rings hang on, and
+    /// then it would be a candidate for each of them: only a sample is, while that is what the sample says.
+    fn orphan(&mut self, heap: &mut Heap, target: ObjectRef) {
+        self.orphans_seen += 1;
+        if self.orphans_fail && !self.orphans_seen.is_multiple_of(ORPHANS_SAMPLED) {
+            heap.suspects += 1;
+            return;
+        }
+        heap.note_candidate(target);
+        if heap.candidates.last() == Some(&target) {
+            heap.candidates.pop();
+            self.orphans.push(target);
+        }
+    }
+
+    /// Tries what lost references from dead rings; the number of objects freed.
+    fn try_orphans(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
+        let mut freed = 0;
+        while (unbounded || self.purses.can_start())
+            && let Some(orphan) = self.orphans.pop()
+        {
+            let more = self.try_at(heap, report, orphan, 0, unbounded);
+            freed += more;
+            self.orphans_tried += 1;
+            self.orphans_freed += u32::from(more != 0);
+            if self.orphans_tried == 32 {
+                self.orphans_fail = self.orphans_freed < 4;
+                (self.orphans_tried, self.orphans_freed) = (0, 0);
+            }
+        }
+        freed
     }
 
     /// Dead members have finalizers: those run first, and the cycle is judged again after that.
@@ -396,18 +418,6 @@ impl Rings {
     /// Candidates that wait for a purse.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
-    }
-
-    /// Success pays for itself.
-    fn reward(&mut self, verdict: &Verdict, level: usize) {
-        let Verdict::Garbage(objects) = *verdict else { return };
-        // Small trials are cheap, and may fail more often than they succeed.
-        self.purses[0] += objects as i64 * 4;
-        if objects as i64 * 16 >= self.edges || level == 0 {
-            for (place, purse) in self.purses.iter_mut().enumerate().take(level + 1) {
-                *purse += if place == level { self.edges } else { (LEVELS[place] * 2) as i64 };
-            }
-        }
     }
 }
 

@@ -144,6 +144,17 @@ impl Heap {
         }
     }
 
+    /// The same, but who may hold up a cycle now is not noted: true for such.
+    #[inline(always)]
+    pub fn decrement_unnoted(&mut self, object: ObjectRef) -> bool {
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte & LOW == 0 {
+            self.note_low(object);
+        }
+        byte < SETTLED && byte != 0
+    }
+
     /// A decrement has left the byte at zero, or an object that is not settled.
     pub fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {
