@@ -19,7 +19,9 @@ fn every_way() -> Vec<Way> {
     let zeal = ["0", "2"].map(|level| Way::Zeal(texts(&["--opt", level])));
     // Code as users run it, on a heap that runs an epoch whenever it is asked for one.
     let built = ["0", "2"].map(|level| Way::Build(texts(&["--opt", level]), vec![("TALLY_ZEAL", "1")]));
-    [in_memory.to_vec(), zeal.to_vec(), built.to_vec()].concat()
+    let all = [in_memory.to_vec(), zeal.to_vec(), built.to_vec()].concat();
+    let prompt = all.iter().cloned().map(Way::prompt).collect();
+    [all, prompt].concat()
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Some random C programs through the whole pipeline, at two levels of optimisation, against the same over `calloc`.
+//! Some random C programs through the whole pipeline, under both plans, at two levels of optimisation, against the same over
+//! `calloc`.
 //!
 //! `cargo run -p tally-tests --release --bin random_programs -- --seed S --count N` runs more, in more ways, and makes short
 //! what it finds; `--print --seed S` shows a program.
@@ -26,10 +27,13 @@ fn random_programs_do_what_they_do_without_tally() {
             let place = folder.path().join(format!("seed-{seed}.c"));
             std::fs::write(&place, program(seed)).expect("the folder can be written to");
             let mut dice = Dice::new(seed);
-            let ways = [["0", "1"], ["2", "3"]].map(|levels| {
+            let ways = [["0", "1"], ["2", "3"], ["0", "0"], ["1", "2"]].map(|levels| {
                 let options = ["--opt", *dice.pick(&levels), "--leak-check", "--epoch-bytes", "16KiB"];
                 Way::Run(options.map(str::to_owned).to_vec())
             });
+            // Under the prompt plan counts are literal at -O0 and saved above.
+            let [low, high, literal, saved] = ways;
+            let ways = [low, high, literal.prompt(), saved.prompt()];
             match compare(tally(), &place, &ways) {
                 Ok(None) => {}
                 Ok(Some(difference)) => panic!("seed {seed}: {:?} {}", difference.way, difference.what),

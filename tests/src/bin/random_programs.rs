@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use tally_tests::random_program::dice::Dice;
-use tally_tests::random_program::trial::{Difference, Way, compare, ways};
+use tally_tests::random_program::trial::{Difference, Way, compare, ways, ways_of_both_plans};
 use tally_tests::random_program::{program, reduce::reduce};
 use tally_tests::tally_command::source_tree;
 
@@ -39,6 +39,9 @@ struct Arguments {
     /// Only print the program of the seed.
     #[arg(long)]
     print: bool,
+    /// Which plans: both, deferred, or prompt.
+    #[arg(long, default_value = "both", value_parser = ["both", "deferred", "prompt"])]
+    plan: String,
     /// The `tally` to test; without it one is built.
     #[arg(long)]
     tally: Option<PathBuf>,
@@ -78,7 +81,7 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
                     if number >= arguments.count {
                         return;
                     }
-                    match one(&tally, &keep, arguments.seed + number, arguments.no_reduce) {
+                    match one(&tally, &keep, arguments, arguments.seed + number) {
                         Ok(taken) => _ = runs.fetch_add(taken, Ordering::Relaxed),
                         Err(report) => {
                             found.fetch_add(1, Ordering::Relaxed);
@@ -104,11 +107,16 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
 }
 
 /// Runs one program in several ways; how many, or the report of a difference.
-fn one(tally: &Path, keep: &Path, seed: u64, no_reduce: bool) -> Result<u64, String> {
+fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u64, String> {
     let folder = keep.join(format!("work-{seed}"));
     let clear = || _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let (text, ways) = (program(seed), ways(&mut Dice::new(!seed)));
+    let (text, mut dice) = (program(seed), Dice::new(!seed));
+    let ways = match arguments.plan.as_str() {
+        "deferred" => ways(&mut dice),
+        "prompt" => ways(&mut dice).into_iter().map(Way::prompt).collect(),
+        _ => ways_of_both_plans(&mut dice),
+    };
     let outcome = try_text(tally, &folder.join("program.c"), &text, &ways);
     let report = match outcome {
         Ok(None) => {
@@ -121,7 +129,7 @@ fn one(tally: &Path, keep: &Path, seed: u64, no_reduce: bool) -> Result<u64, Str
                 matches!(try_text(tally, &folder.join("smaller.c"), text, &way),
                     Ok(Some(found)) if found.sort == difference.sort)
             };
-            let short = if no_reduce || !same(&text) { text } else { reduce(&text, same) };
+            let short = if arguments.no_reduce || !same(&text) { text } else { reduce(&text, same) };
             let said = format!("seed {seed}, {:?}\n{}", difference.way, difference.what).replace("*/", "* /");
             let place = keep.join(format!("seed-{seed}.c"));
             std::fs::write(&place, format!("{short}\n/* {said} */\n")).map_err(|error| error.to_string())?;

@@ -41,7 +41,34 @@ pub struct Difference {
     pub sort: String,
 }
 
-/// Draws ways: always two of `tally run`, sometimes the others.
+impl Way {
+    /// The same under the prompt plan.
+    pub fn prompt(self) -> Way {
+        let with = |options: Vec<String>| [PROMPT.map(str::to_owned).to_vec(), options].concat();
+        match self {
+            Way::Run(options) => Way::Run(with(options)),
+            Way::Zeal(options) => Way::Zeal(with(options)),
+            Way::Build(options, variables) => Way::Build(with(options), variables),
+            Way::Optimised(pipeline, options) => Way::Optimised(pipeline, with(options)),
+        }
+    }
+}
+
+const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+
+/// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each is always
+/// among them.
+pub fn ways_of_both_plans(dice: &mut Dice) -> Vec<Way> {
+    let mut all = ways(dice);
+    for levels in [&["0"][..], &["1", "2", "3", "s"]] {
+        let options = ["--opt", *dice.pick(levels), "--leak-check"].map(str::to_owned).to_vec();
+        all.push(Way::Run(options).prompt());
+    }
+    all.extend(ways(dice).into_iter().map(Way::prompt));
+    all
+}
+
+/// Draws ways: always `tally run`, sometimes the others.
 pub fn ways(dice: &mut Dice) -> Vec<Way> {
     let level = |dice: &mut Dice| ["--opt".to_owned(), (*dice.pick(&["0", "1", "2", "3", "s"])).to_owned()];
     let heap = |dice: &mut Dice| {

@@ -1,0 +1,58 @@
+/* A list of as many nodes as the first argument says is dropped; the program measures the longest time between two of its own
+ * statements from then on, as long as nodes are left, on its own clock. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <tally_gc.h>
+
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Guard { long number; } Guard;
+static long guards;
+static void leave(Guard *guard) { guards += guard->number; }
+TALLY_FINALIZED_TYPE(Guard, leave);
+
+static long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+static Node *list_of(long count) {
+    Node *list = NULL;
+    TALLY_ROOT(list);
+    for (long i = 0; i < count; i++) {
+        Node *node = TALLY_NEW(Node);
+        node->value = i;
+        TALLY_WRITE(node, next, list);
+        list = node;
+    }
+    return list;
+}
+
+static void guarded(long number) {
+    Guard *guard = TALLY_NEW(Guard);
+    TALLY_ROOT(guard);
+    guard->number = number;
+    if (now() == 0) puts("never");
+}
+
+int main(int argc, char **argv) {
+    Node *list = list_of(argc > 1 ? atol(argv[1]) : 10000000);
+    TALLY_ROOT(list);
+    long longest = 0, first = 0, before = now(), end = before + 1500000000L;
+    list = NULL;
+    for (long i = 1; before < end; i++) {
+        guarded(i);
+        if (guards != i) {
+            printf("the guard of statement %ld is late\n", i);
+            return 1;
+        }
+        guards = 0;
+        long time = now(), gap = time - before;
+        if (i == 1) first = gap;
+        if (gap > longest) longest = gap;
+        before = time;
+    }
+    printf("first %ld us, longest %ld us\n", first / 1000, longest / 1000);
+}

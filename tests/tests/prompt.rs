@@ -1,0 +1,170 @@
+//! What only the prompt plan promises, in compiled programs: `tests/programs/prompt/`. Counts that saturate, structures that
+//! die deep and in slices, statistics and leak checks that make sense.
+//!
+//! Order of destruction has its own test, `destruction.rs`; what hosts see of the plan stands in `cycle-detector/tests/prompt/`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Output;
+
+use rc_runtime::host_roots::RootIndex;
+use rc_runtime::plan::Plan;
+use rc_runtime::{HeapOptions, ObjectRef};
+use tally_tests::heap_under_test::HeapUnderTest;
+use tally_tests::shape::Kind;
+use tally_tests::tally_command::{describe, run, run_tally, source_tree};
+use tally_tests::tally_heap::TallyHeap;
+
+const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+
+fn program(name: &str) -> PathBuf {
+    source_tree().join("tests/programs/prompt").join(name)
+}
+
+fn run_prompt(options: &[&str], name: &str, arguments: &[&str]) -> Output {
+    let mut all: Vec<OsString> = ["run", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
+    all.extend(options.iter().map(OsString::from));
+    all.extend([program(name).into(), OsString::from("--")]);
+    all.extend(arguments.iter().map(OsString::from));
+    run_tally(&all, &[])
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn prompt_heap() -> TallyHeap {
+    TallyHeap::new(HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() })
+}
+
+fn object(address: u64) -> ObjectRef {
+    // SAFETY: [HEADER] an object that the test holds in a root.
+    unsafe { ObjectRef::from_address(address) }
+}
+
+/// scenario 137: a count that is written near its limit goes beyond it and back down, and stays where it is.
+#[test]
+fn a_count_that_saturates_never_wraps_and_never_frees() {
+    for start in [i32::MAX as u32 - 500, i32::MAX as u32 - 1, 0xc000_0000, u32::MAX - 500, u32::MAX - 1] {
+        let mut heap = prompt_heap();
+        let leaf = heap.allocate(Kind::Leaf, 0).expect("room");
+        heap.push_root(Some(leaf));
+        let array = heap.allocate(Kind::Array, 1000).expect("room");
+        heap.push_root(Some(array));
+        let at = Kind::Array.slot_offset(0);
+        object(leaf).set_exact_count(start);
+        assert_eq!(heap.mutator.count_of(object(leaf)), start);
+        heap.fill_refs(array, at, leaf, 1000);
+        let high = heap.mutator.count_of(object(leaf));
+        assert!(high > i32::MAX as u32 && high >= start, "{start:#x} and 1000 more are {high:#x}");
+        for _ in 0..2000 {
+            heap.fill_refs(array, at, 0, 1000);
+            heap.fill_refs(array, at, leaf, 1000);
+        }
+        for index in 0..200_000 {
+            heap.store(array, at + index % 1000 * 8, 0);
+            heap.store(array, at + index % 1000 * 8, leaf);
+        }
+        heap.fill_refs(array, at, 0, 1000);
+        assert!(heap.mutator.count_of(object(leaf)) > i32::MAX as u32, "a stuck count stays");
+        heap.set_root(0, None);
+        heap.poll();
+        heap.epoch();
+        assert!(heap.live_objects().contains(&leaf), "nothing is freed on the word of a stuck count ({start:#x})");
+        assert_eq!(heap.mutator.collect(), 1, "the mark knows");
+        assert_eq!(heap.mutator.root(RootIndex(1)), Some(object(array)));
+    }
+}
+
+/// The same with the counting that compiled code does inline, and with the mark after it.
+#[test]
+fn compiled_counts_saturate_too() {
+    let expected = "shared\n".repeat(301) + "1: counted, not less\na count that fits brings death: 1\n"
+        + &(2..5).map(|id| "shared\n".repeat(301) + &format!("{id}: stuck, not less\n")).collect::<String>()
+        + "one that does not, none: 0\na collection finds them: 9\n";
+    for level in LEVELS {
+        let output = run_prompt(&["--opt", level, "--leak-check"], "saturation.c", &[]);
+        assert!(output.status.success() && text(&output) == expected, "--opt {level}: {}", describe(&output));
+    }
+}
+
+/// Drops a long list in an executable with a small stack; statistics and what the program printed.
+fn drop_list(count: &str, variables: &[(&str, &str)]) -> (serde_json::Value, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (executable, figures) = (folder.path().join("deep"), folder.path().join("deep.json"));
+    let mut arguments: Vec<OsString> = ["build", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
+    arguments.extend([program("deep.c").into(), OsString::from("-o"), executable.clone().into()]);
+    let built = run_tally(&arguments, &[]);
+    assert!(built.status.success(), "{}", describe(&built));
+    // Recursion over ten million nodes would take far more stack than this.
+    let script = format!("ulimit -s 256 && exec {} {count}", executable.display());
+    let figures_text = figures.display().to_string();
+    let variables = [&[("TALLY_STATS", figures_text.as_str()), ("TALLY_LEAK_CHECK", "1")], variables].concat();
+    let output = run(std::path::Path::new("sh"), &["-c", &script], &variables);
+    assert!(output.status.success(), "{}", describe(&output));
+    let read = std::fs::read_to_string(&figures).expect("the statistics were written");
+    (serde_json::from_str(&read).expect("JSON"), text(&output))
+}
+
+/// scenario 44: the program goes on while a list of ten million nodes dies behind it, and small structures still die at once
+/// (the program looks). Asserted in slices; the gap it measures on its own clock is printed.
+#[test]
+fn a_list_of_ten_million_nodes_dies_in_slices_under_a_pause_goal() {
+    let (figures, said) = drop_list("10000000", &[("TALLY_PAUSE_GOAL", "1ms")]);
+    println!("under a pause goal of 1 ms: {said}longest slice {} us", figures["pause_ns_max"].as_u64().unwrap_or(0) / 1000);
+    let slices = figures["slices"].as_u64().expect("a number");
+    assert!(slices >= 40, "ten million deaths in {slices} slices of half a millisecond at most\n{figures}");
+    assert_eq!(figures["live_objects"], 0, "{figures}");
+}
+
+#[test]
+fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
+    let (figures, said) = drop_list("10000000", &[]);
+    println!("without a pause goal: {said}");
+    assert_eq!(figures["slices"], 0, "{figures}");
+    let objects = figures["allocated_objects"].as_u64().expect("a number");
+    assert!(objects > 10_000_000 && figures["freed_objects"] == figures["allocated_objects"], "{figures}");
+    assert_eq!((&figures["marks"], &figures["promoted_objects"], &figures["log_entries"]), (&0.into(), &0.into(), &0.into()));
+}
+
+/// What a global holds at the end is left, named by type, and its destructor does not run: nothing let go of it.
+#[test]
+fn a_leak_check_lists_what_a_global_holds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("kept.c");
+    std::fs::write(
+        &place,
+        "#include <stdio.h>\n#include <tally_gc.h>\ntypedef struct Kept { struct Kept *next; } Kept;\n\
+         static void died(Kept *kept) { printf(\"died\\n\"); }\nTALLY_FINALIZED_TYPE(Kept, died, next);\nstatic Kept *global;\n\
+         int main(void) {\n    Kept *lost = TALLY_NEW(Kept);\n    TALLY_ROOT(lost);\n    TALLY_WRITE_GLOBAL(global, TALLY_NEW(Kept));\n    \
+         printf(\"end\\n\");\n}\n",
+    )
+    .expect("written");
+    let arguments: [OsString; 5] =
+        ["run".into(), "--plan".into(), "refcount-prompt".into(), "--leak-check".into(), place.into()];
+    let output = run_tally(&arguments, &[]);
+    assert_eq!((output.status.code(), text(&output).as_str()), (Some(3), "end\ndied\n"), "{}", describe(&output));
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(message.contains("Kept") && message.contains('1'), "{message}");
+}
+
+/// Rings under the prompt plan: what the statistics say must fit together.
+#[test]
+fn statistics_of_the_prompt_plan_add_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let place = folder.path().join("rings.json");
+    let option = format!("--stats={}", place.display());
+    let output = run_tally(&["run", "--plan", "refcount-prompt", "--leak-check", &option, "examples/rings.c"], &[]);
+    assert!(output.status.success(), "{}", describe(&output));
+    let read = std::fs::read_to_string(&place).expect("the statistics were written");
+    let figures: serde_json::Value = serde_json::from_str(&read).expect("JSON");
+    let figure = |key: &str| figures[key].as_u64().unwrap_or_else(|| panic!("`{key}` is no number in\n{read}"));
+    for key in ["epochs", "candidates", "trial_runs", "trial_edges", "cyclic_garbage_objects", "allocated_bytes", "pause_ns_max"] {
+        assert!(figure(key) > 0, "rings.c should have some `{key}`\n{read}");
+    }
+    assert!(figure("candidates") >= figure("trial_runs") / 2 && figure("trial_edges") >= figure("trial_runs"), "{read}");
+    assert_eq!((figure("allocated_objects"), 0), (figure("freed_objects"), figure("live_objects")), "{read}");
+    for key in ["promoted_objects", "died_young_objects", "log_entries", "blocks_logged"] {
+        assert_eq!(figure(key), 0, "`{key}` is of the deferred plan\n{read}");
+    }
+}
