@@ -36,7 +36,7 @@ mod tagged_words;
 mod zeal;
 
 pub use cure::Cure;
-pub use count::{Patterns, Remark};
+pub use count::{Damage, Patterns, Remark, Saving};
 use count::Counts;
 use liveness::Naming;
 use module_record::NamedRoot;
@@ -120,6 +120,10 @@ pub struct LowerOptions {
     pub module_name: String,
     /// For tests: what to leave out, so that its hazard shows.
     pub without: Option<Cure>,
+    /// For tests: an operation of the prompt plan to leave out, or to do twice.
+    pub damage: Option<Damage>,
+    /// For tests: the prompt plan's operations stay as they are placed, and nothing else is done.
+    pub stop_at_counts: bool,
 }
 
 impl Default for LowerOptions {
@@ -133,6 +137,8 @@ impl Default for LowerOptions {
             patterns: Patterns::ALL,
             module_name: String::new(),
             without: None,
+            damage: None,
+            stop_at_counts: false,
         }
     }
 }
@@ -166,6 +172,8 @@ pub struct LowerReport {
     pub wraps_main: bool,
     /// Counts that the prompt plan saved.
     pub remarks: Vec<Remark>,
+    /// The operation that a test had damaged.
+    pub damaged: Option<String>,
 }
 
 /// The plan that a module was lowered for; `None` for a module that is not lowered.
@@ -271,6 +279,11 @@ impl<'a> Lowering<'a> {
             }
         }
         if let Some(counts) = counts {
+            self.report.damaged = counts.damaged.clone();
+            if self.options.stop_at_counts {
+                self.report.remarks = counts.remarks;
+                return Ok(());
+            }
             self.report.remarks = counts.finish(&self.builder);
         }
         let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
@@ -323,6 +336,9 @@ impl<'a> Lowering<'a> {
             zeal::stop_everywhere(&self.builder, &self.callees, function);
         }
         let counted = counts.place(&self.builder, &self.callees, function, roots, self.options)?;
+        if self.options.stop_at_counts {
+            return Ok(());
+        }
         self.tables.stack_roots(function, &counted.roots[roots.len()..]);
         let flow = LazyFlow::of(function);
         let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };

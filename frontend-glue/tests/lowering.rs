@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! ; OPTIONS: zeal fs=-64 all-roots tail-calls gc-name=mine   how it is lowered
+//! ; OPTIONS: plan=refcount-prompt patterns=none|all|moves,lazy_roots,…   with which counts
+//! ; OPTIONS: operations              CHECK, CHECK-NOT and COUNT look at the operations on counts, before they become code
 //! ; CHECK: text                      stands in the lowered module, after the previous CHECK's place
 //! ; CHECK-NOT: text                  stands nowhere between the CHECKs around it
 //! ; COUNT 3: text                    stands on exactly three lines
@@ -9,13 +11,15 @@
 //! ; ERROR: text                      the module is refused, and a message holds this
 //! ; WARNING: text                    the verifier warns, and a message holds this (no WARNING: it is silent)
 //! ; FOUND-LOWERED: text             the file is taken as a lowered module: the verifier's message holds this
+//! ; REMARK: text                    a remark holds this (none, or all of them)
+//! ; IMBALANCE: text                 operations written by hand: the checker of counts says this
 //! ; UNTOUCHED                        the module comes out as it went in
 //! ```
 //!
 //! `{{id}}` in a pattern stands for any run of digits and minus signs. Whatever the file says, every lowered module must
 //! pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to an object at -O0 and -O2.
 
-use frontend_glue::lower::{ContextAccess, LowerOptions, Plan, lower};
+use frontend_glue::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
 use frontend_glue::verify::{verify_lowered, verify_source};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -42,6 +46,63 @@ fn every_situation_comes_out_as_written() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
+/// The checker of counts has seen every kind of damage: each operation of these modules is left out, and done twice, and the
+/// module is refused each time. What may go unnoticed stands here, with the reason.
+#[test]
+fn no_operation_on_counts_can_be_left_out_or_done_twice() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut files = Vec::new();
+    for folder in ["lowering", "hazards"] {
+        files.extend(std::fs::read_dir(here.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll"));
+    files.sort();
+    let (mut tried, mut unnoticed) = (0, Vec::new());
+    for file in files {
+        for patterns in [Patterns::NONE, Patterns::ALL] {
+            for twice in [false, true] {
+                damage_each(&file, patterns, twice, &mut tried, &mut unnoticed);
+            }
+        }
+    }
+    assert!(tried > 4000, "only {tried} operations were damaged");
+    assert!(unnoticed.is_empty(), "{} of {tried}: {}", unnoticed.len(), unnoticed.join("\n"));
+}
+
+fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, unnoticed: &mut Vec<String>) {
+    let text = std::fs::read_to_string(file).unwrap();
+    let machine = machine(OptimizationLevel::Default);
+    for number in 0.. {
+        let context = Context::create();
+        let Ok(module) = parse(&context, &text, &machine) else { return };
+        let options = LowerOptions {
+            gc_names: vec![("refcount".to_owned(), Plan::Prompt)],
+            patterns,
+            damage: Some(Damage { number, twice }),
+            stop_at_counts: true,
+            ..LowerOptions::default()
+        };
+        match lower(&module, &options) {
+            Err(findings) if findings.iter().any(|it| it.to_string().contains("not in balance")) => *tried += 1,
+            Err(_) => return,
+            Ok(report) => match report.damaged {
+                None => return,
+                Some(operation) if goes_unnoticed(&operation, twice) => *tried += 1,
+                Some(operation) => {
+                    let file = file.file_name().unwrap().display();
+                    unnoticed.push(format!("{file} {patterns:?}: {operation} number {number}, twice: {twice}"));
+                    return;
+                }
+            },
+        }
+    }
+}
+
+/// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done twice.
+fn goes_unnoticed(operation: &str, twice: bool) -> bool {
+    twice && ["tally.count.drain", "tally.count.finish", "tally.count.settle", "tally.count.unsettle"].contains(&operation)
+}
+
 #[derive(Default)]
 struct Expectation {
     checks: Vec<(bool, String)>,
@@ -50,6 +111,8 @@ struct Expectation {
     errors: Vec<String>,
     warnings: Vec<String>,
     found_lowered: Vec<String>,
+    remarks: Vec<String>,
+    imbalances: Vec<String>,
     untouched: bool,
     options: LowerOptions,
 }
@@ -68,6 +131,8 @@ fn expectation(text: &str) -> Expectation {
             "ERROR" => all.errors.push(rest),
             "WARNING" => all.warnings.push(rest),
             "FOUND-LOWERED" => all.found_lowered.push(rest),
+            "REMARK" => all.remarks.push(rest),
+            "IMBALANCE" => all.imbalances.push(rest),
             "UNTOUCHED" => all.untouched = true,
             "OPTIONS" => rest.split_whitespace().for_each(|word| option(&mut all.options, word)),
             _ => {
@@ -86,21 +151,59 @@ fn option(options: &mut LowerOptions, word: &str) {
         ("all-roots", _) => options.root_liveness = false,
         ("tail-calls", _) => options.eliminate_tail_calls = true,
         ("fs", offset) => options.context = ContextAccess::FsOffset(offset.parse().expect("an offset")),
+        ("plan", plan) => options.gc_names.push(("refcount".to_owned(), plan.parse().expect("a plan"))),
+        ("patterns", names) => options.patterns = patterns(names),
+        ("operations", _) => options.stop_at_counts = true,
         ("gc-name", name) => options.gc_names.push((name.to_owned(), Plan::Deferred)),
         _ => panic!("unknown option {word}"),
     }
 }
 
-fn situation(file: &Path) -> Result<(), String> {
-    let text = std::fs::read_to_string(file).unwrap();
-    let expected = expectation(&text);
-    let context = Context::create();
+fn patterns(names: &str) -> Patterns {
+    let mut patterns = Patterns::NONE;
+    for name in names.split(',') {
+        match name {
+            "none" => patterns = Patterns::NONE,
+            "all" => patterns = Patterns::ALL,
+            "moves" => patterns.moves = true,
+            "lazy_roots" => patterns.lazy_roots = true,
+            "quiet_calls" => patterns.quiet_calls = true,
+            "last_use" => patterns.last_use = true,
+            "owned_results" => patterns.owned_results = true,
+            _ => panic!("unknown pattern {name}"),
+        }
+    }
+    patterns
+}
+
+fn parse<'ctx>(context: &'ctx Context, text: &str, machine: &TargetMachine) -> Result<Module<'ctx>, String> {
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "situation.ll");
     let module = context.create_module_from_ir(buffer).map_err(|error| error.to_string())?;
-    let machine = machine(OptimizationLevel::Default);
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
+    Ok(module)
+}
 
+fn situation(file: &Path) -> Result<(), String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut expected = expectation(&text);
+    let context = Context::create();
+    let machine = machine(OptimizationLevel::Default);
+    if !expected.imbalances.is_empty() {
+        let module = parse(&context, &text, &machine)?;
+        return messages("imbalance", &expected.imbalances, &count::check_by_hand(&module));
+    }
+    if expected.options.stop_at_counts {
+        let module = parse(&context, &text, &machine)?;
+        lower(&module, &expected.options).map_err(|errors| format!("{errors:?}"))?;
+        let operations = module.print_to_string().to_string();
+        looks(&operations, &expected)?;
+        module.verify().map_err(|error| format!("LLVM: {error}\n{operations}"))?;
+        expected.options.stop_at_counts = false;
+        expected.checks.clear();
+        expected.counts.clear();
+    }
+    let module = parse(&context, &text, &machine)?;
     if !expected.found_lowered.is_empty() {
         let found = verify_lowered(&module, "situation.ll").err().unwrap_or_default();
         let found = found.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -119,16 +222,14 @@ fn situation(file: &Path) -> Result<(), String> {
     if !expected.errors.is_empty() {
         return Ok(());
     }
-    if lowered.unwrap().touched == expected.untouched {
+    let report = lowered.unwrap();
+    if report.touched == expected.untouched {
         return Err("touched and yet the same, or untouched and yet expected to change".into());
     }
-    checks(&after, &expected.checks).map_err(|reason| format!("{reason}\n{after}"))?;
-    for (count, pattern) in &expected.counts {
-        let found = after.lines().filter(|line| find(line, pattern).is_some()).count();
-        if found != *count {
-            return Err(format!("`{pattern}` stands on {found} lines, not {count}\n{after}"));
-        }
+    if !expected.remarks.is_empty() {
+        messages("remark", &expected.remarks, &report.remarks.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     }
+    looks(&after, &expected)?;
     sound(&module, "after lowering")?;
     compiles(&module)?;
     module.run_passes("default<O2>", &machine, PassBuilderOptions::create()).map_err(|error| error.to_string())?;
@@ -138,6 +239,18 @@ fn situation(file: &Path) -> Result<(), String> {
     for (wanted, pattern) in &expected.optimised {
         if find(&optimised, pattern).is_some() != *wanted {
             return Err(format!("optimised: `{pattern}` expected: {wanted}\n{optimised}"));
+        }
+    }
+    Ok(())
+}
+
+/// What the lowered module's text holds.
+fn looks(text: &str, expected: &Expectation) -> Result<(), String> {
+    checks(text, &expected.checks).map_err(|reason| format!("{reason}\n{text}"))?;
+    for (count, pattern) in &expected.counts {
+        let found = text.lines().filter(|line| find(line, pattern).is_some()).count();
+        if found != *count {
+            return Err(format!("`{pattern}` stands on {found} lines, not {count}\n{text}"));
         }
     }
     Ok(())

@@ -57,8 +57,9 @@ pub(crate) fn forget_edge(builder: &Builder, block: Block, origin: Block) {
     rebuild_phis(builder, block, |incoming| incoming.retain(|(_, from)| *from != origin));
 }
 
-/// LLVM's C API can add to a phi's list but not change it: each phi is made anew.
-fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value, Block)>)) {
+/// LLVM's C API can add to a phi's list but not change it: each phi is made anew. Answers what stands for what.
+fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value, Block)>)) -> Vec<(Value, Value)> {
+    let mut replaced = Vec::new();
     let phis: Vec<Value> = block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)).collect();
     for phi in phis {
         let mut incoming = phi.incoming();
@@ -79,12 +80,14 @@ fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value
         if replacement.is_instruction() {
             replacement.set_name(&name);
         }
+        replaced.push((phi, replacement));
     }
+    replaced
 }
 
 /// A new block on all edges from one block to another, ending in a branch there. The first may not end in an invoke or an
-/// indirect branch.
-pub(crate) fn split_edge(builder: &Builder, from: Block, to: Block) -> Block {
+/// indirect branch. The phis there are made anew: who holds on to one finds here what stands for it now.
+pub(crate) fn split_edge(builder: &Builder, from: Block, to: Block) -> (Block, Vec<(Value, Value)>) {
     let between = Block(raw!(LLVMInsertBasicBlockInContext(builder.module().context(), to.0, c"".as_ptr())));
     let end = from.terminator().expect("a block ends in a terminator");
     for index in 0..raw!(LLVMGetNumSuccessors(end.0)) {
@@ -94,13 +97,13 @@ pub(crate) fn split_edge(builder: &Builder, from: Block, to: Block) -> Block {
     }
     builder.at_end(between, Some(end));
     builder.branch(to);
-    rebuild_phis(builder, to, |incoming| {
+    let replaced = rebuild_phis(builder, to, |incoming| {
         // Several edges have become one.
         let value = incoming.iter().find(|(_, origin)| *origin == from).map(|(value, _)| *value);
         incoming.retain(|(_, origin)| *origin != from);
         incoming.extend(value.map(|value| (value, between)));
     });
-    between
+    (between, replaced)
 }
 
 /// A new block on the way from the block of `invoke` to its normal destination, ending in a branch there.

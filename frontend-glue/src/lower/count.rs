@@ -11,6 +11,7 @@
 //! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. [ROOT]
 
 mod balance;
+mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
@@ -22,6 +23,7 @@ mod remark;
 mod slots;
 mod unwinding;
 
+pub use damage::Damage;
 pub use remark::{Remark, Saving};
 
 use super::LowerOptions;
@@ -29,7 +31,7 @@ use super::roots::Root;
 use crate::callee::Callees;
 use crate::flow::Flow;
 use crate::llvm::call::Call;
-use crate::llvm::{Builder, HandleSet, Opcode, Value};
+use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use decisions::Decisions;
 use expand::Expansion;
 use facts::{Effect, Facts};
@@ -66,6 +68,9 @@ pub(super) struct Counts {
     facts: Facts,
     patterns: Patterns,
     pub(super) remarks: Vec<Remark>,
+    placed: usize,
+    /// What a test has damaged.
+    pub(super) damaged: Option<String>,
 }
 
 /// One function with its operations in place.
@@ -81,7 +86,7 @@ impl Counts {
     /// Finds the module's facts; wrappers that it makes become managed functions.
     pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Counts {
         let facts = Facts::of(builder, callees, managed, patterns);
-        Counts { operations: Operations::declare(builder.module()), facts, patterns, remarks: Vec::new() }
+        Counts { operations: Operations::declare(builder.module()), facts, patterns, remarks: Vec::new(), placed: 0, damaged: None }
     }
 
     /// Puts the operations of one function in place.
@@ -121,11 +126,16 @@ impl Counts {
             };
             ownership.decide().filter(|decisions| placement::is_possible(&flow, decisions))
         };
-        let decisions: Decisions = decide(patterns)
+        let mut decisions: Decisions = decide(patterns)
             .or_else(|| decide(Patterns { quiet_calls: patterns.quiet_calls, ..Patterns::NONE }))
             .ok_or_else(|| format!("in @{}: no place for counts was found", function.name()))?;
-        placement::place(builder, &self.operations, &flow, &counted.roots, &decisions, returns_twice);
-        self.remarks.extend(decisions.remarks);
+        self.remarks.append(&mut decisions.remarks);
+        placement::place(builder, &self.operations, &flow, &counted.roots, decisions, returns_twice);
+        if let Some(damage) = options.damage {
+            let (count, damaged) = damage::apply(builder, &self.operations, function, damage, self.placed);
+            self.placed += count;
+            self.damaged = self.damaged.take().or(damaged);
+        }
         balance::check(callees, &self.operations, &self.facts, function, &counted)?;
         Ok(counted)
     }
@@ -229,4 +239,23 @@ impl Counts {
         self.operations.remove(builder.module());
         self.remarks
     }
+}
+
+/// Checks operations that somebody wrote by hand, in functions that are not lowered otherwise: what is out of balance.
+pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
+    let module = Module::of(module);
+    let (builder, options) = (Builder::new(module), LowerOptions::default());
+    let operations = Operations::declare(module);
+    let callees = Callees::of(module);
+    let mut managed = crate::verify::source::managed_functions(module, &[]);
+    let facts = Facts::of(&builder, &callees, &mut managed, Patterns::ALL);
+    let counts = Counts { operations, facts, patterns: Patterns::ALL, remarks: Vec::new(), placed: 0, damaged: None };
+    let mut gcroots = super::roots::gcroots(&callees);
+    let imbalances = managed.into_iter().filter_map(|function| {
+        let gcroots = gcroots.remove(&function).unwrap_or_default();
+        let roots = super::roots::clean(&builder, &callees, function, gcroots, &options);
+        let counted = counts.survey(&builder, &callees, function, &roots, &options);
+        balance::check(&callees, &counts.operations, &counts.facts, function, &counted).err()
+    });
+    imbalances.collect()
 }

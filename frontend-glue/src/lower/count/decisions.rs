@@ -39,6 +39,17 @@ pub(super) enum What {
     Finish(Vec<Value>),
 }
 
+impl What {
+    /// Calls `change` with every value that is named.
+    pub(super) fn for_each_value(&mut self, change: impl Fn(&mut Value)) {
+        match self {
+            What::ForRoot(_, value, _) | What::Of(_, value) | What::Hide(value, _) => change(value),
+            What::Drain(words) | What::Finish(words) => words.iter_mut().for_each(change),
+            What::OfRoot(..) | What::Unhide(_) | What::Settle(_) | What::Unsettle(_) | What::Lend | What::Unlend => {}
+        }
+    }
+}
+
 /// What is to be done at the edge between two blocks, by number.
 #[derive(Debug, Clone)]
 pub(super) struct EdgeEdits {

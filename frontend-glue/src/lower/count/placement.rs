@@ -16,18 +16,27 @@ pub(super) fn place(
     operations: &Operations,
     flow: &Flow,
     roots: &[Root],
-    decisions: &Decisions,
+    mut decisions: Decisions,
     reread: bool,
 ) {
     let writer = Writer { builder, operations, roots, reread };
-    for edge in &decisions.edges {
-        let place = edge_place(builder, flow, edge);
-        for what in &edge.what {
-            writer.write(place, what);
-        }
-    }
     for edit in &decisions.edits {
         writer.write(edit.before, &edit.what);
+    }
+    // What is in the IR follows a phi that is made anew because its edge is split; what is still to be written is renamed.
+    while let Some(edge) = decisions.edges.pop() {
+        let (place, replaced) = edge_place(builder, flow, &edge);
+        let rename = |value: &mut Value| {
+            if let Some((_, new)) = replaced.iter().find(|(old, _)| old == value) {
+                *value = *new;
+            }
+        };
+        let mut what = edge.what;
+        what.iter_mut().for_each(|what| what.for_each_value(rename));
+        decisions.edges.iter_mut().flat_map(|edge| &mut edge.what).for_each(|what| what.for_each_value(rename));
+        for what in &what {
+            writer.write(place, what);
+        }
     }
 }
 
@@ -42,15 +51,16 @@ pub(super) fn is_possible(flow: &Flow, decisions: &Decisions) -> bool {
     })
 }
 
-fn edge_place(builder: &Builder, flow: &Flow, edge: &EdgeEdits) -> Value {
+fn edge_place(builder: &Builder, flow: &Flow, edge: &EdgeEdits) -> (Value, Vec<(Value, Value)>) {
     let (from, to) = (flow.blocks[edge.from], flow.blocks[edge.to]);
     let end = |block: Block| block.terminator().expect("a block ends in a terminator");
     if flow.successors[edge.from].len() == 1 {
-        end(from)
+        (end(from), vec![])
     } else if flow.predecessors[edge.to].len() == 1 {
-        to.first_insertion_point()
+        (to.first_insertion_point(), vec![])
     } else {
-        end(split_edge(builder, from, to))
+        let (between, replaced) = split_edge(builder, from, to);
+        (end(between), replaced)
     }
 }
 
