@@ -96,6 +96,8 @@ pub enum Argument {
 pub struct Program {
     /// Bodies; each returns its last member.
     pub functions: Vec<(Vec<Statement>, Place)>,
+    /// Whether one C function makes objects of every kind.
+    pub makes_in_one_function: bool,
 }
 
 impl Program {
@@ -104,7 +106,7 @@ impl Program {
         let mut dice = Dice::new(seed);
         let count = 2 + dice.below(3);
         let functions = (0..count).map(|_| (block(&mut dice, count, 12, 0), place(&mut dice))).collect();
-        Program { functions }
+        Program { functions, makes_in_one_function: seed.is_multiple_of(2) }
     }
 
     /// As C.

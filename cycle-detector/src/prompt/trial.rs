@@ -103,6 +103,7 @@ impl Rings {
             }
         }
         freed += self.try_orphans(heap, report, unbounded);
+        heap.statistics.candidates += at as u64;
         heap.candidates.append(&mut self.orphans);
         let new = std::mem::replace(&mut heap.candidates, candidates);
         heap.candidates.drain(..at);

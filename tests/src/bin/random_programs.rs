@@ -133,6 +133,10 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
             let said = format!("seed {seed}, {:?}\n{}", difference.way, difference.what).replace("*/", "* /");
             let place = keep.join(format!("seed-{seed}.c"));
             std::fs::write(&place, format!("{short}\n/* {said} */\n")).map_err(|error| error.to_string())?;
+            if let Way::Optimised(..) = difference.way {
+                // What opt made of the program as it was drawn.
+                _ = std::fs::copy(folder.join("program.opt.ll"), place.with_extension("ll"));
+            }
             format!("{said}\nkept as {}", place.display())
         }
         Err(error) => format!("seed {seed}: {error}"),

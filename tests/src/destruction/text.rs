@@ -18,13 +18,7 @@ TALLY_FINALIZED_TYPE(Node, died, first, second, third);
 TALLY_FINALIZED_TYPE(Cutter, cut, first, second, third);
 TALLY_FINALIZED_TYPE(Maker, make_one, first, second, third);
 TALLY_FINALIZED_ARRAY_TYPE(Row, row_died, length, more, first, second, third);
-static Node *make(int kind) {
-    printf(\"+%ld\\n\", ++serial * 4 + kind);
-    Node *o = kind == 3 ? (Node *)TALLY_NEW_ARRAY(Row, MORE) : kind == 2 ? TALLY_NEW(Maker) : kind == 1 ? TALLY_NEW(Cutter) : TALLY_NEW(Node);
-    o->id = serial * 4 + kind;
-    return o;
-}
-static void died(Node *o) { printf(\"-%ld\\n\", o->id); }
+MAKEstatic void died(Node *o) { printf(\"-%ld\\n\", o->id); }
 static void row_died(Row *o) { printf(\"-%ld\\n\", o->id); }
 static void cut(Cutter *o) {
     TALLY_ROOT(o);
@@ -42,6 +36,25 @@ static void make_one(Maker *o) {
 static Node *g0, *g1;
 ";
 
+/// One function for all kinds: its result comes out of several allocations.
+const MAKE: &str = "static Node *make(int kind) {
+    printf(\"+%ld\\n\", ++serial * 4 + kind);
+    Node *o = kind == 3 ? (Node *)TALLY_NEW_ARRAY(Row, MORE) : kind == 2 ? TALLY_NEW(Maker) : kind == 1 ? TALLY_NEW(Cutter) : TALLY_NEW(Node);
+    o->id = serial * 4 + kind;
+    return o;
+}
+";
+
+/// A function for each.
+const MAKE_EACH: &str = "#define make(kind) make##kind()
+#define MAKER(kind, new) static Node *make##kind(void) { \\
+    printf(\"+%ld\\n\", ++serial * 4 + kind); Node *o = (Node *)new; o->id = serial * 4 + kind; return o; }
+MAKER(0, TALLY_NEW(Node))
+MAKER(1, TALLY_NEW(Cutter))
+MAKER(2, TALLY_NEW(Maker))
+MAKER(3, TALLY_NEW_ARRAY(Row, MORE))
+";
+
 const RANKS: &str = "#define RANK(v) (((unsigned long)(v)->id * 2654435761u & 0xffff) << 32 | (unsigned long)(v)->id)
 #define may_refer(o, v) ((o) && (!(v) || RANK(o) > RANK(v)))
 #define FLIP() (step = step * 5 + 3 & 0xffffff, step >> 9 & 1)
@@ -51,7 +64,8 @@ const NAMES: [&str; FIELDS] = ["first", "second", "third"];
 
 /// See the file's first lines.
 pub(super) fn text(program: &Program) -> String {
-    let mut text = format!("#define MORE {MORE}\n{RANKS}{PRELUDE}");
+    let make = if program.makes_in_one_function { MAKE } else { MAKE_EACH };
+    let mut text = format!("#define MORE {MORE}\n{RANKS}{}", PRELUDE.replace("MAKE", make));
     for number in 0..program.functions.len() {
         text.push_str(&format!("static Node *f{number}(Node *v0, Node *v1);\n"));
     }
