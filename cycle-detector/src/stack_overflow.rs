@@ -1,12 +1,12 @@
 //! A stack overflow is reported: a line on standard error, then the end by SIGSEGV that the fault would have brought anyway.
 //!
 //! When a stack is full, the next push touches the guard below it and the kernel sends SIGSEGV; the handler cannot run on the
-//! stack that is full and gets one of its own, per thread ([`prepare_thread`], when the thread's heap is made). It prints
+//! stack that is full and gets one of its own, per thread (`prepare_thread`, when the thread's heap is made). It prints
 //! what `overflow_message` says, restores what was there before and returns: the instruction faults again, and the process ends
 //! as it would have without us, with the same signal, the same core file, or in the handler of the host.
 //!
 //! A fault is taken for an overflow if the stack pointer is at the stack's end and the address lies just below
-//! ([`Stack::is_exhausted`]). Any other fault goes on to what was there before, untouched: a null pointer dumps core as ever.
+//! (`Stack::is_exhausted`). Any other fault goes on to what was there before, untouched: a null pointer dumps core as ever.
 //!
 //! Whose signal is it? A process has one handler of SIGSEGV. Where somebody has installed one already, that is respected and
 //! nothing is installed, unless the host says so ([`report_overflows`]); who installs one later replaces ours.
