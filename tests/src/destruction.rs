@@ -4,7 +4,9 @@
 //! `tally_gc.h`, `machine.rs` runs it by the definition of the plan, with recursion and a list; both print births, destructions and
 //! a mark after every statement, so one misplaced death is one line that differs.
 //!
-//! Objects refer only to objects of a lower rank, so that there are no cycles: when those die is for trials to say.
+//! Objects refer only to objects of a lower rank, so that there are no cycles: when those die is for trials to say. Arguments are
+//! variables and fields: a new object that is nothing but an argument dies inside the call, or right after it, as the caller's code was
+//! optimised.
 //!
 //! `tests/tests/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and saved above.
 
@@ -73,22 +75,13 @@ pub enum Statement {
     /// A write to a global.
     SetGlobal(usize, Place),
     /// A call; the result goes to a local, or is dropped.
-    Call(Option<usize>, usize, Argument, Place),
+    Call(Option<usize>, usize, Place, Place),
     /// A call that leads nowhere for half of the programs' steps.
     If(Vec<Statement>, Vec<Statement>),
     /// Several times.
     Repeat(usize, Vec<Statement>),
     /// Returns early.
     Return(Place),
-}
-
-/// A first argument.
-#[derive(Debug, Clone)]
-pub enum Argument {
-    /// A reference.
-    Old(Place),
-    /// A new object, which nothing else refers to.
-    New(Kind),
 }
 
 /// A program: function 0 is called by `main`.
@@ -143,8 +136,7 @@ fn statement(dice: &mut Dice, functions: usize, nesting: usize) -> Statement {
         20 => Statement::SetGlobal(dice.below(GLOBALS), place(dice)),
         21..=25 => {
             let to = (!dice.one_in(4)).then_some(local);
-            let first = if dice.one_in(3) { Argument::New(*dice.pick(&Kind::ALL)) } else { Argument::Old(place(dice)) };
-            Statement::Call(to, dice.below(functions), first, place(dice))
+            Statement::Call(to, dice.below(functions), place(dice), place(dice))
         }
         26..=28 if nesting < 2 => {
             let other = if dice.one_in(2) { block(dice, functions, 3, nesting + 1) } else { Vec::new() };

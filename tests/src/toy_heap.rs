@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::heap_under_test::{HeapUnderTest, Totals};
+use crate::heap_under_test::{Deaths, HeapUnderTest, Totals};
 use crate::shape::{Encoding, Kind};
 
 /// What the toy heap does wrong.
@@ -30,7 +30,16 @@ pub enum Fault {
     Miscounts,
     /// New objects keep what was at their address.
     LeavesWordsUncleared,
+    /// Prompt: polls free nothing.
+    IgnoresPolls,
+    /// Prompt: every third object that reaches zero is forgotten till the next epoch.
+    OverlooksDeaths,
+    /// Prompt: polls free cycles, too, although nothing was to look for them.
+    LooksForCyclesAtPolls,
 }
+
+/// What a heap with prompt deaths can do wrong besides.
+pub const PROMPT_FAULTS: [Fault; 3] = [Fault::IgnoresPolls, Fault::OverlooksDeaths, Fault::LooksForCyclesAtPolls];
 
 /// All faults.
 pub const FAULTS: [Fault; 9] = [
@@ -58,6 +67,7 @@ pub struct ToyHeap {
     globals: [Option<u64>; crate::op::GLOBALS],
     next: u64,
     fault: Option<Fault>,
+    prompt: bool,
     stores: u64,
     allocated: u64,
     freed: u64,
@@ -67,7 +77,37 @@ impl ToyHeap {
     /// An empty heap with that fault.
     pub fn new(fault: Option<Fault>) -> Self {
         let (objects, roots, globals) = (BTreeMap::new(), Vec::new(), [None; crate::op::GLOBALS]);
-        ToyHeap { objects, roots, globals, next: 0x2000_0000_0040, fault, stores: 0, allocated: 0, freed: 0 }
+        ToyHeap {
+            objects,
+            roots,
+            globals,
+            next: 0x2000_0000_0040,
+            fault,
+            prompt: false,
+            stores: 0,
+            allocated: 0,
+            freed: 0,
+        }
+    }
+
+    /// One in which what nothing refers to dies at every poll.
+    pub fn prompt(fault: Option<Fault>) -> Self {
+        ToyHeap { prompt: true, ..ToyHeap::new(fault) }
+    }
+
+    /// Frees what nothing refers to, and what nothing refers to then.
+    fn peel(&mut self) {
+        loop {
+            let mut held: HashSet<u64> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
+            held.extend(self.objects.keys().flat_map(|address| self.references(*address)));
+            let before = self.objects.len();
+            let overlooks = self.fault == Some(Fault::OverlooksDeaths);
+            self.objects.retain(|address, _| held.contains(address) || overlooks && address % 48 == 0);
+            self.freed += (before - self.objects.len()) as u64;
+            if self.objects.len() == before {
+                return;
+            }
+        }
     }
 
     fn references(&self, address: u64) -> Vec<u64> {
@@ -117,6 +157,10 @@ impl ToyHeap {
 }
 
 impl HeapUnderTest for ToyHeap {
+    fn deaths(&self) -> Deaths {
+        if self.prompt { Deaths::AtSafepointsExactly } else { Deaths::Deferred }
+    }
+
     fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
         let shape = kind.shape();
         let address = self.next.next_multiple_of(u64::from(shape.align.max(16)));
@@ -184,7 +228,14 @@ impl HeapUnderTest for ToyHeap {
         self.globals[index] = object;
     }
 
-    fn poll(&mut self) {}
+    fn poll(&mut self) {
+        match self.fault {
+            _ if !self.prompt => {}
+            Some(Fault::IgnoresPolls) => {}
+            Some(Fault::LooksForCyclesAtPolls) => self.sweep(),
+            _ => self.peel(),
+        }
+    }
 
     fn step(&mut self, _units: u32) {}
 
@@ -248,6 +299,21 @@ mod tests {
             let found = programs(2).take(200).find(|ops| fails(ops));
             let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 200 programs")), fails);
             assert!(fails(&ops), "{fault:?}: the shrunk program no longer fails");
+            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
+        }
+    }
+
+    #[test]
+    fn the_driver_accepts_prompt_deaths_and_objects_to_every_fault_of_theirs() {
+        for ops in programs(3).take(20) {
+            if let Err(failure) = replay::run(&mut ToyHeap::prompt(None), None, &ops) {
+                panic!("{failure:?}\n{}", program_text(&ops));
+            }
+        }
+        for fault in PROMPT_FAULTS {
+            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::prompt(Some(fault)), None, ops).is_err();
+            let found = programs(4).take(60).find(|ops| fails(ops));
+            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 60 programs")), fails);
             assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
         }
     }

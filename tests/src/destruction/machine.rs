@@ -11,7 +11,7 @@
 //! Every call drains before it, with its arguments protected; a return lets the locals go, the last first, and drains, with the
 //! result protected. What a destructor does is such code, too: a drain in it takes what came to the list since it began.
 
-use super::{Argument, FIELDS, GLOBALS, Kind, LOCALS, MORE, Place, Program, Statement, may_refer};
+use super::{FIELDS, GLOBALS, Kind, LOCALS, MORE, Place, Program, Statement, may_refer};
 
 type Reference = Option<usize>;
 
@@ -287,10 +287,7 @@ impl Machine<'_> {
                 self.set_global(*global, target);
             }
             Statement::Call(to, function, first, second) => {
-                let first = match first {
-                    Argument::Old(from) => self.read(locals, from),
-                    Argument::New(kind) => Some(self.make(*kind)),
-                };
+                let first = self.read(locals, first);
                 let second = self.read(locals, second);
                 let result = self.call(*function, first, second);
                 if let Some(local) = to {

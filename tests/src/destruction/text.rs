@@ -1,6 +1,6 @@
 //! Programs with destructors as C.
 
-use super::{Argument, FIELDS, GLOBALS, Kind, LOCALS, MORE, Place, Program, Statement};
+use super::{FIELDS, GLOBALS, Kind, LOCALS, MORE, Place, Program, Statement};
 
 const PRELUDE: &str = "#include <stdio.h>
 #include <stdlib.h>
@@ -129,11 +129,7 @@ fn statement(text: &mut String, statement: &Statement, depth: usize) {
         Statement::SetGlobal(global, from) => line(format!("TALLY_WRITE_GLOBAL(g{global}, {});", place(from))),
         Statement::Call(to, function, first, second) => {
             let to = to.map(|local| format!("v{local} = ")).unwrap_or_default();
-            let first = match first {
-                Argument::Old(from) => place(from),
-                Argument::New(kind) => format!("make({})", number(*kind)),
-            };
-            line(format!("{to}f{function}({first}, {});", place(second)));
+            line(format!("{to}f{function}({}, {});", place(first), place(second)));
         }
         Statement::If(one, other) => {
             line("if (FLIP()) {".to_owned());
