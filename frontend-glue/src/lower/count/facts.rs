@@ -114,6 +114,8 @@ impl Facts {
     /// Whether objects without a reference may be waiting for a drain after the call.
     pub(super) fn leaves_pending(&self, callees: &Callees, call: Call) -> bool {
         match callees.of_call(call) {
+            // Zeal's stop protects the result that is in flight, which may have been let go of before it.
+            _ if self.drains(call) => true,
             Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => false,
             Callee::Ordinary => {
                 let drains_itself = self.managed.contains(&call.callee()) && !call.callee().may_be_replaced();
