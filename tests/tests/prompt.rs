@@ -128,10 +128,8 @@ fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
     assert_eq!(figures["slices"], 0, "{figures}");
     let objects = figures["allocated_objects"].as_u64().expect("a number");
     assert!(objects > 10_000_000 && figures["freed_objects"] == figures["allocated_objects"], "{figures}");
-    assert_eq!(
-        (&figures["marks"], &figures["promoted_objects"], &figures["log_entries"]),
-        (&0.into(), &0.into(), &0.into())
-    );
+    assert_eq!((&figures["promoted_objects"], &figures["log_entries"]), (&0.into(), &0.into()), "{figures}");
+    assert!(figures["marks"].as_u64() <= Some(1), "one mark, for the leak check\n{figures}");
 }
 
 /// What a global holds at the end is left, named by type, and its destructor does not run: nothing let go of it.
