@@ -16,7 +16,7 @@
 //! ; UNTOUCHED                        the module comes out as it went in
 //! ```
 //!
-//! `{{id}}` in a pattern stands for any run of digits and minus signs. Whatever the file says, every lowered module must
+//! `{{id}}` in a pattern stands for any run of digits and minus signs, `{{any}}` for any text within a line. Whatever the file says, every lowered module must
 //! pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to an object at -O0 and -O2.
 
 use frontend_glue::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
@@ -55,7 +55,8 @@ fn no_operation_on_counts_can_be_left_out_or_done_twice() {
     for folder in ["lowering", "hazards"] {
         files.extend(std::fs::read_dir(here.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
     }
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll"));
+    let written_by_hand = |file: &Path| file.ends_with("counts_out_of_balance.ll");
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll") && !written_by_hand(file));
     files.sort();
     let (mut tried, mut unnoticed) = (0, Vec::new());
     for file in files {
@@ -65,14 +66,15 @@ fn no_operation_on_counts_can_be_left_out_or_done_twice() {
             }
         }
     }
-    assert!(tried > 4000, "only {tried} operations were damaged");
+    assert!(tried > 7000, "only {tried} operations were damaged");
     assert!(unnoticed.is_empty(), "{} of {tried}: {}", unnoticed.len(), unnoticed.join("\n"));
 }
 
 fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, unnoticed: &mut Vec<String>) {
     let text = std::fs::read_to_string(file).unwrap();
     let machine = machine(OptimizationLevel::Default);
-    for number in 0.. {
+    // Beyond the last number nothing is damaged, and nothing is refused.
+    for number in (0..100_000).chain([usize::MAX]) {
         let context = Context::create();
         let Ok(module) = parse(&context, &text, &machine) else { return };
         let options = LowerOptions {
@@ -83,6 +85,7 @@ fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, 
             ..LowerOptions::default()
         };
         match lower(&module, &options) {
+            Err(findings) if number == usize::MAX => panic!("{}: {findings:?}", file.display()),
             Err(findings) if findings.iter().any(|it| it.to_string().contains("not in balance")) => *tried += 1,
             Err(_) => return,
             Ok(report) => match report.damaged {
@@ -99,8 +102,14 @@ fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, 
 }
 
 /// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done twice.
+/// A drain more than is needed costs a test and harms nobody: where paths meet the analysis expects more deaths than there can be,
+/// and a function that is read literally has one in front of its returns, for the order in which objects die.
 fn goes_unnoticed(operation: &str, twice: bool) -> bool {
-    twice && ["tally.count.drain", "tally.count.finish", "tally.count.settle", "tally.count.unsettle"].contains(&operation)
+    match operation {
+        "tally.count.drain" => true,
+        "tally.count.finish" | "tally.count.settle" | "tally.count.unsettle" => twice,
+        _ => false,
+    }
 }
 
 #[derive(Default)]
@@ -292,8 +301,19 @@ fn absent(text: &str, forbidden: &[&String]) -> Result<(), String> {
     }
 }
 
-/// Where a pattern begins and ends; `{{id}}` matches digits.
+/// Where a pattern begins and ends; `{{id}}` matches digits, `{{any}}` the shortest run of letters within a line.
 fn find(text: &str, pattern: &str) -> Option<(usize, usize)> {
+    if let Some((before, after)) = pattern.split_once("{{any}}") {
+        let mut from = 0;
+        while let Some((start, end)) = find(&text[from..], before).map(|(start, end)| (from + start, from + end)) {
+            let line = text[end..].lines().next().unwrap_or_default();
+            if let Some((_, rest)) = find(line, after) {
+                return Some((start, end + rest));
+            }
+            from = end;
+        }
+        return None;
+    }
     let mut parts = pattern.split("{{id}}");
     let first = parts.next().unwrap();
     let parts: Vec<&str> = parts.collect();

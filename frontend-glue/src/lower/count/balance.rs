@@ -68,8 +68,6 @@ struct State {
     /// By the order in which the checker met them; those on only one of two paths are marked as clashing by `usize::MAX`.
     temporaries: BTreeSet<usize>,
     credits: Vec<Value>,
-    /// Credits that went along the edge.
-    passed: usize,
     /// The result's credit went to the caller.
     handed: bool,
     /// A count fell since the last drain.
@@ -98,7 +96,7 @@ impl State {
         if self.lent != other.lent || self.handed != other.handed {
             self.temporaries.insert(CLASH);
         }
-        if self.temporaries != other.temporaries || self.credits != other.credits || self.passed != other.passed {
+        if self.temporaries != other.temporaries || self.credits != other.credits {
             self.temporaries.insert(CLASH);
         }
     }
@@ -144,9 +142,8 @@ impl Checker<'_> {
         let joins = instructions.iter().filter_map(|value| value.as_call()).filter(|&call| self.operations.of_call(call) == Some(Operation::Join));
         let phis: HandleSet<Value> = joins.map(|call| call.argument(0)).collect();
         for &predecessor in &flow.predecessors[number] {
-            self.edge_into_phis(flow, predecessor, &phis);
+            self.edge_into_phis(flow, predecessor, number, &phis);
         }
-        state.passed = 0;
         if let &[only] = &flow.predecessors[number][..]
             && let Some(invoke) = flow.blocks[only].terminator().and_then(Value::as_call)
             && invoke.normal_destination() == block
@@ -166,15 +163,23 @@ impl Checker<'_> {
         state
     }
 
-    /// As many credits go along an edge as temporaries begin with what comes from there.
-    fn edge_into_phis(&mut self, flow: &Flow, from: usize, phis: &HandleSet<Value>) {
+    /// As many credits go along an edge as temporaries begin with what comes from there; null brings none. They are passed at
+    /// the end of the block that is left, or at the start of the one that is entered, if that is entered from nowhere else.
+    fn edge_into_phis(&mut self, flow: &Flow, from: usize, to: usize, phis: &HandleSet<Value>) {
         let origin = flow.blocks[from];
-        let wanted = phis
-            .iter()
-            .filter(|phi| phi.incoming().iter().any(|(value, block)| *block == origin && !value.is_null()))
-            .count();
-        let passed =
-            origin.calls().filter(|&call| self.operations.of_call(call) == Some(Operation::Pass)).count();
+        let brings = |phi: &&Value| phi.incoming().iter().any(|(value, block)| *block == origin && !value.is_null());
+        let wanted = phis.iter().filter(brings).count();
+        // (in front of a block's joins, behind them)
+        let passes = |block: usize| {
+            let all: Vec<Operation> = flow.blocks[block].calls().filter_map(|call| self.operations.of_call(call)).collect();
+            let joins = all.iter().position(|&operation| operation == Operation::Join).unwrap_or(0);
+            let count = |part: &[Operation]| part.iter().filter(|&&operation| operation == Operation::Pass).count();
+            (count(&all[..joins]), count(&all[joins..]))
+        };
+        let enters_here = flow.predecessors[to].len() == 1 && flow.successors[from].len() != 1;
+        let at_start = if enters_here { passes(to).0 } else { 0 };
+        let at_end = if flow.successors[from].len() == 1 { passes(from).1 } else { 0 };
+        let passed = at_end + at_start;
         if wanted != passed {
             let end = origin.terminator().expect("a block ends in a terminator");
             self.blame(end, &format!("{passed} credits go along an edge into phis that take {wanted}"));
@@ -234,7 +239,6 @@ impl Checker<'_> {
             }
             Operation::Pass => {
                 self.consume(state, at, value());
-                state.passed += 1;
             }
             Operation::Join => {
                 let number = self.number(value());
@@ -308,6 +312,12 @@ impl Checker<'_> {
             }
             state.fallen = true;
         }
+        state.fallen |= match self.callees.of_call(call) {
+            Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
+            Callee::Ordinary | Callee::Runtime(_) => self.facts.leaves_pending(self.callees, call),
+            Callee::WriteWord => true,
+            _ => false,
+        };
         state.settled.clear();
         if !call.is_invoke() {
             self.result_of(state, call);

@@ -106,13 +106,15 @@ impl Walk<'_> {
                 self.edit(end, What::Of(Operation::Result, value));
             }
         }
-        if !self.it.patterns.moves && state.pending && !self.it.facts.returns_in_memory(self.it.function) {
+        let has_roots = state.slots.iter().any(|&holds| holds != Holds::Null);
+        if !self.it.patterns.moves && state.pending && has_roots && !self.it.facts.returns_in_memory(self.it.function) {
             // Fresh objects went to the pending list at birth. They are taken off before their roots let go, so that they
             // come back in the order in which the roots do.
             self.own_all(state, end);
             let protected = self.protected(state, result.into_iter().collect());
             self.settle_all(end);
             self.edit(end, What::Drain(protected));
+            state.pending = false;
         }
         self.leave(state, end);
         // What the caller's memory holds now may be at zero, and is valid till the caller's next safepoint.
