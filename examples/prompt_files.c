@@ -2,7 +2,7 @@
  *
  * A finalizer is a destructor here. It runs when the last reference goes: of a local at the return, the last declared first;
  * of a field that is overwritten, before the next statement; of what an object holds, after the object, in the order of its fields.
- * No file is left to a collection, but for two that hold each other.
+ * Nothing is left to a collection but what holds itself: the destructors of a ring run when it is found, in no promised order.
  *
  *     tally run --plan refcount-prompt examples/prompt_files.c
  */
@@ -34,6 +34,12 @@ TALLY_FINALIZED_TYPE(Transaction, end, journal, data, lock);
 typedef struct Directory { uint64_t count; File *files[]; } Directory;
 static void leave(Directory *directory) { printf("  leave a directory of %lu\n", (unsigned long)directory->count); }
 TALLY_FINALIZED_ARRAY_TYPE(Directory, leave, count, files);
+
+/* Half of a connection: it holds the other half. */
+typedef struct Peer { struct Peer *other; } Peer;
+static int peers_gone;
+static void hang_up(Peer *peer) { peers_gone += peer->other != NULL; }
+TALLY_FINALIZED_TYPE(Peer, hang_up, other);
 
 static File *open_file(const char *name) {
     File *file = TALLY_NEW(File);
@@ -108,13 +114,13 @@ static void directory(void) {
     printf("  %s is open yet\n", kept->name);
 }
 
-static void ring(void) {
-    File *one = open_file("ring.1");
+static void connection(void) {
+    Peer *one = TALLY_NEW(Peer);
     TALLY_ROOT(one);
-    File *two = open_file("ring.2");
+    Peer *two = TALLY_NEW(Peer);
     TALLY_ROOT(two);
-    TALLY_WRITE(one, next, two);
-    TALLY_WRITE(two, next, one);
+    TALLY_WRITE(one, other, two);
+    TALLY_WRITE(two, other, one);
 }
 
 int main(void) {
@@ -129,8 +135,8 @@ int main(void) {
     printf("a directory\n");
     directory();
     printf("a ring\n");
-    ring();
-    printf("collected\n");
+    connection();
     tally_collect();
+    printf("  collected: both halves were whole when they hung up: %s\n", peers_gone == 2 ? "yes" : "no");
     printf("%d locks held\n", locks_held);
 }
