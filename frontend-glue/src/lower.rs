@@ -27,6 +27,7 @@ mod hiding_place;
 mod influence;
 mod liveness;
 pub(crate) mod module_record;
+mod options;
 mod poll;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
@@ -35,11 +36,13 @@ mod steps;
 mod tagged_words;
 mod zeal;
 
-pub use cure::Cure;
 pub use count::{Damage, Patterns, Remark, Saving};
+pub use cure::Cure;
+pub use module_record::NamedRoot;
+pub use options::{ContextAccess, LowerOptions, LowerReport, Plan};
+
 use count::Counts;
 use liveness::Naming;
-use module_record::NamedRoot;
 
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
@@ -59,122 +62,6 @@ pub const PROMPT_STRATEGY: &str = "refcount-prompt";
 
 /// The module flag of a lowered module.
 pub const LOWERED_FLAG: &str = "tally.lowered";
-
-/// How compiled code finds its thread's context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContextAccess {
-    /// By the thread-local symbol `tally_context`: for code that a linker places.
-    Symbol,
-    /// At this distance from the thread pointer (`rc_runtime::context::fs_offset`): for a JIT, whose code cannot refer to
-    /// the host's thread-locals.
-    FsOffset(i64),
-}
-
-/// What a gc strategy asks of the heap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plan {
-    /// Counting deferred to epochs: `gc "refcount"`.
-    Deferred,
-    /// Everything counted at once: `gc "refcount-prompt"`.
-    Prompt,
-}
-
-impl Plan {
-    /// The strategy that asks for it.
-    pub fn strategy(self) -> &'static str {
-        match self {
-            Plan::Deferred => STRATEGY,
-            Plan::Prompt => PROMPT_STRATEGY,
-        }
-    }
-}
-
-impl std::str::FromStr for Plan {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Plan, String> {
-        match text {
-            STRATEGY => Ok(Plan::Deferred),
-            PROMPT_STRATEGY => Ok(Plan::Prompt),
-            _ => Err(format!("unknown plan {text:?}; there are {STRATEGY} and {PROMPT_STRATEGY}")),
-        }
-    }
-}
-
-/// What a lowering can be told.
-#[derive(Debug, Clone)]
-pub struct LowerOptions {
-    /// How code finds the context.
-    pub context: ContextAccess,
-    /// Stop and check everywhere.
-    pub zeal: bool,
-    /// Other strategy names, and what they mean here.
-    pub gc_names: Vec<(String, Plan)>,
-    /// Name a root only where it matters; off, every root at every call.
-    pub root_liveness: bool,
-    /// Turn tail recursion into loops first, which bundles would prevent.
-    pub eliminate_tail_calls: bool,
-    /// Which counts the prompt plan saves.
-    pub patterns: Patterns,
-    /// The module's name in records and messages.
-    pub module_name: String,
-    /// For tests: what to leave out, so that its hazard shows.
-    pub without: Option<Cure>,
-    /// For tests: an operation of the prompt plan to leave out, or to do twice.
-    pub damage: Option<Damage>,
-    /// For tests: the prompt plan's operations stay as they are placed, and nothing else is done.
-    pub stop_at_counts: bool,
-}
-
-impl Default for LowerOptions {
-    fn default() -> LowerOptions {
-        LowerOptions {
-            context: ContextAccess::Symbol,
-            zeal: false,
-            gc_names: Vec::new(),
-            root_liveness: true,
-            eliminate_tail_calls: false,
-            patterns: Patterns::ALL,
-            module_name: String::new(),
-            without: None,
-            damage: None,
-            stop_at_counts: false,
-        }
-    }
-}
-
-/// What a lowering did.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LowerReport {
-    /// False: there was nothing for Tally in the module, and it is as it was.
-    pub touched: bool,
-    /// Functions with a Tally strategy.
-    pub functions: usize,
-    /// All roots, by id, name and function.
-    pub roots: Vec<NamedRoot>,
-    /// Calls that carry a bundle.
-    pub safepoints: usize,
-    /// Writes with a barrier.
-    pub barriers: usize,
-    /// Writes without, because the object is fresh.
-    pub fresh_writes: usize,
-    /// Writes to global roots.
-    pub global_writes: usize,
-    /// Allocations that became inline code.
-    pub inline_allocations: usize,
-    /// Loops that poll.
-    pub polls: usize,
-    /// Types with a handle.
-    pub types: usize,
-    /// Registered global slots.
-    pub globals: usize,
-    /// Whether `main` was put behind the runtime.
-    pub wraps_main: bool,
-    /// Counts that the prompt plan saved.
-    pub remarks: Vec<Remark>,
-    /// The operation that a test had damaged.
-    pub damaged: Option<String>,
-}
 
 /// The plan that a module was lowered for; `None` for a module that is not lowered.
 pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
