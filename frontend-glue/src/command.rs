@@ -16,6 +16,7 @@ mod build;
 mod lower;
 mod maps;
 mod options;
+mod remarks;
 mod run;
 mod verify;
 

@@ -21,7 +21,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::emit::{self, EmitError};
 use crate::level::Level;
 use crate::load::{self, LoadError};
-use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan};
+use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
 use crate::verify::{self, Findings};
@@ -61,6 +61,8 @@ pub struct Object {
     pub defines_main: bool,
     /// How many references `tally verify` would warn of; counted under zeal only.
     pub warnings: usize,
+    /// Counts that the prompt plan saved.
+    pub remarks: Vec<Remark>,
 }
 
 /// Why a program was not compiled.
@@ -150,16 +152,17 @@ fn compile_loaded(
 ) -> Result<Object, CompileError> {
     let _working = WorkingOn::file(file);
     let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
-    if is_lowered(module) {
+    let remarks = if is_lowered(module) {
         // The output of `tally lower`, perhaps after another tool has worked on it.
         check(module, file, "what changed it after `tally lower`")?;
+        Vec::new()
     } else {
-        lower(module, file, options)?;
-    }
+        lower(module, file, options)?
+    };
     optimise(module, file, machine, options.level)?;
     let defines_main = defines_main(module);
     let bytes = emit(module, file, index, machine, options)?;
-    Ok(Object { file: file.to_owned(), bytes, defines_main, warnings })
+    Ok(Object { file: file.to_owned(), bytes, defines_main, warnings, remarks })
 }
 
 /// Loads one file.
@@ -191,8 +194,8 @@ pub fn is_lowered(module: &Module) -> bool {
     module.get_flag(LOWERED_FLAG).is_some()
 }
 
-/// Lowers a module in place. What is left is IR that any tool of this LLVM understands.
-pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<(), CompileError> {
+/// Lowers a module in place. What is left is IR that any tool of this LLVM understands. Answers which counts were saved.
+pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
     let lower_options = LowerOptions {
         context: match options.destination {
@@ -206,8 +209,9 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<(
         module_name: file.display().to_string(),
         ..LowerOptions::default()
     };
-    lower::lower(module, &lower_options).map_err(CompileError::Contract)?;
-    check(module, file, "the lowering")
+    let report = lower::lower(module, &lower_options).map_err(CompileError::Contract)?;
+    check(module, file, "the lowering")?;
+    Ok(report.remarks)
 }
 
 fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level) -> Result<(), CompileError> {

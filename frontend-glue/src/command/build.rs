@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Failure;
 use super::options::Compiling;
+use super::remarks::Remarks;
 use frontend_glue::aot::{self, Shape};
 use frontend_glue::output_file;
 use frontend_glue::pipeline::{self, Destination};
@@ -19,6 +20,8 @@ use frontend_glue::pipeline::{self, Destination};
 pub(super) struct Build {
     #[command(flatten)]
     compiling: Compiling,
+    #[command(flatten)]
+    remarks: Remarks,
     /// Link for a fixed address
     #[arg(long)]
     no_pie: bool,
@@ -47,6 +50,7 @@ impl Build {
         output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
         let objects = pipeline::compile(&self.files, &options)?;
+        self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
         aot::link(&objects, shape, &self.output)?;
         Ok(())

@@ -8,6 +8,7 @@ use inkwell::module::Module;
 
 use super::Failure;
 use super::options::GcNames;
+use super::remarks::Remarks;
 use frontend_glue::level::Level;
 use frontend_glue::{callee_copy, output_file, pipeline, target};
 
@@ -21,6 +22,8 @@ use frontend_glue::{callee_copy, output_file, pipeline, target};
 pub(super) struct Lower {
     #[command(flatten)]
     gc_names: GcNames,
+    #[command(flatten)]
+    remarks: Remarks,
     /// Make paranoid code: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
@@ -47,7 +50,8 @@ impl Lower {
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
         let module = pipeline::load(&context, &self.file, &machine)?;
-        pipeline::lower(&module, &self.file, &options)?;
+        let remarks = pipeline::lower(&module, &self.file, &options)?;
+        self.remarks.report(remarks.iter())?;
         callee_copy::for_other_tools(&module);
         form.write(&module, &self.output)
     }

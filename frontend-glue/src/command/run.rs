@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::Failure;
 use super::options::{Compiling, Running};
+use super::remarks::Remarks;
 use frontend_glue::crash_net::CrashNet;
 use frontend_glue::jit::Program;
 use frontend_glue::pipeline::{self, Destination};
@@ -26,6 +27,8 @@ use frontend_glue::pipeline::{self, Destination};
 pub(super) struct Run {
     #[command(flatten)]
     compiling: Compiling,
+    #[command(flatten)]
+    remarks: Remarks,
     #[command(flatten)]
     running: Running,
     /// Run an epoch at every safepoint, verify the heap, and stop at the first touch of a dead object
@@ -53,6 +56,7 @@ impl Run {
         let run_options = self.running.run_options(self.zeal)?;
         let compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
         let objects = pipeline::compile(&self.files, &compile_options)?;
+        self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
         for object in objects.iter().filter(|object| object.warnings > 0) {
             let file = object.file.display();
             eprintln!("tally: note: some references in {file} may lack a root; `tally verify {file}` lists them");

@@ -1,6 +1,7 @@
 //! The `tally` command as a user meets it: what it prints, what it leaves, how it ends.
 
 mod build;
+mod deaths;
 mod headers;
 mod input_errors;
 mod machine;

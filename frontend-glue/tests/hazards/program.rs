@@ -7,6 +7,8 @@ pub const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// Executables, and zeal, where code differs most.
 const TWO_LEVELS: [&str; 2] = ["0", "2"];
 const TINY_EPOCHS: &str = "4KiB";
+/// The same program, counted at once: at level 0 read literally, else with all patterns.
+const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 
 /// A program and what it expects.
 #[derive(Debug)]
@@ -82,6 +84,9 @@ impl Program {
         for level in &self.levels {
             let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
             check(&format!("run at {level}"), &self.tally(&run), refusal)?;
+            if refusal.is_none() {
+                check(&format!("prompt at {level}"), &self.tally(&[&run[..], &PROMPT].concat()), None)?;
+            }
         }
         if self.refused.is_some() {
             return Ok(());

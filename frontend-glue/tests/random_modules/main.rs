@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Module number n of a seed is always the same one. Each is lowered, verified, optimised, verified again, compiled and run
-//! by `tally run` at every level, every fourth one under zeal, too, with epochs after every 16 KiB; it must print the sum
+//! by `tally run` at every level under either plan, every fourth one under zeal, too, with epochs after every 16 KiB; it must print the sum
 //! that its author knows (`inject.rs`). A failure is kept in the folder that is printed, with the command that shows it.
 //! Where the plain module of llvm-stress makes stock LLVM crash at that level, it is LLVM's own and only counted.
 //!
@@ -136,11 +136,11 @@ fn check(folder: &Path, seed: u64, number: u64) -> Result<Verdict, String> {
     let expected = format!("{sum}\n");
     let mut verdict = Verdict::Right;
     for level in LEVELS {
-        for zeal in [false, true] {
-            if zeal && !number.is_multiple_of(4) {
+        for way in WAYS {
+            if way == Way::Zeal && !number.is_multiple_of(4) {
                 continue;
             }
-            let output = run(&file, level, zeal);
+            let output = run(&file, level, way);
             if output.status.code() == Some(0) && output.stdout == expected.as_bytes() {
                 continue;
             }
@@ -148,9 +148,9 @@ fn check(folder: &Path, seed: u64, number: u64) -> Result<Verdict, String> {
                 verdict = Verdict::LlvmsOwn;
                 continue;
             }
-            let zeal = if zeal { " --zeal" } else { "" };
+            let options = way.options().join(" ");
             return Err(format!(
-                "number {number} of seed {seed}: {}, printed {:?}, expected {sum}\n{}tally run --opt {level}{zeal} --epoch-bytes 16KiB {}",
+                "number {number} of seed {seed}: {}, printed {:?}, expected {sum}\n{}tally run --opt {level} {options} --epoch-bytes 16KiB {}",
                 output.status,
                 String::from_utf8_lossy(&output.stdout),
                 String::from_utf8_lossy(&output.stderr),
@@ -164,10 +164,30 @@ fn check(folder: &Path, seed: u64, number: u64) -> Result<Verdict, String> {
     Ok(verdict)
 }
 
-fn run(file: &Path, level: &str, zeal: bool) -> Output {
+/// How a module is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Deferred,
+    Zeal,
+    Prompt,
+}
+
+const WAYS: [Way; 3] = [Way::Deferred, Way::Zeal, Way::Prompt];
+
+impl Way {
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Way::Deferred => &[],
+            Way::Zeal => &["--zeal"],
+            Way::Prompt => &["--plan", "refcount-prompt"],
+        }
+    }
+}
+
+fn run(file: &Path, level: &str, way: Way) -> Output {
     let mut command = Command::new("timeout");
     command.args([RUN_SECONDS_MAX, env!("CARGO_BIN_EXE_tally"), "run", "--opt", level, "--epoch-bytes", "16KiB"]);
-    command.args(zeal.then_some("--zeal")).arg(file).output().unwrap()
+    command.args(way.options()).arg(file).output().unwrap()
 }
 
 /// Whether LLVM's own tools cannot compile the module as llvm-stress wrote it.

@@ -1,0 +1,70 @@
+//! `--remarks`: which counts the prompt plan saved, and where.
+//!
+//! On standard error as clang prints remarks, one per line; or in a file, in the YAML form of LLVM's remarks, which
+//! `llvm-remarkutil` and opt-viewer read (LLVM's Remarks.rst, "YAML remarks").
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Failure;
+use frontend_glue::lower::Remark;
+use frontend_glue::output_file;
+
+/// Where remarks go.
+#[derive(Args, Debug)]
+pub(super) struct Remarks {
+    /// Say which counts the prompt plan saved: on standard error, or as LLVM remarks in FILE
+    #[arg(long, value_name = "FILE.yaml", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    remarks: Option<PathBuf>,
+}
+
+impl Remarks {
+    /// Writes them, if they were asked for.
+    pub(super) fn report<'a>(&self, remarks: impl Iterator<Item = &'a Remark>) -> Result<(), Failure> {
+        match &self.remarks {
+            None => {}
+            Some(place) if place.as_os_str() == "-" => remarks.for_each(|remark| eprintln!("{remark}")),
+            Some(file) => output_file::write(file, yaml(remarks).as_bytes())?,
+        }
+        Ok(())
+    }
+}
+
+fn yaml<'a>(remarks: impl Iterator<Item = &'a Remark>) -> String {
+    let mut text = String::new();
+    for remark in remarks {
+        let _ = writeln!(text, "--- !Passed\nPass:            tally-count\nName:            {}", remark.saving.name());
+        if let Some((file, line, column)) = &remark.place {
+            let _ = writeln!(text, "DebugLoc:        {{ File: {}, Line: {line}, Column: {column} }}", quoted(file));
+        }
+        let _ = writeln!(text, "Function:        {}\nArgs:", quoted(&remark.function));
+        let _ = writeln!(text, "  - String:          {}\n...", quoted(&remark.saving.to_string()));
+    }
+    text
+}
+
+/// A scalar in single quotes, in which only a quote must be written otherwise.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use frontend_glue::lower::Saving;
+
+    #[test]
+    fn a_remark_is_a_yaml_document() {
+        let remark = Remark {
+            function: "it's".into(),
+            place: Some(("a.c".into(), 3, 7)),
+            saving: Saving::MovedToRoot { root: "x".into() },
+        };
+        let expected = "--- !Passed\nPass:            tally-count\nName:            MovedToRoot\n\
+            DebugLoc:        { File: 'a.c', Line: 3, Column: 7 }\nFunction:        'it''s'\nArgs:\n  \
+            - String:          'no count: the value''s own moves to root `x`'\n...\n";
+        assert_eq!(yaml([&remark].into_iter()), expected);
+    }
+}
