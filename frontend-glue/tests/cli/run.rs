@@ -92,7 +92,11 @@ fn what_cannot_be_linked_is_named() {
         ),
         (&["run", "library.ll"], "tally: no function `main` in library.ll; a program needs one\n"),
         (&["run", "main.ll", "main.ll"], "tally: cannot link main.ll, main.ll: symbol defined twice: main\n"),
-        (&["run", "tls.c"], "tally: cannot link tls.c: undefined symbol: count\n"),
+        (
+            &["run", "tls.c"],
+            "tally: cannot link tls.c: undefined symbol: count; name the .ll, .bc or .c file with the definition, too, or put \
+             the library in LD_PRELOAD\n",
+        ),
         (&["run", "twice.c", "tls.c", "twice.c"], "twice.c: symbol defined twice: count\n"),
     ];
     for (arguments, expected) in cases {
