@@ -4,7 +4,7 @@
 
 use crate::epoch::Phase;
 use crate::mark::Mark;
-use crate::prompt::{CountedMarks, Rings};
+use crate::prompt::{Batch, CountedMarks, Rings};
 use crate::report::EpochReport;
 use crate::stack::StackRoots;
 use crate::trial::Trials;
@@ -42,6 +42,8 @@ pub struct Collector {
     pub(crate) stack: StackRoots,
     /// Prompt plan: trials over exact counts.
     pub(crate) rings: Rings,
+    /// Prompt plan: trials of all young objects together.
+    pub(crate) batch: Batch,
     /// Prompt plan: candidates between two rounds of trials.
     pub(crate) round_gap: usize,
     /// Prompt plan: what the marks have learned.

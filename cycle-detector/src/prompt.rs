@@ -5,6 +5,7 @@
 //! | asked for | done |
 //! |---|---|
 //! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses allow; a mark, by evidence |
+//! | a poll, with enough young objects | a *batch*: they are judged together, if that has paid lately |
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
@@ -13,11 +14,15 @@
 //!
 //! Each round and each mark closes a report, as an epoch does under the deferred plan.
 
+mod batch;
 mod mark;
 mod purse;
+mod round;
+mod sample;
 mod trial;
 mod verify;
 
+pub use batch::Batch;
 pub use mark::CountedMarks;
 pub use trial::Rings;
 pub use verify::verify;
@@ -29,7 +34,7 @@ use rc_runtime::{Heap, ObjectRef};
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;
-const BYTES_PER_CANDIDATE: u64 = 128;
+const BYTES_PER_CANDIDATE: u64 = 512;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
@@ -61,8 +66,20 @@ impl Collector {
     fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
         self.open_round(heap);
         let held = hold_protected(heap);
-        let before = heap.statistics.trial_edges;
-        let mut freed = 0;
+        self.rings.unbounded = unbounded;
+        let mut freed = self.batch_round(heap, unbounded);
+        if unbounded || self.rings.are_due(heap) {
+            freed += self.rings_round(heap, unbounded);
+        }
+        release_protected(held);
+        heap.statistics.cyclic_garbage_objects += freed;
+        heap.prompt.candidates_elsewhere = self.rings.waiting();
+        self.close_round(heap);
+    }
+
+    fn rings_round(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
+        let full = heap.candidates.len() >= heap.prompt.round_at;
+        let (before, mut freed) = (heap.statistics.trial_edges, 0);
         loop {
             let more = self.rings.round(heap, &mut self.report, unbounded);
             freed += more;
@@ -71,20 +88,25 @@ impl Collector {
                 break;
             }
         }
-        heap.statistics.cyclic_garbage_objects += freed;
         let edges = heap.statistics.trial_edges - before;
-        release_protected(held);
-        heap.prompt.candidates_elsewhere = self.rings.waiting();
         // Rounds that free little come less often.
         let gap_max = GAP_MAX.max((heap.used_bytes() / BYTES_PER_CANDIDATE) as usize);
         let gap = &mut self.round_gap;
-        *gap = if unbounded || freed * 8 >= edges {
-            (*gap / 2).max(FIRST_ROUND)
-        } else {
-            (*gap * 2).clamp(FIRST_ROUND, gap_max)
-        };
+        if unbounded || freed * 8 >= edges {
+            *gap = (*gap / 8).max(FIRST_ROUND);
+        } else if full {
+            *gap = (*gap * 2).clamp(FIRST_ROUND, gap_max);
+        }
         heap.prompt.round_at = heap.candidates.len() + *gap;
-        self.close_round(heap);
+        freed
+    }
+
+    fn batch_round(&mut self, heap: &mut Heap, always: bool) -> u64 {
+        let judged = self.batch.judge(heap, &mut self.rings, always);
+        heap.statistics.trial_edges += judged.edges;
+        self.report.freed_by_trial += judged.freed;
+        self.counted_marks.lost += judged.lost + self.rings.lost();
+        judged.freed
     }
 
     pub(crate) fn open_round(&mut self, heap: &mut Heap) {

@@ -199,6 +199,7 @@ impl Heap {
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
         heap.prompt.round_at = crate::prompt::FIRST_ROUND;
+        heap.prompt.cells.youth.off = !heap.options.trials;
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;

@@ -8,6 +8,7 @@
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `reclaim` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
+//! | `youth` | which objects are so new that nothing was noted about them yet? |
 //!
 //! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
 //! the mutator an object's count equals the words in objects, roots and globals that hold it, plus the references that
@@ -22,11 +23,13 @@ pub mod count;
 mod finalizer;
 mod pending;
 mod reclaim;
+mod youth;
 
 pub use bin::Bin;
 pub use cells::CellSpace;
 pub use finalizer::Finalizer;
 pub use reclaim::Cascade;
+pub use youth::{Carved, Youth};
 
 use crate::heap::Heap;
 use crate::object::ObjectRef;
@@ -110,7 +113,8 @@ impl Heap {
     /// Whether enough candidates wait for a round of trials, and it could run here.
     #[inline(always)]
     pub(crate) fn round_is_due(&self) -> bool {
-        self.candidates.len() >= self.prompt.round_at && self.prompt.depth == 0
+        let full = self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due();
+        full && self.prompt.depth == 0
     }
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
@@ -152,6 +156,11 @@ impl Heap {
                 Heap::drain(heap, &[]);
             }
         }
+    }
+
+    /// The first free cell of each class, as the context has them.
+    pub fn free_lists(&mut self) -> [u64; CLASSES as usize] {
+        std::array::from_fn(|class| self.context_mut().free[class])
     }
 
     /// Objects freed so far.

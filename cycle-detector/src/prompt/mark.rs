@@ -12,7 +12,7 @@
 use crate::collector::Collector;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::MARK;
+use rc_runtime::range::{BUFFERED, MARK};
 use rc_runtime::{Heap, ObjectRef};
 
 /// No mark is started by evidence while less than half as much again is in use.
@@ -26,11 +26,13 @@ pub struct CountedMarks {
     base_bytes: u64,
     growth_halves: u64,
     yield_per_suspect: f64,
+    /// Garbage that nobody has noted, by estimate.
+    pub(super) lost: u64,
 }
 
 impl Default for CountedMarks {
     fn default() -> Self {
-        CountedMarks { base_bytes: BASE_MIN, growth_halves: 1, yield_per_suspect: 64.0 }
+        CountedMarks { base_bytes: BASE_MIN, growth_halves: 1, yield_per_suspect: 64.0, lost: 0 }
     }
 }
 
@@ -42,12 +44,14 @@ impl Collector {
             return true;
         }
         let (marks, used) = (&self.counted_marks, heap.used_bytes());
-        let worth = suspects as f64 * marks.yield_per_suspect * BYTES_PER_OBJECT;
+        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
         let patience = match worth {
-            _ if suspects == 0 => return false,
+            _ if worth == 0.0 => return false,
             _ if worth > used as f64 / 4.0 => 1,
             _ if worth > used as f64 / 64.0 => 4,
-            _ => 8,
+            _ if worth > used as f64 / 128.0 => 8,
+            // Next to nothing, as far as one can tell.
+            _ => 64,
         };
         used.saturating_sub(marks.base_bytes) > marks.base_bytes * marks.growth_halves / 2 * patience
     }
@@ -57,6 +61,7 @@ impl Collector {
         self.open_round(heap);
         heap.statistics.marks += 1;
         let suspects = std::mem::take(&mut heap.suspects).max(1);
+        self.counted_marks.lost = 0;
         let mut marker = Marker::default();
         clear_marks(heap);
         self.mark_roots(heap, &mut marker);
@@ -177,8 +182,9 @@ fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
         return 0;
     }
     if MARK.get(object.address()) {
-        // Settled because there was no room for it in the buffer: from now on it may be a candidate again.
-        if object.is_settled() && !object.has(prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) {
+        // Given up: from now on it may be a candidate again.
+        if object.has(prompt_flag::CANDIDATE) && !BUFFERED.get(object.address()) {
+            object.remove_flags(prompt_flag::CANDIDATE);
             object.unsettle();
         }
         return 0;

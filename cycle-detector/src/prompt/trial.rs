@@ -10,6 +10,8 @@
 //! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
 //!   judged for themselves: any subset is sound, since references from outside it keep their targets alive. A small dead ring
 //!   that hangs on a large live heap is found at the first level.
+//! - First of all a candidate is tried with what is about as old: a ring is made at once, so its block is as old as that of its
+//!   neighbours, and what it hangs on is not even looked at (a cache miss for every reference it has).
 //! - Each level has a purse of references it may follow, filled by allocation and by success, so that candidates on a large live
 //!   heap cost a bounded part of the allocation, whatever their number. Who finds his level's purse empty waits for it.
 //! - A trial that came to its end and found the candidate alive has found all its members alive: they are candidates no more.
@@ -17,18 +19,15 @@
 //! Large objects are not judged; cycles through them are the mark's.
 
 use super::purse::{LEVELS, Purses};
-use crate::report::EpochReport;
+use super::round::{AGES, Source, age_class};
+use super::sample::Sample;
 use rc_runtime::object::{flag, prompt_flag};
-use rc_runtime::prompt::Bin;
+use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::{self, BUFFERED};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::VecDeque;
 
-/// While few orphans are garbage, one in this many is tried.
-const ORPHANS_SAMPLED: u64 = 64;
-/// Candidates that wait for one level, at most.
-const WAITING_MAX: usize = 64 << 10;
 /// Of a meta word: the type, and that it is special.
 const SHAPE: u32 = !flag::ALL | prompt_flag::ODD;
 /// Left counts of members that are alive.
@@ -40,21 +39,24 @@ pub struct Rings {
     members: Vec<Member>,
     worklist: Vec<ObjectRef>,
     /// References followed by the running trial.
-    edges: i64,
+    pub(super) edges: i64,
     /// Of those, references to what is no member.
     outward: i64,
     /// Members with something left.
     left: usize,
-    purses: Purses,
+    pub(super) purses: Purses,
     /// Candidates that wait for their level's purse.
-    waiting: [VecDeque<ObjectRef>; LEVELS.len()],
-    /// What lost references from dead rings in this round, and is to be tried.
-    orphans: Vec<ObjectRef>,
-    orphans_seen: u64,
-    orphans_tried: u32,
-    orphans_freed: u32,
-    /// Few of the last ones tried were garbage.
-    orphans_fail: bool,
+    pub(super) waiting: [VecDeque<ObjectRef>; LEVELS.len()],
+    /// What lost references from dead rings.
+    pub(super) orphans: Source,
+    /// Young objects that were held from outside when their batch was judged.
+    pub(super) seeds: Source,
+    /// Candidates tried with what is about as old, by their age.
+    pub(super) near: [Sample; AGES],
+    /// Candidates tried with all that they reach, by their age.
+    pub(super) far: [Sample; AGES],
+    /// All candidates are tried, whatever it costs.
+    pub(super) unbounded: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +76,8 @@ impl Member {
     }
 }
 
-enum Verdict {
+/// What a trial found.
+pub(super) enum Verdict {
     Live,
     Garbage(u64),
     Finalizing,
@@ -83,95 +86,50 @@ enum Verdict {
 }
 
 impl Rings {
-    /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
-    pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
-        let handed = heap.prompt.cells.handed_cells();
-        self.purses.fill((handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64);
-        let mut freed = 0;
-        let candidates = std::mem::take(&mut heap.candidates);
-        let mut at = 0;
-        while at < candidates.len() && (unbounded || self.purses.can_start()) {
-            let candidate = candidates[at];
-            at += 1;
-            freed += self.try_at(heap, report, candidate, 0, unbounded);
-            freed += self.try_orphans(heap, report, unbounded);
-        }
-        for level in 1..LEVELS.len() {
-            while unbounded || self.purses.can_pay(level) {
-                let Some(candidate) = self.waiting[level].pop_front() else { break };
-                freed += self.try_at(heap, report, candidate, level, unbounded);
-            }
-        }
-        freed += self.try_orphans(heap, report, unbounded);
-        heap.statistics.candidates += at as u64;
-        heap.candidates.append(&mut self.orphans);
-        let new = std::mem::replace(&mut heap.candidates, candidates);
-        heap.candidates.drain(..at);
-        heap.candidates.extend(new);
-        freed
-    }
-
-    /// Tries a candidate that can pay up to `level`; the number of objects freed.
-    fn try_at(
+    /// Tries a candidate, for the first time or after it `waited` for a level's purse.
+    pub(super) fn trial(
         &mut self,
         heap: &mut Heap,
-        report: &mut EpochReport,
         candidate: ObjectRef,
-        level: usize,
+        waited: Option<usize>,
         unbounded: bool,
-    ) -> u64 {
-        // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
-        if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
-            return 0;
-        }
-        debug_assert!(candidate.has(prompt_flag::CANDIDATE) && !candidate.has(prompt_flag::DYING));
-        if !heap.options.trials && !unbounded {
-            self.give_up(heap, candidate);
-            return 0;
-        }
-        if may_not_be_judged(candidate) {
-            unbuffer(candidate);
-            return 0;
-        }
-        report.trials += 1;
-        heap.statistics.trial_runs += 1;
-        let verdict = self.trial(heap, candidate, level, unbounded);
-        heap.statistics.trial_edges += self.edges as u64;
-        match verdict {
-            Verdict::Live | Verdict::Finalizing => 0,
-            Verdict::Garbage(objects) => {
-                report.freed_by_trial += objects;
-                objects
-            }
-            Verdict::Undecided(level) => {
-                if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
-                    self.waiting[level].push_back(candidate);
-                } else {
-                    self.give_up(heap, candidate);
-                }
-                0
+    ) -> Verdict {
+        let (first, paid) = (waited.is_none(), waited.unwrap_or(0));
+        self.edges = 0;
+        let age = age_class(heap, candidate);
+        if first && (unbounded || self.near[age].takes()) {
+            let verdict = self.try_near(heap, candidate);
+            let freed = if let Some(Verdict::Garbage(objects)) = verdict { objects } else { 0 };
+            self.near[age].learn(freed, self.edges as u64);
+            if let Some(verdict) = verdict {
+                return verdict;
             }
         }
+        if first && !unbounded {
+            if !self.far[age].takes() {
+                return Verdict::Undecided(LEVELS.len());
+            }
+            if !self.purses.can_pay(0) {
+                return Verdict::Undecided(0);
+            }
+        }
+        let near = self.edges;
+        let verdict = self.try_far(heap, candidate, paid, unbounded);
+        if first {
+            let freed = if let Verdict::Garbage(objects) = verdict { objects } else { 0 };
+            self.far[age].learn(freed, (self.edges - near) as u64);
+        }
+        verdict
     }
 
-    /// Only a mark can tell: until then the object stays settled, so that it is no candidate again.
-    fn give_up(&mut self, heap: &mut Heap, candidate: ObjectRef) {
-        BUFFERED.clear(candidate.address());
-        candidate.remove_flags(prompt_flag::CANDIDATE);
-        heap.suspects += 1;
-    }
-
-    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, paid: usize, unbounded: bool) -> Verdict {
-        self.members.clear();
-        (self.edges, self.outward, self.left) = (0, 0, 1);
-        let count = candidate.exact_count();
-        self.members.push(Member { object: candidate, count, left: 0 });
-        candidate.set_header(candidate.meta() | prompt_flag::DYING, count);
+    /// Tries the candidate with all that it reaches, level by level.
+    fn try_far(&mut self, heap: &mut Heap, candidate: ObjectRef, paid: usize, unbounded: bool) -> Verdict {
+        self.begin(candidate);
         let (mut next, mut level) = (0, 0);
         loop {
             let before = self.edges;
             let limit = LEVELS.get(level).copied().unwrap_or(usize::MAX);
-            next = self.gather(next, limit);
+            next = self.gather(next, limit, None);
             if !unbounded {
                 self.purses.pay(level, self.edges - before);
             }
@@ -197,12 +155,33 @@ impl Rings {
         }
     }
 
+    fn begin(&mut self, candidate: ObjectRef) {
+        self.members.clear();
+        (self.outward, self.left) = (0, 1);
+        let count = candidate.exact_count();
+        self.members.push(Member { object: candidate, count, left: 0 });
+        candidate.set_header(candidate.meta() | prompt_flag::DYING, count);
+    }
+
+    /// Tries the candidate with what is about as old: a ring is made at once, and what it hangs on is not even looked at.
+    fn try_near(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Option<Verdict> {
+        self.begin(candidate);
+        let next = self.gather(0, LEVELS[0], Some(CellSpace::age_of(candidate.address())));
+        if candidate.stamp() == 0
+            && let Some(verdict) = self.judge(heap, next)
+        {
+            return Some(verdict);
+        }
+        self.restore(false);
+        None
+    }
+
     /// MarkGray: follows the references of members from place `next` on, until there are `limit` followed or no more. Answers
     /// the place of the first that was not.
     ///
     /// All it counts is in registers: what goes through it is an edge of every ring that a program drops. Expected cost: one
     /// load for the reference, one load and one store for the header behind it; once for each member a load of its count byte.
-    fn gather(&mut self, mut next: usize, limit: usize) -> usize {
+    fn gather(&mut self, mut next: usize, limit: usize, near: Option<u16>) -> usize {
         let (mut edges, mut outward, mut left) = (0, 0, self.left);
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         let mut members = std::mem::take(&mut self.members);
@@ -215,7 +194,7 @@ impl Rings {
                 if !info.simple {
                     info.for_each_reference(object, Part::Whole, |target| {
                         edges += 1;
-                        match follow(target, &mut left) {
+                        match follow(target, near, &mut left) {
                             Followed::Member => {}
                             Followed::Outside => outward += 1,
                             Followed::New(member) => members.push(member),
@@ -234,7 +213,7 @@ impl Rings {
                 }
                 edges += 1;
                 // SAFETY: [HEADER] a reference word of an object.
-                match follow(unsafe { ObjectRef::from_address(word) }, &mut left) {
+                match follow(unsafe { ObjectRef::from_address(word) }, near, &mut left) {
                     Followed::Member => {}
                     Followed::Outside => outward += 1,
                     Followed::New(member) => {
@@ -342,45 +321,12 @@ impl Rings {
         let members = std::mem::take(&mut self.members);
         for member in &members[..dead] {
             member.object.type_info().for_each_reference(member.object, Part::Whole, |target| {
-                if !target.has(prompt_flag::DYING) && heap.decrement_unnoted(target) {
-                    self.orphan(heap, target);
+                if !target.has(prompt_flag::DYING) {
+                    self.release(heap, target);
                 }
             });
         }
         self.members = members;
-    }
-
-    /// The object lost a reference from a dead ring. It may be part of another; or of a large live heap that rings hang on, and
-    /// then it would be a candidate for each of them: only a sample is, while that is what the sample says.
-    fn orphan(&mut self, heap: &mut Heap, target: ObjectRef) {
-        self.orphans_seen += 1;
-        if self.orphans_fail && !self.orphans_seen.is_multiple_of(ORPHANS_SAMPLED) {
-            heap.suspects += 1;
-            return;
-        }
-        heap.note_candidate(target);
-        if heap.candidates.last() == Some(&target) {
-            heap.candidates.pop();
-            self.orphans.push(target);
-        }
-    }
-
-    /// Tries what lost references from dead rings; the number of objects freed.
-    fn try_orphans(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
-        let mut freed = 0;
-        while (unbounded || self.purses.can_start())
-            && let Some(orphan) = self.orphans.pop()
-        {
-            let more = self.try_at(heap, report, orphan, 0, unbounded);
-            freed += more;
-            self.orphans_tried += 1;
-            self.orphans_freed += u32::from(more != 0);
-            if self.orphans_tried == 32 {
-                self.orphans_fail = self.orphans_freed < 4;
-                (self.orphans_tried, self.orphans_freed) = (0, 0);
-            }
-        }
-        freed
     }
 
     /// Dead members have finalizers: those run first, and the cycle is judged again after that.
@@ -415,11 +361,6 @@ impl Rings {
             }
         }
     }
-
-    /// Candidates that wait for a purse.
-    pub(crate) fn waiting(&self) -> usize {
-        self.waiting.iter().map(VecDeque::len).sum()
-    }
 }
 
 enum Followed {
@@ -433,7 +374,12 @@ enum Followed {
 
 /// One edge; `left` counts the members with something left.
 #[inline(always)]
-fn follow(target: ObjectRef, left: &mut usize) -> Followed {
+fn follow(target: ObjectRef, near: Option<u16>, left: &mut usize) -> Followed {
+    if let Some(age) = near
+        && CellSpace::age_of(target.address()).wrapping_sub(age).wrapping_add(1) > 2
+    {
+        return Followed::Outside;
+    }
     let header = target.header();
     let (meta, high) = ((header >> 32) as u32, header as u32);
     if meta & prompt_flag::DYING != 0 {
@@ -452,13 +398,8 @@ fn follow(target: ObjectRef, left: &mut usize) -> Followed {
     Followed::New(Member { object: target, count, left: 0 })
 }
 
-/// Stuck, at zero, or large: its count, or the trial, says nothing about it.
-fn may_not_be_judged(object: ObjectRef) -> bool {
-    object.exact_count() == 0 || object.is_stuck() || object.has(prompt_flag::LARGE | prompt_flag::PENDING)
-}
-
 /// The object is no candidate any more; a decrement may make it one again.
-fn unbuffer(object: ObjectRef) {
+pub(super) fn unbuffer(object: ObjectRef) {
     if object.has(prompt_flag::CANDIDATE) {
         BUFFERED.clear(object.address());
         object.remove_flags(prompt_flag::CANDIDATE);

@@ -8,6 +8,7 @@
 use crate::collector::Collector;
 use crate::verify::{Violation, check_acyclic, wrong};
 use rc_runtime::object::prompt_flag;
+use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::BUFFERED;
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::{HashMap, HashSet};
@@ -128,12 +129,16 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
 
 fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     for &object in &recount.objects {
-        let flagged = object.has(prompt_flag::CANDIDATE);
-        if flagged != BUFFERED.get(object.address()) || flagged && !object.is_settled() {
-            return Err(wrong("CANDIDATE", format!("{} has a flag that its bit denies", name(object))));
+        let (flagged, buffered) = (object.has(prompt_flag::CANDIDATE), BUFFERED.get(object.address()));
+        if buffered && !flagged {
+            return Err(wrong("CANDIDATE", format!("{} has a bit that its flags deny", name(object))));
+        }
+        let noted = flagged || object.has(prompt_flag::ACYCLIC) || CellSpace::is_young(object.address());
+        if object.is_settled() && !noted {
+            return Err(wrong("CANDIDATE", format!("{} is settled, and nobody will judge it", name(object))));
         }
     }
-    let flagged = recount.objects.iter().filter(|object| object.has(prompt_flag::CANDIDATE)).count();
+    let flagged = recount.objects.iter().filter(|object| BUFFERED.get(object.address())).count();
     if heap.candidates.len() + heap.prompt.candidates_elsewhere < flagged {
         return Err(wrong("CANDIDATE", format!("{flagged} objects are marked as buffered, and fewer are")));
     }

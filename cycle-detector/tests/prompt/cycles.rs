@@ -57,6 +57,19 @@ fn an_epoch_tries_every_candidate_whatever_the_purse() {
 }
 
 #[test]
+fn an_old_object_that_was_at_zero_and_refers_to_itself_now_is_found() {
+    let mut m = mutator();
+    let object = node(&mut m);
+    let root = m.push_root(Some(object));
+    m.epoch();
+    m.set_root(root, None);
+    set(&mut m, object, 0, Some(object));
+    assert_eq!((live(&m), m.count_of(object)), (1, 1));
+    m.epoch();
+    assert_eq!(live(&m), 0);
+}
+
+#[test]
 fn a_ring_that_a_root_holds_survives_and_its_counts_are_as_before() {
     let mut m = mutator();
     let base = ring(&mut m, 500);

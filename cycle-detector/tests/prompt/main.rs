@@ -5,6 +5,7 @@ mod deaths;
 mod finalizers;
 mod limits;
 mod random;
+mod youth;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::TypeDescriptor;

@@ -11,7 +11,7 @@
 //!
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
-use super::count::FRESH;
+use super::count::{FRESH, SETTLED};
 use crate::allocate::{OutOfMemory, range_used_up};
 use crate::heap::Heap;
 use crate::large::LargeSpace;
@@ -56,7 +56,8 @@ impl Heap {
             object.slot(info.length_offset).store(length);
         }
         if large != 0 {
-            object.set_count(FRESH);
+            // No batch judges it.
+            object.set_count(FRESH & !SETTLED);
             let blocks = LargeSpace::blocks_for(cell, info.align).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
         }

@@ -17,6 +17,7 @@
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 
+use super::Youth;
 use super::bin::Bin;
 use super::count::FRESH;
 use crate::block::{clear_tables, state};
@@ -43,13 +44,16 @@ pub(super) struct CellBlock {
     /// Cells handed out.
     pub(super) used: u16,
     /// Cells that have been carved.
-    carved: u16,
+    pub(super) carved: u16,
     pub(super) state: u8,
-    class: u8,
+    pub(super) class: u8,
     owner: u32,
     /// Whether the class's list has an entry for the block.
     listed: bool,
-    reserved: [u8; 3],
+    /// Whether the batch has one (`youth`).
+    pub(super) young: bool,
+    /// Number of the batch in which cells of it were handed out last.
+    pub(super) age: u16,
 }
 
 const _: () = {
@@ -81,6 +85,8 @@ pub struct CellSpace {
     opened: u32,
     /// Number of the heap, entered into each block.
     pub owner: u32,
+    /// Cells that are candidates together.
+    pub youth: Youth,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
     handed: Vec<u64>,
 }
@@ -109,6 +115,7 @@ impl Default for CellSpace {
             looks: 0,
             opened: 0,
             owner: 0,
+            youth: Youth::default(),
             handed: vec![0; CLASSES as usize],
         }
     }
@@ -166,7 +173,9 @@ impl CellSpace {
             if entry.listed && entry.class as u32 == class && entry.state == state::CELLS {
                 entry.listed = false;
                 let first = block_start(block) + entry.free as u64 * 8;
-                self.handed[class as usize] += (entry.carved - entry.used) as u64;
+                let new = (entry.carved - entry.used) as u64;
+                self.handed[class as usize] += new;
+                self.are_born(block, first, new, entry.carved as u64);
                 (entry.free, entry.used) = (0, entry.carved);
                 return Some(first);
             }
@@ -191,6 +200,7 @@ impl CellSpace {
         if end == cells_per_block(class) {
             self.classes[class as usize].carving = None;
         }
+        self.are_born(block, base + first * cell, new as u64, new as u64);
         Some(base + first * cell)
     }
 
@@ -220,7 +230,8 @@ impl CellSpace {
             class: class_number,
             owner,
             listed: false,
-            reserved: [0; 3],
+            young: entry(block).young,
+            age: self.youth.number,
         };
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);

@@ -19,8 +19,8 @@
 //! write(o.slot, v): increment(v); old = o.slot; o.slot = v; decrement(old)
 //! ```
 //!
-//! *Settled* means that a decrement to non-zero has nothing to note: the object is buffered as a candidate, or never part of a
-//! cycle. A free cell's byte says 1 and not settled, as a fresh object wants it: allocation does not touch the table.
+//! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a candidate, or
+//! never part of a cycle. A free cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
 //! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the
 //! mark does.
@@ -38,7 +38,7 @@ use smallvec::SmallVec;
 /// In the count byte: a decrement to non-zero has nothing to note.
 pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
-pub const FRESH: u8 = 1;
+pub const FRESH: u8 = SETTLED | 1;
 const LOW: u8 = 0x7f;
 /// What goes over to the header at once, and comes back.
 const CARRY: u32 = 64;
@@ -178,17 +178,29 @@ impl Heap {
     /// The count fell to non-zero: the object may hold up a garbage cycle. `[CANDIDATE]`
     #[inline(always)]
     pub fn note_candidate(&mut self, object: ObjectRef) {
-        object.settle();
-        if object.has(prompt_flag::ACYCLIC) {
+        if !Heap::flag_candidate(object) {
             return;
         }
         if self.candidates.len() >= CANDIDATES_MAX {
+            // Given up: it has no bit.
+            BUFFERED.clear(object.address());
             self.suspects += 1;
             return;
         }
-        object.add_flags(prompt_flag::CANDIDATE);
-        BUFFERED.set(object.address());
         self.candidates.push(object);
+    }
+
+    /// Marks the object as buffered; false if it is already, or never part of a cycle.
+    #[inline(always)]
+    pub fn flag_candidate(object: ObjectRef) -> bool {
+        object.settle();
+        let meta = object.meta();
+        if meta & (prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) != 0 {
+            return false;
+        }
+        object.set_meta(meta | prompt_flag::CANDIDATE);
+        BUFFERED.set(object.address());
+        true
     }
 
     /// The counted form of [`write`](Self::write).

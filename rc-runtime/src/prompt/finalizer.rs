@@ -53,7 +53,9 @@ impl Heap {
         }
     }
 
-    fn note_survivor(&mut self, object: ObjectRef) {
+    /// An object that was at zero is counted again.
+    #[inline(always)]
+    pub(super) fn note_survivor(&mut self, object: ObjectRef) {
         if !object.is_settled() {
             self.note_candidate(object);
         }

@@ -204,8 +204,9 @@ impl Heap {
             while at < (&mut *heap).pending_len() {
                 let object = (*heap).pending_at(at);
                 if object.exact_count() != 0 {
-                    // Counted again: it lives. What its last reference did then, the candidate buffer knows.
+                    // Counted again: it lives, or what counts it hangs on it in turn.
                     object.remove_flags(prompt_flag::PENDING);
+                    (&mut *heap).note_survivor(object);
                 } else if (*heap).is_protected(object) {
                     (*(*heap).prompt.pending.as_mut_ptr().add(kept)) = object;
                     kept += 1;

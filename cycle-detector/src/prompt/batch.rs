@@ -1,0 +1,302 @@
+//! The batch: trial deletion from all young objects together.
+//!
+//! The idea is CPython's generation 0 (Arctander and Schemenauer 2000), by blocks instead of lists; its passes are Bacon and
+//! Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint, pending list drained, counts exact:
+//!
+//! | pass | does | answers |
+//! |---|---|---|
+//! | subtract | a reference from member to member takes one from its target's count | what is left is held from outside |
+//! | spread | a member with something left is alive, and what it reaches; what their references took is put back | who is alive |
+//! | free | what is not alive is dead: references from it to the outside are dropped, its cells go back | |
+//!
+//! The counts themselves are the scratch memory: those of dead members need not be put back. Every pass goes over memory in
+//! address order, which the second-level cache holds. Any subset would be sound: references from outside it keep their targets
+//! alive.
+//!
+//! Survivors have grown up: from now on a decrement makes them candidates. One that happened before was noted by nobody, so a
+//! survivor that is held from outside may be in a dead ring with old objects: it becomes a candidate, as far as such trials pay
+//! (`Sample`). What it reaches is judged with it.
+//!
+//! Where batches free next to nothing, only every 2nd, 4th … 64th is judged. In the others all grow up unseen; how much garbage
+//! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
+
+use super::Rings;
+use rc_runtime::object::{flag, prompt_flag};
+use rc_runtime::prompt::{Bin, CellSpace};
+use rc_runtime::range::{self, MARK};
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+
+/// Batches between two that are judged, at most.
+const EVERY_MAX: u32 = 64;
+/// Nor may more be passed over in a row than this part of what is in use: what a program turns to is seen soon.
+const UNSEEN: u64 = 8;
+/// Blocks that are judged then: if that has not paid, the others of the batch are not.
+const PROBED: usize = 2;
+/// Bytes that one cell is taken for.
+const BYTES_PER_CELL: u64 = 32;
+/// A batch of which this part was dead has paid for itself.
+const PAYS: u64 = 16;
+/// In a header: no member. Its count does not say, or the trial does not, whether it is alive; or it is a candidate by itself.
+const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
+    | prompt_flag::CANDIDATE
+    | prompt_flag::PENDING
+    | prompt_flag::LARGE
+    | prompt_flag::DYING
+    | prompt_flag::DEAD) as u64)
+    << 32
+    | u32::MAX as u64;
+/// In a header: settled for another reason than youth, or none.
+const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
+/// Of a meta word: the type, and that it is special.
+const SHAPE: u32 = !flag::ALL | prompt_flag::ODD;
+/// The count byte of a member of which nothing is left.
+const NOTHING_LEFT: u8 = 0x80;
+
+/// What outlives a batch.
+#[derive(Debug)]
+pub struct Batch {
+    worklist: Vec<ObjectRef>,
+    /// References from members to what is no member.
+    outward: Vec<(ObjectRef, ObjectRef)>,
+    every: u32,
+    passed_over: u32,
+    cells_passed_over: u64,
+    has_odd: bool,
+}
+
+/// What a batch has done.
+#[derive(Debug, Default)]
+pub struct Judged {
+    pub(super) freed: u64,
+    pub(super) edges: u64,
+    /// Dead objects that were passed over, by this batch.
+    pub(super) lost: u64,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch { worklist: vec![], outward: vec![], every: 1, passed_over: 0, cells_passed_over: 0, has_odd: false }
+    }
+}
+
+impl Batch {
+    /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not paid lately.
+    pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut Rings, always: bool) -> Judged {
+        let mut judged = Judged::default();
+        if !always && !heap.prompt.cells.youth.is_due() {
+            return judged;
+        }
+        let (blocks, cells) = heap.prompt.cells.batch();
+        self.passed_over += 1;
+        if always || self.passed_over >= self.every {
+            self.judge_blocks(heap, rings, &blocks, &mut judged);
+            self.learn(&mut judged, cells);
+            self.passed_over = 0;
+        } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.used_bytes() / UNSEEN {
+            self.probe(heap, rings, (&blocks, cells), &mut judged);
+        } else {
+            self.cells_passed_over += cells;
+            blocks.iter().for_each(|&block| CellSpace::grow_up(block));
+        }
+        let lists = heap.free_lists();
+        heap.prompt.cells.end_youth(blocks, &lists);
+        judged
+    }
+
+    /// Judges the last blocks; if that has paid, the rest, too.
+    fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
+        let (rest, last) = blocks.split_at(blocks.len() - PROBED.min(blocks.len()));
+        rest.iter().for_each(|&block| CellSpace::set_young(block, false));
+        self.judge_blocks(heap, rings, last, judged);
+        let seen = cells * last.len() as u64 / blocks.len().max(1) as u64;
+        rest.iter().for_each(|&block| CellSpace::set_young(block, true));
+        if judged.freed * PAYS >= seen {
+            last.iter().for_each(|&block| CellSpace::set_young(block, false));
+            self.judge_blocks(heap, rings, rest, judged);
+            last.iter().for_each(|&block| CellSpace::set_young(block, true));
+            self.learn(judged, cells);
+        } else {
+            rest.iter().for_each(|&block| CellSpace::grow_up(block));
+            self.cells_passed_over += cells - seen;
+            self.learn(judged, seen);
+        }
+    }
+
+    fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
+        judged.edges += self.subtract(heap, blocks);
+        self.spread(rings, blocks);
+        if self.has_odd {
+            self.keep_finalizable(heap, blocks);
+        }
+        self.release_outward(heap, rings);
+        judged.freed += free(heap, blocks);
+        rings.note_seeds();
+    }
+
+    fn subtract(&mut self, heap: &mut Heap, blocks: &[u32]) -> u64 {
+        let mut edges = 0;
+        self.outward.clear();
+        self.has_odd = false;
+        let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
+        for &block in blocks {
+            // SAFETY: this heap's block.
+            unsafe { MARK.block_words(block) }.fill(0);
+            for object in CellSpace::carved(block).cells() {
+                let header = object.header();
+                if header == 0 {
+                    continue;
+                }
+                if !is_member(object, header) {
+                    note_hub(heap, object, header);
+                    continue;
+                }
+                let meta = (header >> 32) as u32;
+                if meta & SHAPE != shape {
+                    let info = object.type_info();
+                    self.has_odd |= info.finalize.is_some();
+                    if !info.simple {
+                        info.for_each_reference(object, Part::Whole, |target| {
+                            edges += 1;
+                            subtract_one(object, target, &mut self.outward);
+                        });
+                        continue;
+                    }
+                    (shape, fields) = (meta & SHAPE, info.fixed.as_slice());
+                }
+                for &offset in fields {
+                    let word = object.slot(offset as u64).read();
+                    if range::in_heap(word) {
+                        edges += 1;
+                        // SAFETY: [HEADER] a reference word of an object.
+                        subtract_one(object, unsafe { ObjectRef::from_address(word) }, &mut self.outward);
+                    }
+                }
+            }
+        }
+        edges
+    }
+
+    fn spread(&mut self, rings: &mut Rings, blocks: &[u32]) {
+        for &block in blocks {
+            for object in CellSpace::carved(block).cells() {
+                if object.count() > NOTHING_LEFT {
+                    let header = object.header();
+                    if header != 0 && is_member(object, header) && !MARK.get(object.address()) {
+                        rings.seed(object);
+                        self.show(object);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The member is alive, and all that it reaches.
+    fn show(&mut self, seed: ObjectRef) {
+        MARK.set(seed.address());
+        self.worklist.push(seed);
+        while let Some(object) = self.worklist.pop() {
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                if is_young_member(target) {
+                    target.set_count(target.count() + 1);
+                    if !MARK.get(target.address()) {
+                        MARK.set(target.address());
+                        self.worklist.push(target);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Dead members with finalizers live until those have run, with all they reach; then they are judged again.
+    fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
+        let from = heap.prompt.finalize_queue.len();
+        for &block in blocks {
+            for object in CellSpace::carved(block).cells() {
+                if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
+                    heap.prompt.finalize_queue.push_back(object);
+                }
+            }
+        }
+        for place in from..heap.prompt.finalize_queue.len() {
+            let object = heap.prompt.finalize_queue[place];
+            if !MARK.get(object.address()) {
+                self.show(object);
+            }
+        }
+        for place in from..heap.prompt.finalize_queue.len() {
+            heap.prompt.finalize_queue[place].increment_exact();
+        }
+    }
+
+    /// What dead members refer to outside of the members loses those references.
+    fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
+        for &(holder, target) in &self.outward {
+            if !MARK.get(holder.address()) {
+                rings.release(heap, target);
+            }
+        }
+    }
+
+    /// `seen` cells were judged.
+    fn learn(&mut self, judged: &mut Judged, seen: u64) {
+        judged.lost = self.cells_passed_over * judged.freed / seen.max(1);
+        self.cells_passed_over = 0;
+        self.every = if judged.freed * PAYS >= seen { 1 } else { (self.every * 2).min(EVERY_MAX) };
+    }
+}
+
+/// Young, and its count says all about it.
+#[inline(always)]
+fn is_member(object: ObjectRef, header: u64) -> bool {
+    header & NO_MEMBER == 0 && object.count() >= NOTHING_LEFT
+}
+
+#[inline(always)]
+fn is_young_member(object: ObjectRef) -> bool {
+    CellSpace::is_young(object.address()) && is_member(object, object.header())
+}
+
+/// Of an object that has a meta word: a member that nothing has shown to be alive.
+#[inline(always)]
+fn is_dead(object: ObjectRef) -> bool {
+    is_member(object, object.header()) && !MARK.get(object.address())
+}
+
+#[inline(always)]
+fn subtract_one(holder: ObjectRef, target: ObjectRef, outward: &mut Vec<(ObjectRef, ObjectRef)>) {
+    if is_young_member(target) {
+        target.set_count(target.count() - 1);
+    } else {
+        outward.push((holder, target));
+    }
+}
+
+/// A young object with so many references that its byte does not hold them is judged by itself.
+#[inline(always)]
+fn note_hub(heap: &mut Heap, object: ObjectRef, header: u64) {
+    if object.is_settled() && header & (NO_MEMBER & !u64::from(u32::MAX)) == 0 && !object.is_stuck() {
+        heap.note_candidate(object);
+    }
+}
+
+/// Frees the dead; the living have grown up.
+fn free(heap: &mut Heap, blocks: &[u32]) -> u64 {
+    let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
+    for &block in blocks {
+        for object in CellSpace::carved(block).cells() {
+            let header = object.header();
+            if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
+                continue;
+            }
+            if is_member(object, header) && !MARK.get(object.address()) {
+                freed += 1;
+                heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
+            } else {
+                object.unsettle();
+            }
+        }
+    }
+    bin.empty();
+    freed
+}

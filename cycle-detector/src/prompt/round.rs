@@ -1,0 +1,189 @@
+//! Rounds: which candidates are tried, and what becomes of the others.
+//!
+//! | candidates | come from |
+//! |---|---|
+//! | `heap.candidates` | references that the program dropped |
+//! | orphans | references that something dead held |
+//! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was noted by nobody |
+//!
+//! Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses allow. What
+//! seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in other ways than others. A
+//! candidate that was passed over, or cut off, is a suspect: it keeps flag and settled byte, without its bit, and is nobody's until
+//! a mark comes by evidence.
+
+use super::purse::LEVELS;
+use super::sample::Sample;
+use super::trial::{Rings, Verdict, unbuffer};
+use crate::report::EpochReport;
+use rc_runtime::object::prompt_flag;
+use rc_runtime::prompt::CellSpace;
+use rc_runtime::range::BUFFERED;
+use rc_runtime::{Heap, ObjectRef};
+use std::collections::VecDeque;
+
+/// Classes of ages.
+pub(super) const AGES: usize = u16::BITS as usize + 1;
+/// Candidates that are tried with every batch, and orphans and seeds that make a round due.
+const FEW: usize = 256;
+/// Candidates that wait for one level, at most.
+const WAITING_MAX: usize = 64 << 10;
+/// Candidates of one kind.
+#[derive(Debug, Default)]
+pub(super) struct Source {
+    sample: Sample,
+    candidates: Vec<ObjectRef>,
+}
+
+impl Rings {
+    /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
+    pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
+        let handed = heap.prompt.cells.handed_cells();
+        self.purses.fill((handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64);
+        let mut freed = self.try_sources(heap, report, unbounded);
+        let candidates = std::mem::take(&mut heap.candidates);
+        let mut at = 0;
+        while at < candidates.len() {
+            let candidate = candidates[at];
+            at += 1;
+            freed += self.try_at(heap, report, candidate, None, unbounded);
+            freed += self.try_sources(heap, report, unbounded);
+        }
+        for level in 0..LEVELS.len() {
+            while unbounded || self.purses.can_pay(level) {
+                let Some(candidate) = self.waiting[level].pop_front() else { break };
+                freed += self.try_at(heap, report, candidate, Some(level), unbounded);
+            }
+        }
+        freed += self.try_sources(heap, report, unbounded);
+        heap.statistics.candidates += at as u64;
+        let new = std::mem::replace(&mut heap.candidates, candidates);
+        heap.candidates.drain(..at);
+        heap.candidates.extend(new);
+        freed
+    }
+
+    /// Tries a candidate, for the first time or after it `waited` for a level's purse; the number of objects freed.
+    fn try_at(
+        &mut self,
+        heap: &mut Heap,
+        report: &mut EpochReport,
+        candidate: ObjectRef,
+        waited: Option<usize>,
+        unbounded: bool,
+    ) -> u64 {
+        // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
+        if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
+            return 0;
+        }
+        debug_assert!(candidate.has(prompt_flag::CANDIDATE));
+        if candidate.has(prompt_flag::DYING) {
+            // Being taken apart in slices; its stamp is no count.
+            return 0;
+        }
+        if !heap.options.trials && !unbounded {
+            self.give_up(heap, candidate);
+            return 0;
+        }
+        if may_not_be_judged(candidate) {
+            unbuffer(candidate);
+            return 0;
+        }
+        report.trials += 1;
+        heap.statistics.trial_runs += 1;
+        let verdict = self.trial(heap, candidate, waited, unbounded);
+        heap.statistics.trial_edges += self.edges as u64;
+        match verdict {
+            Verdict::Live | Verdict::Finalizing => 0,
+            Verdict::Garbage(objects) => {
+                report.freed_by_trial += objects;
+                objects
+            }
+            Verdict::Undecided(level) => {
+                if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
+                    self.waiting[level].push_back(candidate);
+                } else {
+                    self.give_up(heap, candidate);
+                }
+                0
+            }
+        }
+    }
+
+    /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.
+    fn give_up(&mut self, heap: &mut Heap, candidate: ObjectRef) {
+        BUFFERED.clear(candidate.address());
+        heap.suspects += 1;
+    }
+
+    /// The object loses a reference from something dead. It may be part of another dead ring; or of a large live heap that rings
+    /// hang on, and then it would be a candidate for each of them.
+    pub(super) fn release(&mut self, heap: &mut Heap, target: ObjectRef) {
+        if heap.decrement_unnoted(target)
+            && (self.unbounded || self.orphans.sample.takes())
+            && Heap::flag_candidate(target)
+        {
+            self.orphans.candidates.push(target);
+        }
+    }
+
+    /// A young object was held from outside; it becomes a candidate when its batch has ended.
+    pub(super) fn seed(&mut self, object: ObjectRef) {
+        if self.unbounded || self.seeds.sample.takes() {
+            self.seeds.candidates.push(object);
+        }
+    }
+
+    /// The batch has ended: its seeds have grown up.
+    pub(super) fn note_seeds(&mut self) {
+        self.seeds.candidates.retain(|&seed| seed.has(prompt_flag::CANDIDATE) || Heap::flag_candidate(seed));
+    }
+
+    /// Whether there are enough candidates for a round, or so few that it costs nothing: they may hold up much.
+    pub(super) fn are_due(&self, heap: &Heap) -> bool {
+        let others = self.orphans.candidates.len() + self.seeds.candidates.len();
+        heap.candidates.len() >= heap.prompt.round_at || heap.candidates.len() < FEW || others >= FEW
+    }
+
+    /// Garbage among the candidates that were passed over, by estimate.
+    pub(super) fn lost(&mut self) -> u64 {
+        let by_age = self.near.iter_mut().chain(&mut self.far);
+        by_age.chain([&mut self.orphans.sample, &mut self.seeds.sample]).map(Sample::lost).sum()
+    }
+
+    /// Tries orphans and seeds; the number of objects freed.
+    fn try_sources(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
+        let mut freed = 0;
+        loop {
+            let (orphan, candidate) = match self.orphans.candidates.pop() {
+                Some(orphan) => (true, orphan),
+                None => match self.seeds.candidates.pop() {
+                    Some(seed) => (false, seed),
+                    None => break,
+                },
+            };
+            let before = heap.statistics.trial_edges;
+            let more = self.try_at(heap, report, candidate, None, unbounded);
+            let source = if orphan { &mut self.orphans } else { &mut self.seeds };
+            source.sample.learn(more, heap.statistics.trial_edges - before);
+            freed += more;
+        }
+        freed
+    }
+
+    /// Candidates that wait for a purse.
+    pub(crate) fn waiting(&self) -> usize {
+        let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
+        waiting + self.orphans.candidates.len() + self.seeds.candidates.len()
+    }
+}
+
+/// How many batches ago the candidate's block was young, by doublings: objects that live long die in other ways than others.
+pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
+    let batches = heap.prompt.cells.youth.number.wrapping_sub(CellSpace::age_of(candidate.address()));
+    (u16::BITS - batches.leading_zeros()) as usize
+}
+
+/// Stuck, at zero, or large: its count, or the trial, says nothing about it.
+fn may_not_be_judged(object: ObjectRef) -> bool {
+    object.exact_count() == 0 || object.is_stuck() || object.has(prompt_flag::LARGE | prompt_flag::PENDING)
+}

@@ -1,0 +1,92 @@
+//! Samples: of candidates that are seldom garbage only some are tried.
+//!
+//! Candidates come from three sources, and each has its own luck: what the program dropped a reference to, what a dead ring
+//! referred to, and young objects that were held from outside when their batch was judged. Where trials free less than an eighth
+//! of a reference followed, only every 2nd, 4th … 64th is tried; one good streak, and all are again. How much the others would
+//! have yielded is evidence for a mark.
+
+/// Trials between two decisions.
+const STREAK: u32 = 32;
+/// One in so many is tried at least.
+const EVERY_MAX: u32 = 64;
+/// A trial has paid if it freed an object for so many references followed.
+const PAYS: u64 = 8;
+
+/// The sample of one source.
+#[derive(Debug)]
+pub struct Sample {
+    every: u32,
+    at: u32,
+    tried: u32,
+    freed: u64,
+    edges: u64,
+    skipped: u64,
+    /// Freed by each trial of the last streak, in 256ths.
+    gain: u64,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample { every: 1, at: 0, tried: 0, freed: 0, edges: 0, skipped: 0, gain: 0 }
+    }
+}
+
+impl Sample {
+    /// Whether the next candidate is tried.
+    #[inline(always)]
+    pub fn takes(&mut self) -> bool {
+        self.at += 1;
+        if self.at < self.every {
+            self.skipped += 1;
+            return false;
+        }
+        self.at = 0;
+        true
+    }
+
+    /// A trial freed so many objects, and followed so many references.
+    pub fn learn(&mut self, freed: u64, edges: u64) {
+        self.tried += 1;
+        self.freed += freed;
+        self.edges += edges;
+        // A success among failures is looked into at once.
+        if self.tried < STREAK && (freed == 0 || self.every == 1) {
+            return;
+        }
+        self.gain = self.freed * 256 / u64::from(self.tried);
+        self.every =
+            if self.freed * PAYS >= self.edges { (self.every / 8).max(1) } else { (self.every * 2).min(EVERY_MAX) };
+        (self.tried, self.freed, self.edges) = (0, 0, 0);
+    }
+
+    /// Garbage among the candidates that were passed over since this was last asked, by estimate.
+    pub fn lost(&mut self) -> u64 {
+        std::mem::take(&mut self.skipped) * self.gain / 256
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_luck_makes_trials_rare_and_a_success_makes_them_frequent() {
+        let mut sample = Sample::default();
+        let mut tries = 0;
+        for _ in 0..20_000 {
+            if sample.takes() {
+                sample.learn(0, 10);
+                tries += 1;
+            }
+        }
+        assert!((300..800).contains(&tries), "{tries}");
+        assert_eq!(sample.lost(), 0);
+        for _ in 0..200 {
+            if sample.takes() {
+                sample.learn(4, 9);
+            }
+        }
+        assert!((0..10).all(|_| sample.takes()), "all are tried again");
+        assert!(sample.lost() > 100, "the last were passed over when others like them were garbage");
+    }
+}

@@ -1,0 +1,160 @@
+//! Youth: cells handed out since the last batch, and the blocks they lie in. `[CANDIDATE]`
+//!
+//! A fresh object is *settled*: no decrement of it is noted, so that compiled code never leaves its inline path for an object
+//! that dies soon, nor for one that is being built. Instead all objects of the blocks in `young` are candidates together:
+//! when enough was handed out, the driver judges them as one *batch* (`cycle_detector::prompt::batch`).
+//!
+//! ```text
+//! settled, neither CANDIDATE nor ACYCLIC       young; its block is on the list, and says so in its entry
+//! not settled                                  grown up: a decrement to non-zero makes it a candidate
+//! settled, CANDIDATE, bit in BUFFERED          a candidate
+//! settled, CANDIDATE, no bit                   given up until the next mark
+//! ```
+//!
+//! A free cell's count byte says settled, as its next object wants it. So a block whose list is taken over becomes young *again*,
+//! with the old objects among its cells. Where only few cells are free this would not pay: those few are handed out grown up.
+//!
+//! Expected cost: two stores a block; a batch that is not judged one pass over the count bytes of its blocks, 2 KiB each.
+
+use super::CellSpace;
+use super::cells::entry;
+use super::count::{FRESH, SETTLED};
+use crate::block::state;
+use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::range::{BLOCK_BYTES, block_of, block_start, count_cell};
+use crate::size_class::{class_cell, first_payload};
+
+/// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
+pub const BATCH_BYTES: u64 = 512 << 10;
+/// A block of which less than this part is free is not young when its list is taken over.
+const SPARSE: u64 = 4;
+
+/// The blocks of the next batch.
+#[derive(Debug, Default)]
+pub struct Youth {
+    blocks: Vec<u32>,
+    bytes: u64,
+    /// Cells handed out since the last batch.
+    pub cells: u64,
+    /// Nobody is born young: without trials there is no batch.
+    pub off: bool,
+    /// Number of the batch, in its last bits.
+    pub number: u16,
+}
+
+/// The cells of a block that have headers.
+#[derive(Debug, Clone, Copy)]
+pub struct Carved {
+    /// Payload of the first.
+    pub first: u64,
+    /// Bytes from one to the next.
+    pub cell: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Youth {
+    /// Whether a batch is full.
+    #[inline(always)]
+    pub fn is_due(&self) -> bool {
+        self.bytes >= BATCH_BYTES
+    }
+}
+
+impl CellSpace {
+    /// `new` cells of a block, linked from `first` on, are handed out; of `among` that are carved.
+    #[inline(always)]
+    pub(super) fn are_born(&mut self, block: u32, first: u64, new: u64, among: u64) {
+        let entry = entry(block);
+        entry.age = self.youth.number;
+        if !entry.young {
+            if self.youth.off || new * SPARSE < among {
+                return born_grown_up(first);
+            }
+            entry.young = true;
+            self.youth.blocks.push(block);
+        }
+        self.youth.cells += new;
+        self.youth.bytes += new * class_cell(entry.class as u32);
+    }
+
+    /// Whether the object at `address` lies in a block of the batch.
+    #[inline(always)]
+    pub fn is_young(address: u64) -> bool {
+        entry(block_of(address)).young
+    }
+
+    /// The batch in which cells of the block at `address` were handed out last, in 16 bits.
+    #[inline(always)]
+    pub fn age_of(address: u64) -> u16 {
+        entry(block_of(address)).age
+    }
+
+    /// Whether a block of the batch is judged now, with all that say so.
+    pub fn set_young(block: u32, young: bool) {
+        entry(block).young = young;
+    }
+
+    /// The blocks of the batch, which stay young until [`end_youth`](Self::end_youth); and the number of cells handed out in it.
+    pub fn batch(&mut self) -> (Vec<u32>, u64) {
+        (self.youth.bytes, self.youth.number) = (0, self.youth.number.wrapping_add(1));
+        (std::mem::take(&mut self.youth.blocks), std::mem::take(&mut self.youth.cells))
+    }
+
+    /// The survivors of the batch have grown up. What is left on the context's `lists` is born into the next one.
+    pub fn end_youth(&mut self, mut blocks: Vec<u32>, lists: &[u64]) {
+        let left: Vec<u64> = lists.iter().copied().filter(|&first| first != 0 && CellSpace::is_young(first)).collect();
+        blocks.drain(..).for_each(|block| entry(block).young = false);
+        self.youth.blocks = blocks;
+        for first in left {
+            for_each_linked(first, |cell| cell.set_count(FRESH));
+            let block = block_of(first);
+            entry(block).young = true;
+            self.youth.blocks.push(block);
+        }
+    }
+
+    /// All objects of a block grow up. Its free cells stay as they are, but those on the context's lists.
+    pub fn grow_up(block: u32) {
+        let entry = entry(block);
+        if entry.state == state::CELLS && entry.used == entry.carved {
+            // SAFETY: the bytes behind this heap's block.
+            let bytes =
+                unsafe { std::slice::from_raw_parts_mut(count_cell(block_start(block)), BLOCK_BYTES as usize / 16) };
+            return bytes.iter_mut().for_each(|byte| *byte &= !SETTLED);
+        }
+        CellSpace::carved(block).cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
+    }
+
+    /// Where a block's cells lie; none if it is no block of cells.
+    pub fn carved(block: u32) -> Carved {
+        let entry = entry(block);
+        let (count, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
+        Carved { first: block_start(block) + first_payload(class), cell: class_cell(class), count: count as u64 }
+    }
+}
+
+#[inline(never)]
+fn born_grown_up(first: u64) {
+    for_each_linked(first, |cell| cell.set_count(FRESH & !SETTLED));
+}
+
+fn for_each_linked(first: u64, visit: impl Fn(ObjectRef)) {
+    let mut cell = first;
+    while cell != 0 {
+        // SAFETY: a free cell; its payload word is the next one.
+        let free = unsafe { ObjectRef::from_address(cell) };
+        visit(free);
+        cell = free.slot(0).read();
+    }
+}
+
+impl Carved {
+    /// Every cell in address order; those with a meta of 0 are free.
+    #[inline(always)]
+    pub fn cells(self) -> impl Iterator<Item = ObjectRef> {
+        debug_assert!(self.cell >= HEADER_BYTES);
+        // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
+        (0..self.count).map(move |index| unsafe { ObjectRef::from_address(self.first + index * self.cell) })
+    }
+}
