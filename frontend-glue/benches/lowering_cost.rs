@@ -174,7 +174,7 @@ fn rooted<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) ->
 
 fn lower(module: &Module, file: &Path) -> Duration {
     let options = CompileOptions { level: Level::O2, ..CompileOptions::default() };
-    timed(|| pipeline::lower(module, file, &options).unwrap())
+    timed(|| drop(pipeline::lower(module, file, &options).unwrap()))
 }
 
 fn optimise(module: &Module, machine: &TargetMachine) -> Duration {

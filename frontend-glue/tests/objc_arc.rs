@@ -53,7 +53,8 @@ fn what_we_leave_is_known() {
     let module = context.create_module_from_ir(MemoryBuffer::create_from_memory_range_copy(&text, "tally.ll")).unwrap();
     lower(&module, &LowerOptions { stop_at_counts: true, ..LowerOptions::default() }).unwrap();
     let text = module.print_to_string().to_string();
-    let changes = ["tally.count.own(", "tally.count.increment(", "tally.count.drop(", "tally.count.release(", "@llvm.gcwrite("];
+    let changes =
+        ["tally.count.own(", "tally.count.increment(", "tally.count.drop(", "tally.count.release(", "@llvm.gcwrite("];
     for (function, _, ours) in TABLE {
         assert_eq!(count(&text[text.find("define").unwrap()..], function, &changes), ours, "@{function} in\n{text}");
     }
@@ -63,6 +64,9 @@ fn what_we_leave_is_known() {
 fn the_documentation_says_the_same() {
     let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/counts.md")).unwrap();
     for (function, theirs, ours) in TABLE {
-        assert!(docs.contains(&format!("| `{function}` | {theirs} | {ours} |")), "docs/counts.md: {function} {theirs} {ours}");
+        assert!(
+            docs.contains(&format!("| `{function}` | {theirs} | {ours} |")),
+            "docs/counts.md: {function} {theirs} {ours}"
+        );
     }
 }

@@ -49,7 +49,9 @@ fn redirect_uses(from: Block, to: Block) {
 
 /// Makes the phis of `block` expect `new` wherever they expected `old`.
 pub(crate) fn redirect_phis(builder: &Builder, block: Block, old: Block, new: Block) {
-    rebuild_phis(builder, block, |incoming| incoming.iter_mut().filter(|(_, from)| *from == old).for_each(|(_, from)| *from = new));
+    rebuild_phis(builder, block, |incoming| {
+        incoming.iter_mut().filter(|(_, from)| *from == old).for_each(|(_, from)| *from = new)
+    });
 }
 
 /// Makes the phis of `block` no longer expect `origin`, which has ceased to branch there.

@@ -8,15 +8,15 @@
 //! 6. Operations become code (`expand`).
 //!
 //! Steps 1 to 5 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
-//! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. [ROOT]
+//! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. `[ROOT]`
 
 mod balance;
 mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
-pub(crate) mod operation;
 mod lent;
+pub(crate) mod operation;
 mod ownership;
 mod placement;
 mod remark;
@@ -86,7 +86,14 @@ impl Counts {
     /// Finds the module's facts; wrappers that it makes become managed functions.
     pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Counts {
         let facts = Facts::of(builder, callees, managed, patterns);
-        Counts { operations: Operations::declare(builder.module()), facts, patterns, remarks: Vec::new(), placed: 0, damaged: None }
+        Counts {
+            operations: Operations::declare(builder.module()),
+            facts,
+            patterns,
+            remarks: Vec::new(),
+            placed: 0,
+            damaged: None,
+        }
     }
 
     /// Puts the operations of one function in place.
@@ -150,7 +157,9 @@ impl Counts {
     ) -> Counted {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
         let mut counted = Counted { roots: roots.to_vec(), simple, shadows: vec![None; roots.len()] };
-        for (number, root) in roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>() {
+        for (number, root) in
+            roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>()
+        {
             counted.shadows[number] = Some(counted.roots.len());
             counted.roots.push(slots::add_shadow(builder, &options.module_name, function, root));
         }
@@ -220,13 +229,7 @@ impl Counts {
     }
 
     /// Turns a write of a reference into an exchange.
-    pub(super) fn expand_write(
-        &self,
-        builder: &Builder,
-        options: &LowerOptions,
-        counted: &Counted,
-        call: Call,
-    ) {
+    pub(super) fn expand_write(&self, builder: &Builder, options: &LowerOptions, counted: &Counted, call: Call) {
         self.expansion(builder, options, counted).write(call);
     }
 

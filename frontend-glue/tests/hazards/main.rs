@@ -8,13 +8,14 @@
 //! ; LEVELS: 1 2 3 s                 where it runs; without this line at all five
 //! ; ZEAL: no                        too long, or too deep, for an epoch at every safepoint
 //! ; LINKED-ONLY: text               `tally run` refuses it so; an executable works
+//! ; PROMPT-LINKED-ONLY: text        the same under the prompt plan alone
 //! ; REFUSED: text                   it is refused with exit status 2, and the message holds this
 //! ; WITHOUT cure at level: text     with this cure left out, what comes out holds this (or this|or this): the program's
 //!                                   output, `status N`, `signal`, or what is said while it is compiled
 //! ```
 //!
-//! A right program runs under `tally run` with tiny epochs and a leak check at every level, under zeal at two, and as an
-//! executable at two. One program alone: `TALLY_HAZARD=name cargo test --test hazards`.
+//! A right program runs under `tally run` with tiny epochs and a leak check at every level and under either plan, under zeal at
+//! two, and as an executable at two, again under either plan. One program alone: `TALLY_HAZARD=name cargo test --test hazards`.
 
 mod limits;
 mod program;

@@ -23,6 +23,8 @@ pub struct Program {
     refused: Option<String>,
     /// What `tally run` says, if only an executable can do it.
     linked_only: Option<String>,
+    /// The same under the prompt plan.
+    prompt_linked_only: Option<String>,
 }
 
 /// `; WITHOUT cure at level: text`
@@ -63,6 +65,7 @@ impl Program {
             zeal: true,
             refused: None,
             linked_only: None,
+            prompt_linked_only: None,
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
             let Some((keyword, rest)) = line.split_once(": ") else { continue };
@@ -71,6 +74,7 @@ impl Program {
                 "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
                 "ZEAL" => program.zeal = rest != "no",
                 "LINKED-ONLY" => program.linked_only = Some(rest.to_owned()),
+                "PROMPT-LINKED-ONLY" => program.prompt_linked_only = Some(rest.to_owned()),
                 "REFUSED" => program.refused = Some(rest.to_owned()),
                 _ => program.withouts.extend(Without::read(keyword, rest)),
             }
@@ -85,7 +89,11 @@ impl Program {
             let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
             check(&format!("run at {level}"), &self.tally(&run), refusal)?;
             if refusal.is_none() {
-                check(&format!("prompt at {level}"), &self.tally(&[&run[..], &PROMPT].concat()), None)?;
+                check(
+                    &format!("prompt at {level}"),
+                    &self.tally(&[&run[..], &PROMPT].concat()),
+                    self.prompt_linked_only.as_deref(),
+                )?;
             }
         }
         if self.refused.is_some() {
@@ -95,11 +103,13 @@ impl Program {
             if self.zeal && self.linked_only.is_none() {
                 check(&format!("zeal at {level}"), &self.tally(&["run", "--zeal", "--opt", level]), None)?;
             }
-            let folder = Folder::with(&[]);
-            let outcome = folder.tally(&self.with_files(&["build", "-o", "program", "--opt", level]));
-            check(&format!("build at {level}"), &outcome, None)?;
-            let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
-            check(&format!("executable at {level}"), &folder.program(&variables, &[]), None)?;
+            for plan in [&[][..], &PROMPT] {
+                let folder = Folder::with(&[]);
+                let build = [&["build", "-o", "program", "--opt", level], plan].concat();
+                check(&format!("{build:?}"), &folder.tally(&self.with_files(&build)), None)?;
+                let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
+                check(&format!("executable of {build:?}"), &folder.program(&variables, &[]), None)?;
+            }
         }
         Ok(())
     }

@@ -139,7 +139,10 @@ impl Checker<'_> {
     fn through(&mut self, flow: &Flow, number: usize, mut state: State) -> State {
         let block = flow.blocks[number];
         let instructions: Vec<Value> = block.instructions().collect();
-        let joins = instructions.iter().filter_map(|value| value.as_call()).filter(|&call| self.operations.of_call(call) == Some(Operation::Join));
+        let joins = instructions
+            .iter()
+            .filter_map(|value| value.as_call())
+            .filter(|&call| self.operations.of_call(call) == Some(Operation::Join));
         let phis: HandleSet<Value> = joins.map(|call| call.argument(0)).collect();
         for &predecessor in &flow.predecessors[number] {
             self.edge_into_phis(flow, predecessor, number, &phis);
@@ -171,7 +174,8 @@ impl Checker<'_> {
         let wanted = phis.iter().filter(brings).count();
         // (in front of a block's joins, behind them)
         let passes = |block: usize| {
-            let all: Vec<Operation> = flow.blocks[block].calls().filter_map(|call| self.operations.of_call(call)).collect();
+            let all: Vec<Operation> =
+                flow.blocks[block].calls().filter_map(|call| self.operations.of_call(call)).collect();
             let joins = all.iter().position(|&operation| operation == Operation::Join).unwrap_or(0);
             let count = |part: &[Operation]| part.iter().filter(|&&operation| operation == Operation::Pass).count();
             (count(&all[..joins]), count(&all[joins..]))
@@ -198,7 +202,10 @@ impl Checker<'_> {
             Some(Opcode::LLVMStore) => {
                 let Some(&slot) = self.slots.get(&instruction.operand(1)) else { return state.settled.clear() };
                 if state.slots[slot] == Holds::Owns {
-                    self.blame(instruction, &format!("root {} is overwritten while it owns what it holds", self.root(slot)));
+                    self.blame(
+                        instruction,
+                        &format!("root {} is overwritten while it owns what it holds", self.root(slot)),
+                    );
                 }
                 state.slots[slot] = if instruction.operand(0).is_null() { Holds::Null } else { Holds::Borrows };
             }

@@ -58,7 +58,12 @@ impl Expansion<'_> {
             }
             // Roots hold nothing any more, but their slots still say what they held.
             Operation::Finish => self.drain(call, &[]),
-            Operation::Take | Operation::Give | Operation::Spend | Operation::Pass | Operation::Join | Operation::Result => {}
+            Operation::Take
+            | Operation::Give
+            | Operation::Spend
+            | Operation::Pass
+            | Operation::Join
+            | Operation::Result => {}
         }
         call.remove();
     }

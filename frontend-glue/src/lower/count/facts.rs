@@ -185,8 +185,11 @@ fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
     loop {
         let before = all.len();
         let references = Sources { callees, functions: &all };
-        let fitting: HandleSet<Value> =
-            all.iter().copied().filter(|&function| results(function).all(|value| references.is_reference(value))).collect();
+        let fitting: HandleSet<Value> = all
+            .iter()
+            .copied()
+            .filter(|&function| results(function).all(|value| references.is_reference(value)))
+            .collect();
         all = fitting;
         if all.len() == before {
             break;
@@ -288,11 +291,8 @@ fn wrap(builder: &Builder, function: Value, managed: &HandleSet<Value>) -> Value
     wrapper.copy_linkage_and_attributes(function);
     function.set_visibility(Visibility::Internal);
     function.forget_comdat();
-    let known: Vec<Call> = function
-        .users()
-        .filter(|&user| is_direct_call(user, function, managed))
-        .filter_map(Value::as_call)
-        .collect();
+    let known: Vec<Call> =
+        function.users().filter(|&user| is_direct_call(user, function, managed)).filter_map(Value::as_call).collect();
     function.replace_all_uses(wrapper);
     for call in known {
         call.set_callee(function);
@@ -306,4 +306,3 @@ fn wrap(builder: &Builder, function: Value, managed: &HandleSet<Value>) -> Value
     builder.return_value(Some(result));
     wrapper
 }
-

@@ -74,7 +74,9 @@ impl Ownership<'_> {
         for block in &self.flow.blocks[..self.flow.reachable] {
             for instruction in block.instructions() {
                 let call = instruction.as_call();
-                if owned_phis.contains(&instruction) || call.is_some_and(|call| self.facts.hands_over(self.callees, call)) {
+                if owned_phis.contains(&instruction)
+                    || call.is_some_and(|call| self.facts.hands_over(self.callees, call))
+                {
                     numbers.insert(instruction, temporaries.len());
                     temporaries.push(instruction);
                 }
@@ -103,7 +105,8 @@ impl Ownership<'_> {
                 return None;
             }
             let before = walk.same.clone();
-            starts = self.flow.solve(Direction::Forward, &entry, State::merge, |block, state| walk.through(block, state));
+            starts =
+                self.flow.solve(Direction::Forward, &entry, State::merge, |block, state| walk.through(block, state));
             if walk.same == before {
                 break;
             }
@@ -126,4 +129,3 @@ impl Ownership<'_> {
         arrivals
     }
 }
-

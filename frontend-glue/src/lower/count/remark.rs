@@ -48,7 +48,9 @@ impl fmt::Display for Saving {
         match self {
             Saving::Moved => write!(f, "no count: the value's own moves along"),
             Saving::MovedToRoot { root } => write!(f, "no count: the value's own moves to root `{root}`"),
-            Saving::LastUse { root } => write!(f, "no count: this is the last use of root `{root}`, whose count moves along"),
+            Saving::LastUse { root } => {
+                write!(f, "no count: this is the last use of root `{root}`, whose count moves along")
+            }
             Saving::Unseen { root } => {
                 write!(f, "no count: root `{root}` borrowed what it held, from safepoint to safepoint")
             }

@@ -59,7 +59,11 @@ pub(super) fn is_lent(callees: &Callees, root: &Root) -> bool {
                     matches!(callees.of_call(call), GcRoot | LifetimeStart | LifetimeEnd | Fill | Copy)
                 }),
                 Some(
-                    Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMPHI | Opcode::LLVMSelect | Opcode::LLVMFreeze,
+                    Opcode::LLVMGetElementPtr
+                    | Opcode::LLVMBitCast
+                    | Opcode::LLVMPHI
+                    | Opcode::LLVMSelect
+                    | Opcode::LLVMFreeze,
                 ) => {
                     if seen.insert(user) {
                         queue.push(user);

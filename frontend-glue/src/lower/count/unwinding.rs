@@ -30,7 +30,8 @@ pub(super) fn release_on_unwinding(
         return;
     }
     let calls: Vec<Call> = function.calls().filter(|call| !call.is_invoke() && !call.is_musttail()).collect();
-    let unwinding = calls.into_iter().filter(|&call| facts.may_unwind(call) && facts.effect(callees, call) != Effect::None);
+    let unwinding =
+        calls.into_iter().filter(|&call| facts.may_unwind(call) && facts.effect(callees, call) != Effect::None);
     let unwinding: Vec<Call> = unwinding.filter(|&call| callees.may_be_invoked(call)).collect();
     if unwinding.is_empty() {
         return;

@@ -16,9 +16,9 @@ impl Walk<'_> {
             ends.push(start.clone().map(|start| self.through(number, start)));
         }
         let mut output = self.output.take().expect("written into above");
-        for from in 0..starts.len() {
+        for (from, end) in ends.iter().enumerate() {
             for &to in &self.it.flow.successors[from] {
-                if let (Some(end), Some(start)) = (&ends[from], &starts[to]) {
+                if let (Some(end), Some(start)) = (end, &starts[to]) {
                     let what = self.at_edge(from, to, end, start);
                     if !what.is_empty() {
                         output.edges.push(EdgeEdits { from, to, what });

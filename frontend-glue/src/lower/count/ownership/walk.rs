@@ -217,9 +217,8 @@ impl Walk<'_> {
             return;
         }
         let gone = |slot: usize| !only_if_gone || self.soon_gone.get(&place).is_some_and(|gone| gone.contains(slot));
-        let giver = (0..state.slots.len()).find(|&slot| {
-            state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value) && gone(slot)
-        });
+        let giver = (0..state.slots.len())
+            .find(|&slot| state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value) && gone(slot));
         match giver.filter(|_| self.it.patterns.last_use) {
             Some(slot) => {
                 state.slots[slot] = Holds::Borrows;
