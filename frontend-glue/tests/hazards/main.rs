@@ -8,7 +8,7 @@
 //! ; LEVELS: 1 2 3 s                 where it runs; without this line at all five
 //! ; ZEAL: no                        too long, or too deep, for an epoch at every safepoint
 //! ; LINKED-ONLY: text               `tally run` refuses it so; an executable works
-//! ; PROMPT-LINKED-ONLY: text        the same under the prompt plan alone
+//! ; PROMPT-REFUSED: text            the same under the prompt plan alone; executables are not made then
 //! ; REFUSED: text                   it is refused with exit status 2, and the message holds this
 //! ; WITHOUT cure at level: text     with this cure left out, what comes out holds this (or this|or this): the program's
 //!                                   output, `status N`, `signal`, or what is said while it is compiled

@@ -23,8 +23,8 @@ pub struct Program {
     refused: Option<String>,
     /// What `tally run` says, if only an executable can do it.
     linked_only: Option<String>,
-    /// The same under the prompt plan.
-    prompt_linked_only: Option<String>,
+    /// What is said under the prompt plan, if it is refused there alone.
+    prompt_refused: Option<String>,
 }
 
 /// `; WITHOUT cure at level: text`
@@ -65,7 +65,7 @@ impl Program {
             zeal: true,
             refused: None,
             linked_only: None,
-            prompt_linked_only: None,
+            prompt_refused: None,
         };
         for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
             let Some((keyword, rest)) = line.split_once(": ") else { continue };
@@ -74,7 +74,7 @@ impl Program {
                 "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
                 "ZEAL" => program.zeal = rest != "no",
                 "LINKED-ONLY" => program.linked_only = Some(rest.to_owned()),
-                "PROMPT-LINKED-ONLY" => program.prompt_linked_only = Some(rest.to_owned()),
+                "PROMPT-REFUSED" => program.prompt_refused = Some(rest.to_owned()),
                 "REFUSED" => program.refused = Some(rest.to_owned()),
                 _ => program.withouts.extend(Without::read(keyword, rest)),
             }
@@ -92,7 +92,7 @@ impl Program {
                 check(
                     &format!("prompt at {level}"),
                     &self.tally(&[&run[..], &PROMPT].concat()),
-                    self.prompt_linked_only.as_deref(),
+                    self.prompt_refused.as_deref(),
                 )?;
             }
         }
@@ -103,7 +103,8 @@ impl Program {
             if self.zeal && self.linked_only.is_none() {
                 check(&format!("zeal at {level}"), &self.tally(&["run", "--zeal", "--opt", level]), None)?;
             }
-            for plan in [&[][..], &PROMPT] {
+            let plans = [&[][..], &PROMPT];
+            for plan in plans.into_iter().take(if self.prompt_refused.is_some() { 1 } else { 2 }) {
                 let folder = Folder::with(&[]);
                 let build = [&["build", "-o", "program", "--opt", level], plan].concat();
                 check(&format!("{build:?}"), &folder.tally(&self.with_files(&build)), None)?;
