@@ -201,6 +201,12 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         (BASE + ((index >> 6) << 3)) as *mut u64
     }
 
+    /// Asks for the bit's word to be in the cache soon.
+    #[inline(always)]
+    pub fn prefetch(self, address: u64) {
+        prefetch(Self::word(Self::index(address)) as u64);
+    }
+
     /// Reads the bit of `address`.
     #[inline(always)]
     pub fn get(self, address: u64) -> bool {
@@ -286,6 +292,13 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
     }
+}
+
+/// Asks for the line of `address` to be in the cache soon; any address will do.
+#[inline(always)]
+pub fn prefetch(address: u64) {
+    // SAFETY: a hint, which reads nothing.
+    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address as *const i8) };
 }
 
 /// The count byte of the object at `address`.

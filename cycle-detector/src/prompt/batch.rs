@@ -59,6 +59,8 @@ pub struct Batch {
     worklist: Vec<ObjectRef>,
     /// References from members to what is no member.
     outward: Vec<(ObjectRef, ObjectRef)>,
+    /// Members of each block.
+    members: Vec<u32>,
     every: u32,
     passed_over: u32,
     cells_passed_over: u64,
@@ -76,7 +78,15 @@ pub struct Judged {
 
 impl Default for Batch {
     fn default() -> Self {
-        Batch { worklist: vec![], outward: vec![], every: 1, passed_over: 0, cells_passed_over: 0, has_odd: false }
+        Batch {
+            worklist: vec![],
+            outward: vec![],
+            members: vec![],
+            every: 1,
+            passed_over: 0,
+            cells_passed_over: 0,
+            has_odd: false,
+        }
     }
 }
 
@@ -130,18 +140,20 @@ impl Batch {
             self.keep_finalizable(heap, blocks);
         }
         self.release_outward(heap, rings);
-        judged.freed += free(heap, blocks);
+        judged.freed += self.free(heap, blocks);
         rings.note_seeds();
     }
 
     fn subtract(&mut self, heap: &mut Heap, blocks: &[u32]) -> u64 {
         let mut edges = 0;
         self.outward.clear();
+        self.members.clear();
         self.has_odd = false;
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             // SAFETY: this heap's block.
             unsafe { MARK.block_words(block) }.fill(0);
+            let mut members = 0;
             for object in CellSpace::carved(block).cells() {
                 let header = object.header();
                 if header == 0 {
@@ -151,6 +163,7 @@ impl Batch {
                     note_hub(heap, object, header);
                     continue;
                 }
+                members += 1;
                 let meta = (header >> 32) as u32;
                 if meta & SHAPE != shape {
                     let info = object.type_info();
@@ -173,6 +186,7 @@ impl Batch {
                     }
                 }
             }
+            self.members.push(members);
         }
         edges
     }
@@ -238,6 +252,33 @@ impl Batch {
         }
     }
 
+    /// Frees the dead; the living have grown up.
+    fn free(&self, heap: &mut Heap, blocks: &[u32]) -> u64 {
+        let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
+        for (&block, &members) in blocks.iter().zip(&self.members) {
+            // SAFETY: this heap's block.
+            let none_lives = unsafe { MARK.block_words(block) }.iter().all(|&word| word == 0);
+            if none_lives && !buries && heap.prompt.cells.free_whole(block, members) {
+                freed += u64::from(members);
+                continue;
+            }
+            for object in CellSpace::carved(block).cells() {
+                let header = object.header();
+                if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
+                    continue;
+                }
+                if is_member(object, header) && !MARK.get(object.address()) {
+                    freed += 1;
+                    heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
+                } else {
+                    object.unsettle();
+                }
+            }
+        }
+        bin.empty();
+        freed
+    }
+
     /// `seen` cells were judged.
     fn learn(&mut self, judged: &mut Judged, seen: u64) {
         judged.lost = self.cells_passed_over * judged.freed / seen.max(1);
@@ -278,25 +319,4 @@ fn note_hub(heap: &mut Heap, object: ObjectRef, header: u64) {
     if object.is_settled() && header & (NO_MEMBER & !u64::from(u32::MAX)) == 0 && !object.is_stuck() {
         heap.note_candidate(object);
     }
-}
-
-/// Frees the dead; the living have grown up.
-fn free(heap: &mut Heap, blocks: &[u32]) -> u64 {
-    let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
-    for &block in blocks {
-        for object in CellSpace::carved(block).cells() {
-            let header = object.header();
-            if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
-                continue;
-            }
-            if is_member(object, header) && !MARK.get(object.address()) {
-                freed += 1;
-                heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
-            } else {
-                object.unsettle();
-            }
-        }
-    }
-    bin.empty();
-    freed
 }

@@ -2,12 +2,12 @@
 //!
 //! Allocation fills the purses, and so does success: a trial that frees a good part of what it looked at pays for itself, and
 //! small ones may fail more often than they succeed. Candidates on a large live heap, which all fail, so cost a bounded part of the
-//! allocation, whatever their number: six references for each cell allocated, and mostly far fewer.
+//! allocation, whatever their number: two references for each cell allocated.
 
 /// Members at which the levels of a trial end.
 pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
-/// References a level may follow per cell allocated, in quarters.
-const QUARTERS_PER_CELL: [i64; 6] = [16, 2, 1, 1, 1, 1];
+/// References a level may follow for 64 cells allocated.
+const PER_64_CELLS: [i64; 6] = [64, 16, 4, 4, 4, 4];
 
 /// See the file's first lines.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Purses {
     /// So many cells were allocated.
     pub(super) fn fill(&mut self, cells: i64) {
         for (level, purse) in self.0.iter_mut().enumerate() {
-            *purse = (*purse + cells * QUARTERS_PER_CELL[level] / 4).min(LEVELS[level] as i64 * 16 + 65_536);
+            *purse = (*purse + cells * PER_64_CELLS[level] / 64).min(LEVELS[level] as i64 * 16 + 65_536);
         }
     }
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trials_that_always_fail_follow_six_references_a_cell_at_most() {
+    fn trials_that_always_fail_follow_two_references_a_cell_at_most() {
         let mut purses = Purses::default();
         let (mut followed, cells) = (0, 10_000_000);
         for _ in 0..cells / 1000 {
@@ -65,7 +65,7 @@ mod tests {
                 }
             }
         }
-        assert!(followed <= 6 * cells, "{followed} references for {cells} cells");
+        assert!(followed <= 2 * cells, "{followed} references for {cells} cells");
     }
 
     #[test]

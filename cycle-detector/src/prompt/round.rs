@@ -25,6 +25,8 @@ use std::collections::VecDeque;
 pub(super) const AGES: usize = u16::BITS as usize + 1;
 /// Candidates that are tried with every batch, and orphans and seeds that make a round due.
 const FEW: usize = 256;
+/// Candidates that are fetched before it is their turn.
+const AHEAD: usize = 8;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
 /// Candidates of one kind.
@@ -45,6 +47,10 @@ impl Rings {
         while at < candidates.len() {
             let candidate = candidates[at];
             at += 1;
+            if let Some(soon) = candidates.get(at + AHEAD) {
+                soon.prefetch();
+                BUFFERED.prefetch(soon.address());
+            }
             freed += self.try_at(heap, report, candidate, None, unbounded);
             freed += self.try_sources(heap, report, unbounded);
         }

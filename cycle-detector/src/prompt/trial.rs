@@ -44,6 +44,8 @@ pub struct Rings {
     outward: i64,
     /// Members with something left.
     left: usize,
+    /// Members are about as old as this.
+    within: Option<u16>,
     pub(super) purses: Purses,
     /// Candidates that wait for their level's purse.
     pub(super) waiting: [VecDeque<ObjectRef>; LEVELS.len()],
@@ -124,12 +126,12 @@ impl Rings {
 
     /// Tries the candidate with all that it reaches, level by level.
     fn try_far(&mut self, heap: &mut Heap, candidate: ObjectRef, paid: usize, unbounded: bool) -> Verdict {
-        self.begin(candidate);
+        self.begin(candidate, None);
         let (mut next, mut level) = (0, 0);
         loop {
             let before = self.edges;
             let limit = LEVELS.get(level).copied().unwrap_or(usize::MAX);
-            next = self.gather(next, limit, None);
+            next = self.gather(next, limit);
             if !unbounded {
                 self.purses.pay(level, self.edges - before);
             }
@@ -155,8 +157,9 @@ impl Rings {
         }
     }
 
-    fn begin(&mut self, candidate: ObjectRef) {
+    fn begin(&mut self, candidate: ObjectRef, within: Option<u16>) {
         self.members.clear();
+        self.within = within;
         (self.outward, self.left) = (0, 1);
         let count = candidate.exact_count();
         self.members.push(Member { object: candidate, count, left: 0 });
@@ -165,8 +168,8 @@ impl Rings {
 
     /// Tries the candidate with what is about as old: a ring is made at once, and what it hangs on is not even looked at.
     fn try_near(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Option<Verdict> {
-        self.begin(candidate);
-        let next = self.gather(0, LEVELS[0], Some(CellSpace::age_of(candidate.address())));
+        self.begin(candidate, Some(CellSpace::age_of(candidate.address())));
+        let next = self.gather(0, LEVELS[0]);
         if candidate.stamp() == 0
             && let Some(verdict) = self.judge(heap, next)
         {
@@ -181,7 +184,8 @@ impl Rings {
     ///
     /// All it counts is in registers: what goes through it is an edge of every ring that a program drops. Expected cost: one
     /// load for the reference, one load and one store for the header behind it; once for each member a load of its count byte.
-    fn gather(&mut self, mut next: usize, limit: usize, near: Option<u16>) -> usize {
+    fn gather(&mut self, mut next: usize, limit: usize) -> usize {
+        let near = self.within;
         let (mut edges, mut outward, mut left) = (0, 0, self.left);
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         let mut members = std::mem::take(&mut self.members);
@@ -318,10 +322,10 @@ impl Rings {
 
     /// What the first `dead` members, all of them dead, refer to outside of the dead loses those references.
     fn release_outward(&mut self, heap: &mut Heap, dead: usize) {
-        let members = std::mem::take(&mut self.members);
+        let (members, near) = (std::mem::take(&mut self.members), self.within);
         for member in &members[..dead] {
             member.object.type_info().for_each_reference(member.object, Part::Whole, |target| {
-                if !target.has(prompt_flag::DYING) {
+                if is_far(target, near) || !target.has(prompt_flag::DYING) {
                     self.release(heap, target);
                 }
             });
@@ -372,12 +376,16 @@ enum Followed {
     New(Member),
 }
 
+/// Whether a trial that stays near that age leaves the object out, whose header it has not looked at.
+#[inline(always)]
+fn is_far(target: ObjectRef, near: Option<u16>) -> bool {
+    near.is_some_and(|age| CellSpace::age_of(target.address()).wrapping_sub(age).wrapping_add(1) > 2)
+}
+
 /// One edge; `left` counts the members with something left.
 #[inline(always)]
 fn follow(target: ObjectRef, near: Option<u16>, left: &mut usize) -> Followed {
-    if let Some(age) = near
-        && CellSpace::age_of(target.address()).wrapping_sub(age).wrapping_add(1) > 2
-    {
+    if is_far(target, near) {
         return Followed::Outside;
     }
     let header = target.header();

@@ -61,3 +61,16 @@ impl Bin {
         }
     }
 }
+
+impl CellSpace {
+    /// Frees a block whose `dead` dead objects are all it holds, without a look at its cells; false if it holds more.
+    pub fn free_whole(&mut self, block: u32, dead: u32) -> bool {
+        let entry = entry(block);
+        if entry.state != state::CELLS || u32::from(entry.used) != dead || dead == 0 {
+            return false;
+        }
+        (entry.free, entry.used) = (0, 0);
+        self.block_has_room(block);
+        true
+    }
+}
