@@ -86,7 +86,9 @@ impl Block {
 
     /// Whether exceptions arrive here.
     pub(crate) fn is_landing_pad(self) -> bool {
-        self.instructions().find(|value| !value.is(Opcode::LLVMPHI)).is_some_and(|value| value.is(Opcode::LLVMLandingPad))
+        self.instructions()
+            .find(|value| !value.is(Opcode::LLVMPHI))
+            .is_some_and(|value| value.is(Opcode::LLVMLandingPad))
     }
 
     /// How many edges enter it.

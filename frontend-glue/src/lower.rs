@@ -87,7 +87,8 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),
         Err(imbalance) => {
-            let finding = Diagnostic::about_module(&options.module_name, format!("counts are not in balance {imbalance}"));
+            let finding =
+                Diagnostic::about_module(&options.module_name, format!("counts are not in balance {imbalance}"));
             Err(vec![finding.help("this is a defect of Tally's lowering, not of the program: report it")])
         }
     }
@@ -199,7 +200,8 @@ impl<'a> Lowering<'a> {
             }
         }
         // Under zeal every function stops and checks: none is quiet.
-        let patterns = Patterns { quiet_calls: self.options.patterns.quiet_calls && !self.options.zeal, ..self.options.patterns };
+        let patterns =
+            Patterns { quiet_calls: self.options.patterns.quiet_calls && !self.options.zeal, ..self.options.patterns };
         let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, patterns);
         self.callees = Callees::of(self.module);
         Some(counts)
@@ -229,12 +231,13 @@ impl<'a> Lowering<'a> {
         self.tables.stack_roots(function, &counted.roots[roots.len()..]);
         let flow = LazyFlow::of(function);
         let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };
-        let named =
-            liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        let named = liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {
             let of_call: Vec<usize> = if self.callees.is_safepoint(call) && !counts.is_quiet(call) {
-                (0..counted.roots.len()).filter(|&root| !counted.simple[root] || named.at(call).any(|it| it == root)).collect()
+                (0..counted.roots.len())
+                    .filter(|&root| !counted.simple[root] || named.at(call).any(|it| it == root))
+                    .collect()
             } else {
                 Vec::new()
             };

@@ -59,12 +59,15 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
             continue;
         };
         if *other != plan {
-            let message = format!("gc \"{}\" is asked for here, and gc \"{}\" by {described}", plan.strategy(), other.strategy());
+            let message =
+                format!("gc \"{}\" is asked for here, and gc \"{}\" by {described}", plan.strategy(), other.strategy());
             let finding = match managed.first() {
                 Some(&function) => Diagnostic::about_function(&name, function, message),
                 None => Diagnostic::about_module(&name, message),
             };
-            return Err(finding.help("a heap has one plan: give all functions of the program the same, or choose by --plan"));
+            return Err(
+                finding.help("a heap has one plan: give all functions of the program the same, or choose by --plan")
+            );
         }
     }
     Ok(())

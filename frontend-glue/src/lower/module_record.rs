@@ -17,8 +17,8 @@ use super::Plan;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
-use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle};
+use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
 

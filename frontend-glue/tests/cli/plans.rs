@@ -7,7 +7,8 @@ fn succeed(folder: &Folder, arguments: &[&str]) {
     assert_eq!(outcome.status, Some(0), "{}", outcome.stderr);
 }
 
-const PROMPT: &str = "define i32 @main() gc \"refcount-prompt\" {\n  call void @work()\n  ret i32 0\n}\ndeclare void @work()\n";
+const PROMPT: &str =
+    "define i32 @main() gc \"refcount-prompt\" {\n  call void @work()\n  ret i32 0\n}\ndeclare void @work()\n";
 const DEFERRED: &str = "define void @work() gc \"refcount\" {\n  ret void\n}\n";
 
 #[test]
