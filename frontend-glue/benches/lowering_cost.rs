@@ -118,7 +118,7 @@ fn round(file: &Path, machine: &TargetMachine) -> Cost {
 }
 
 /// One of the times of a round.
-type Part = fn(&Cost) -> Duration;
+type TimeOf = fn(&Cost) -> Duration;
 
 fn print(rounds: &[Cost]) {
     let median = |of: &dyn Fn(&Cost) -> f64| {
@@ -128,7 +128,7 @@ fn print(rounds: &[Cost]) {
     };
     let first = &rounds[0];
     println!("functions={} safepoints={} roots={}", first.functions, first.safepoints, first.roots);
-    let parts: [(&str, Part); 7] = [
+    let parts: [(&str, TimeOf); 7] = [
         ("lower", |cost| cost.lower),
         ("llvm_verify", |cost| cost.llvm_verify),
         ("optimise", |cost| cost.optimise),
