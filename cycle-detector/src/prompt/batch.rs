@@ -32,7 +32,7 @@ const EVERY_MAX: u32 = 64;
 /// Nor may more be passed over in a row than this part of what is in use: what a program turns to is seen soon.
 const UNSEEN: u64 = 8;
 /// Blocks that are judged then: if that has not paid, the others of the batch are not.
-const PROBED: usize = 2;
+const PROBED: usize = 1;
 /// Bytes that one cell is taken for.
 const BYTES_PER_CELL: u64 = 32;
 /// A batch of which this part was dead has paid for itself.
@@ -114,7 +114,7 @@ impl Batch {
         judged
     }
 
-    /// Judges the last blocks; if that has paid, the rest, too.
+    /// Judges the last block; if that has paid, the rest, too.
     fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
         let (rest, last) = blocks.split_at(blocks.len() - PROBED.min(blocks.len()));
         rest.iter().for_each(|&block| CellSpace::set_young(block, false));

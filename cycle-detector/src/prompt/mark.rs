@@ -51,7 +51,7 @@ impl Collector {
             _ if worth > used as f64 / 64.0 => 4,
             _ if worth > used as f64 / 128.0 => 8,
             // Next to nothing, as far as one can tell.
-            _ => 64,
+            _ => 256,
         };
         used.saturating_sub(marks.base_bytes) > marks.base_bytes * marks.growth_halves / 2 * patience
     }
