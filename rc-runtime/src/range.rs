@@ -70,6 +70,15 @@ pub enum RangeError {
         /// The system's reason.
         reason: String,
     },
+    /// Something else lies at the fixed address.
+    #[error(
+        "cannot reserve the heap's tables at {address:#x}: other memory of this process lies there already; ThreadSanitizer keeps its \
+         own there and cannot be used with Tally, a preloaded library or a custom loader may do the same"
+    )]
+    Taken {
+        /// Address asked for.
+        address: u64,
+    },
 }
 
 /// Reserves the range and its tables on the first call; later calls return the same answer.
@@ -141,7 +150,11 @@ fn map_fixed(address: u64, bytes: u64) -> Result<(), RangeError> {
         return Ok(());
     }
     let reason = if got == libc::MAP_FAILED {
-        std::io::Error::last_os_error().to_string()
+        let error = std::io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::EEXIST) {
+            return Err(RangeError::Taken { address });
+        }
+        error.to_string()
     } else {
         // SAFETY: an old kernel ignored the flag and mapped elsewhere; the mapping is ours to undo.
         unsafe { libc::munmap(got, bytes as usize) };
@@ -370,6 +383,14 @@ mod tests {
             assert_eq!(word, UNLOGGED_BASE + (index / 32) * 4);
             assert_eq!(bit, index % 32);
         }
+    }
+
+    #[test]
+    fn other_memory_at_a_fixed_address_is_named_as_what_it_is() {
+        reserve().expect("address space");
+        let error = map_fixed(COUNTS_BASE, 4096).expect_err("our own table lies there");
+        assert_eq!(error, RangeError::Taken { address: COUNTS_BASE });
+        assert!(error.to_string().contains("other memory of this process lies there"), "{error}");
     }
 
     #[test]
