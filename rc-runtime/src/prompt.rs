@@ -86,7 +86,7 @@ impl Heap {
             Heap::drain(heap, words);
             let zeal = (*heap).zeal.is_some() && (*heap).prompt.depth == 0;
             if zeal || (*heap).round_is_due() {
-                let held = (&mut *heap).protect(words);
+                let held = (&mut *heap).protect_in_flight(words);
                 (*heap).with_driver(|driver, heap| if zeal { driver.epoch(heap) } else { driver.on_poll(heap) });
                 Heap::end_round(heap);
                 (*heap).prompt.protected.truncate(held);

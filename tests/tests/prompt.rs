@@ -153,6 +153,15 @@ fn a_leak_check_lists_what_a_global_holds() {
     assert!(message.contains("Kept") && message.contains('1'), "{message}");
 }
 
+/// A store through a root's address is counted at its frame's next safepoint; until then cycles are not judged without it.
+#[test]
+fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
+    for level in LEVELS {
+        let output = run_prompt(&["--opt", level], "lent_root.c", &[]);
+        assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "42\n"), "{}", describe(&output));
+    }
+}
+
 /// Rings under the prompt plan: what the statistics say must fit together.
 #[test]
 fn statistics_of_the_prompt_plan_add_up() {

@@ -105,6 +105,16 @@ impl Heap {
         !self.prompt.cascades.is_empty() || self.pending_len() > LEFT_ALONE
     }
 
+    /// Protects what `words` may lead to, and what roots hold that others may write to by their address: such a store counts
+    /// nothing until the frame's next safepoint. `[ROOT]` Answers how many objects were protected before.
+    pub(super) fn protect_in_flight(&mut self, words: &[u64]) -> usize {
+        let before = self.protect(words);
+        if self.context_mut().lent != 0 {
+            self.with_driver(|driver, heap| driver.protect_roots(heap));
+        }
+        before
+    }
+
     /// Objects that `words` may lead to are protected from now on. Answers how many were before.
     pub(crate) fn protect(&mut self, words: &[u64]) -> usize {
         let before = self.prompt.protected.len();
@@ -156,11 +166,7 @@ impl Heap {
             if depth > DEPTH_MAX {
                 return;
             }
-            let held = (&mut *heap).protect(words);
-            if (*heap).context_mut().lent != 0 {
-                // A store to a root by its address counts nothing until the frame's next safepoint. [ROOT]
-                (*heap).with_driver(|driver, heap| driver.protect_roots(heap));
-            }
+            let held = (&mut *heap).protect_in_flight(words);
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
             if depth == 0 && !rationed {
