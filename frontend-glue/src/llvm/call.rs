@@ -173,6 +173,25 @@ impl Call {
         Some((self.argument(index), Type(raw!(LLVMGetTypeAttributeValue(attribute.0)))))
     }
 
+    /// The arguments that are passed as copies of memory (`byval`, said by the call or its callee), with what lies there.
+    pub(crate) fn arguments_by_value(self) -> Vec<(Value, Type)> {
+        let callee = self.callee();
+        let said_by_callee = |index: u32| {
+            let attribute = raw!(LLVMGetEnumAttributeAtIndex(
+                callee.0,
+                Position::Parameter(index).index(),
+                attribute_kind("byval")
+            ));
+            (!attribute.is_null()).then_some(Attribute(attribute))
+        };
+        let by_value = |index: u32| {
+            let own = self.attributes(Position::Parameter(index)).into_iter().find(|attribute| attribute.is("byval"));
+            let attribute = own.or_else(|| if callee.is_function() { said_by_callee(index) } else { None })?;
+            Some((self.argument(index), Type(raw!(LLVMGetTypeAttributeValue(attribute.0)))))
+        };
+        (0..self.argument_count()).filter_map(by_value).collect()
+    }
+
     /// The tags of its bundles.
     pub(crate) fn bundle_tags(self) -> Vec<String> {
         let tag = |index| {

@@ -188,3 +188,37 @@ fn remarks_say_which_counts_were_saved() {
     let read = folder.run("llvm-remarkutil-22", &["yaml2bitstream", "one.yaml", "-o", "one.opt"]);
     assert_eq!(read.status, Some(0), "{read:?}");
 }
+
+/// A structure passed as a copy may be all that means an object: nothing may die between its last count and the callee, which
+/// roots what it finds in the copy.
+#[test]
+fn what_only_a_copied_argument_means_survives_the_drain_before_the_call() {
+    let program = r#"
+%copied = type { i64, ptr, i64 }
+define internal i64 @use(ptr byval(%copied) %s) noinline gc "refcount-prompt" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %f = getelementptr %copied, ptr %s, i32 0, i32 1
+  %o = load ptr, ptr %f
+  store ptr %o, ptr %root
+  %other = call ptr @guard(i64 1)
+  %k = load ptr, ptr %root
+  %v = load i64, ptr %k
+  ret i64 %v
+}
+define i32 @main() gc "refcount-prompt" {
+  %s = alloca %copied
+  %o = call ptr @guard(i64 42)
+  %f = getelementptr %copied, ptr %s, i32 0, i32 1
+  store ptr %o, ptr %f
+  %v = call i64 @use(ptr byval(%copied) %s)
+  %w = trunc i64 %v to i32
+  ret i32 %w
+}
+"#;
+    let folder = Folder::with(&[("copied.ll", &format!("{GUARD}{program}"))]);
+    for level in ["0", "1", "2", "3", "s"] {
+        let outcome = folder.tally(&["run", "--zeal", "--opt", level, "copied.ll"]);
+        assert_eq!((outcome.status, outcome.stderr.as_str()), (Some(42), ""), "--opt {level}");
+    }
+}

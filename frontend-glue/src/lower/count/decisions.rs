@@ -36,6 +36,8 @@ pub(super) enum What {
     /// They no longer may.
     Unlend,
     Drain(Vec<Value>),
+    /// The same, and so many words of memory are in flight, too: arguments that are passed as copies.
+    DrainBeside(Vec<Value>, Vec<(Value, u64)>),
     Finish(Vec<Value>),
 }
 
@@ -45,6 +47,9 @@ impl What {
         match self {
             What::ForRoot(_, value, _) | What::Of(_, value) | What::Hide(value, _) => change(value),
             What::Drain(words) | What::Finish(words) => words.iter_mut().for_each(change),
+            What::DrainBeside(words, memory) => {
+                words.iter_mut().chain(memory.iter_mut().map(|(address, _)| address)).for_each(change);
+            }
             What::OfRoot(..) | What::Unhide(_) | What::Settle(_) | What::Unsettle(_) | What::Lend | What::Unlend => {}
         }
     }

@@ -98,6 +98,12 @@ impl Writer<'_> {
             What::Lend => _ = self.operations.emit(self.builder, Operation::Lend, &[]),
             What::Unlend => _ = self.operations.emit(self.builder, Operation::Unlend, &[]),
             What::Drain(words) => _ = self.operations.emit(self.builder, Operation::Drain, words),
+            What::DrainBeside(words, memory) => {
+                let word = self.builder.module().integer(64);
+                let copies = memory.iter().map(|&(address, count)| self.builder.load(word.array(count), address));
+                let in_flight: Vec<Value> = words.iter().copied().chain(copies).collect();
+                self.operations.emit(self.builder, Operation::Drain, &in_flight);
+            }
             What::Finish(words) => _ = self.operations.emit(self.builder, Operation::Finish, words),
         }
     }

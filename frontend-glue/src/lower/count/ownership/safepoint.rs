@@ -3,7 +3,7 @@
 use super::state::{Holds, State};
 use super::walk::Walk;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Opcode, Value};
+use crate::llvm::{Module, Opcode, Type, Value};
 use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
@@ -37,8 +37,19 @@ impl Walk<'_> {
         self.release_temporaries(state, place);
         if std::mem::replace(&mut state.pending, false) && !self.it.facts.drains(call) {
             let protected = self.protected(state, arguments);
-            self.edit(place, What::Drain(protected));
+            let copies = self.copied_words(call);
+            self.edit(
+                place,
+                if copies.is_empty() { What::Drain(protected) } else { What::DrainBeside(protected, copies) },
+            );
         }
+    }
+
+    /// Memory whose words are arguments: what the callee gets a copy of.
+    fn copied_words(&self, call: Call) -> Vec<(Value, u64)> {
+        let module = self.it.function.module();
+        let words = |(address, of): (Value, Type)| (address, module.store_size_of(of) / 8);
+        call.arguments_by_value().into_iter().map(words).filter(|&(_, count)| count > 0).collect()
     }
 
     fn own_all(&mut self, state: &mut State, place: Value) {
