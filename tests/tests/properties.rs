@@ -78,7 +78,7 @@ fn nearly_full_heap_agrees_with_the_model() {
 
 #[test]
 fn zeal_agrees_with_the_model() {
-    property("zeal", 6, 60);
+    property("zeal", 60, 60);
 }
 
 #[test]
@@ -119,5 +119,5 @@ fn nearly_full_prompt_heap_agrees_with_the_model() {
 
 #[test]
 fn prompt_zeal_agrees_with_the_model() {
-    property("prompt-zeal", 6, 60);
+    property("prompt-zeal", 60, 60);
 }
