@@ -78,6 +78,12 @@ impl Block {
         Value::from_raw(raw!(LLVMGetBasicBlockTerminator(self.0)))
     }
 
+    /// The first instruction of an entry block that is no alloca.
+    pub(crate) fn behind_allocas(self) -> Value {
+        let first = self.instructions().find(|value| !value.is(Opcode::LLVMAlloca));
+        first.expect("a block ends in a terminator")
+    }
+
     /// Where an instruction may stand first: behind phis and a landing pad.
     pub(crate) fn first_insertion_point(self) -> Value {
         let fixed = |value: &Value| matches!(value.opcode(), Some(Opcode::LLVMPHI | Opcode::LLVMLandingPad));

@@ -216,14 +216,7 @@ impl<'a> Lowering<'a> {
         roots_parameters: &HandleSet<Value>,
         habits: &poll::Habits,
     ) -> Result<(), String> {
-        self.forget_unwinding_of_runtime(function);
-        let poll = runtime::declare(self.module, "tally_safepoint");
-        let flow = LazyFlow::of(function);
-        let (polls, _) = poll::place_polls(&self.builder, &self.callees, function, &flow, roots, habits, poll);
-        self.report.polls += polls;
-        if self.options.zeal {
-            zeal::stop_everywhere(&self.builder, &self.callees, function);
-        }
+        self.place_stops(function, &LazyFlow::of(function), roots, habits);
         let counted = counts.place(&self.builder, &self.callees, function, roots, self.options)?;
         if self.options.stop_at_counts {
             return Ok(());
@@ -231,17 +224,15 @@ impl<'a> Lowering<'a> {
         self.tables.stack_roots(function, &counted.roots[roots.len()..]);
         let flow = LazyFlow::of(function);
         let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };
-        let named = liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        let mut named = liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        named.name_everywhere((0..counted.roots.len()).filter(|&root| !counted.simple[root]));
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {
-            let of_call: Vec<usize> = if self.callees.is_safepoint(call) && !counts.is_quiet(call) {
-                (0..counted.roots.len())
-                    .filter(|&root| !counted.simple[root] || named.at(call).any(|it| it == root))
-                    .collect()
+            let operands = if self.callees.is_safepoint(call) && !counts.is_quiet(call) {
+                bundle::operands(&self.builder, &counted.roots, named.at(call))
             } else {
                 Vec::new()
             };
-            let operands = bundle::operands(&self.builder, &counted.roots, of_call.into_iter());
             if counts.operation(call).is_some() {
                 counts.expand(&self.builder, self.options, &counted, call, &operands);
             } else if self.callees.is_safepoint(call) {
@@ -262,7 +253,7 @@ impl<'a> Lowering<'a> {
             return self.lower_safepoint(call, operands);
         }
         self.report.safepoints += 1;
-        let setting = (self.options.context, !self.options.zeal);
+        let setting = self.allocation_setting();
         let done = free_list::allocate(&self.builder, &mut self.tables, setting, (call, kind), operands);
         if done == allocation::Allocation::Inline {
             self.report.inline_allocations += 1;
@@ -300,15 +291,8 @@ impl<'a> Lowering<'a> {
         roots_parameters: &HandleSet<Value>,
         habits: &poll::Habits,
     ) {
-        self.forget_unwinding_of_runtime(function);
-        let poll = runtime::declare(self.module, "tally_safepoint");
         let flow = LazyFlow::of(function);
-        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, &flow, roots, habits, poll);
-        self.report.polls += polls;
-        if self.options.zeal {
-            // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
-            zeal::stop_everywhere(&self.builder, &self.callees, function);
-        }
+        let fresh = self.place_stops(function, &flow, roots, habits);
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
         let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
@@ -327,6 +311,25 @@ impl<'a> Lowering<'a> {
         function.clear_gc();
     }
 
+    /// Puts the safepoints of the lowering's own where they are needed; the writes that need no barrier.
+    fn place_stops(
+        &mut self,
+        function: Value,
+        flow: &LazyFlow,
+        roots: &[Root],
+        habits: &poll::Habits,
+    ) -> HandleSet<Call> {
+        self.forget_unwinding_of_runtime(function);
+        let poll = runtime::declare(self.module, "tally_safepoint");
+        let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
+        self.report.polls += polls;
+        if self.options.zeal {
+            // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
+            zeal::stop_everywhere(&self.builder, &self.callees, function);
+        }
+        fresh
+    }
+
     /// The runtime never unwinds: an invoke of it is a call.
     fn forget_unwinding_of_runtime(&self, function: Value) {
         let invokes: Vec<Call> = function.calls().filter(|call| call.is_invoke()).collect();
@@ -337,11 +340,15 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    fn allocation_setting(&self) -> allocation::Setting {
+        allocation::Setting { context: self.options.context, inline: !self.options.zeal }
+    }
+
     fn lower_safepoint(&mut self, call: Call, operands: &[Value]) {
         self.report.safepoints += 1;
         match self.callees.of_call(call) {
             Callee::New => {
-                let setting = allocation::Setting { context: self.options.context, inline: !self.options.zeal };
+                let setting = self.allocation_setting();
                 let done = allocation::new_object(&self.builder, &mut self.tables, setting, call, operands);
                 if done == allocation::Allocation::Inline {
                     self.report.inline_allocations += 1;

@@ -68,6 +68,8 @@ pub mod prompt_flag {
     pub const ODD: u32 = 1 << 25;
     /// Being taken apart; in a trial: a member of it.
     pub const DYING: u32 = 1 << 24;
+    /// Of a meta word: the type, and that it is special. Equal to a remembered one of a plain type, the fields are the same.
+    pub const SHAPE: u32 = !super::flag::ALL | ODD | LARGE;
 }
 
 /// Bytes of the header in front of a payload.

@@ -1,6 +1,6 @@
 //! The batch: trial deletion from all young objects together.
 //!
-//! The idea is CPython's generation 0 (Arctander and Schemenauer 2000), by blocks instead of lists; its passes are Bacon and
+//! The idea is CPython's generation 0 (Schemenauer 2000, "Garbage Collection for Python"), by blocks instead of lists; its passes are Bacon and
 //! Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint, pending list drained, counts exact:
 //!
 //! | pass | does | answers |
@@ -21,7 +21,7 @@
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
 
 use super::Rings;
-use rc_runtime::object::{flag, prompt_flag};
+use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::{self, MARK};
 use rc_runtime::visit::Part;
@@ -48,8 +48,6 @@ const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | u32::MAX as u64;
 /// In a header: settled for another reason than youth, or none.
 const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
-/// Of a meta word: the type, and that it is special.
-const SHAPE: u32 = !flag::ALL | prompt_flag::ODD;
 /// The count byte of a member of which nothing is left.
 const NOTHING_LEFT: u8 = 0x80;
 

@@ -1,6 +1,6 @@
 //! Trial deletion over exact counts: is this candidate part of a garbage cycle?
 //!
-//! The idea and its source stand in `trial.rs`. What is different here:
+//! The idea and its source stand in [`crate::trial`]. What is different here:
 //! - Counts are exact and nothing runs meanwhile, so the trial subtracts in the headers, which lie beside the references it
 //!   reads: while a trial runs, a member's stamp holds what its count has *left* when the references from inside are taken
 //!   off, and its flag `DYING` says that it is a member. The counts that were are kept in a list, and the stamps put
@@ -21,15 +21,13 @@
 use super::purse::{LEVELS, Purses};
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
-use rc_runtime::object::{flag, prompt_flag};
+use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::{self, BUFFERED};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::VecDeque;
 
-/// Of a meta word: the type, and that it is special.
-const SHAPE: u32 = !flag::ALL | prompt_flag::ODD;
 /// Left counts of members that are alive.
 const ALIVE: u32 = u32::MAX;
 

@@ -112,6 +112,13 @@ impl Builder {
         copy
     }
 
+    /// An alloca at the top of a function's entry block; the builder stands behind it, on no line.
+    pub(crate) fn alloca_at_entry(&self, function: Value, of: Type, name: &str) -> Value {
+        let first = function.entry().instructions().next().expect("a block ends in a terminator");
+        self.before_unlocated(first);
+        self.alloca(of, name)
+    }
+
     pub(crate) fn load(&self, of: Type, address: Value) -> Value {
         Value(raw!(LLVMBuildLoad2(self.raw, of.0, address.0, NO_NAME)))
     }

@@ -21,7 +21,7 @@ use super::module_record::ModuleTables;
 use super::runtime::{context_field, declare};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
-use crate::llvm::{Builder, Value};
+use crate::llvm::{Block, Builder, Value};
 use rc_runtime::context::{CURSOR, LIMIT, STAMP};
 
 /// Bytes of the header in front of a payload.
@@ -105,41 +105,70 @@ fn bump(
     let module = builder.module();
     let (pointer, i32_type) = (module.pointer(), module.integer(32));
     let place = call.value();
-    let head = split_before(builder, place);
-    let rest = place.block();
-    let fast = rest.insert_before(module);
-    let slow = rest.insert_before(module);
-
-    builder.at_end(head, Some(place));
+    let ways = Ways::part(builder, call);
     let cursor_field = context_field(builder, context, CURSOR);
     let limit_field = context_field(builder, context, LIMIT);
     let cursor = builder.load(pointer, cursor_field);
     let limit = builder.load(pointer, limit_field);
     let end = builder.offset_anywhere(cursor, cell);
     let fits = builder.less_or_equal(end, limit);
-    builder.branch_usually(fits, fast, slow);
+    builder.branch_usually(fits, ways.fast, ways.slow);
 
-    builder.at_end(fast, Some(place));
+    builder.at_end(ways.fast, Some(place));
     builder.store(end, cursor_field);
     let stamp_field = context_field(builder, context, STAMP);
     let stamp = builder.load(i32_type, stamp_field);
     builder.store(stamp, cursor);
-    let meta_field = builder.offset(handle, std::mem::offset_of!(rc_runtime::module_record::TypeHandle, meta) as u64);
-    let meta = builder.load(i32_type, meta_field);
-    builder.mark_invariant(meta);
-    builder.store(meta, builder.offset(cursor, 4));
+    builder.store(load_meta(builder, handle), builder.offset(cursor, 4));
     let payload = builder.offset(cursor, HEADER_BYTES);
     null_references(builder, descriptor, payload, None);
-    builder.branch(rest);
+    let object = ways.join(builder, call, payload, handle, roots);
+    replace_by_object(call, object);
+}
 
-    builder.at_end(slow, Some(place));
-    let function = declare(module, "tally_new_slow");
-    let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
-    builder.branch(rest);
+/// The two ways of an inline allocation, and where they meet.
+pub(super) struct Ways {
+    pub(super) fast: Block,
+    pub(super) slow: Block,
+    rest: Block,
+}
 
-    let object = builder.phi_before(place, pointer, &[(payload, fast), (slow_payload, slow)]);
-    let name = place.name();
-    place.replace_all_uses(object);
+impl Ways {
+    /// Splits in front of the call; the builder then stands where the way is chosen.
+    pub(super) fn part(builder: &Builder, call: Call) -> Ways {
+        let place = call.value();
+        let head = split_before(builder, place);
+        let rest = place.block();
+        let ways =
+            Ways { fast: rest.insert_before(builder.module()), slow: rest.insert_before(builder.module()), rest };
+        builder.at_end(head, Some(place));
+        ways
+    }
+
+    /// Ends the fast way, where the builder stands, with `payload`, and makes the slow one; what either gives.
+    pub(super) fn join(self, builder: &Builder, call: Call, payload: Value, handle: Value, roots: &[Value]) -> Value {
+        let place = call.value();
+        builder.branch(self.rest);
+        builder.at_end(self.slow, Some(place));
+        let function = declare(builder.module(), "tally_new_slow");
+        let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
+        builder.branch(self.rest);
+        builder.phi_before(place, builder.module().pointer(), &[(payload, self.fast), (slow_payload, self.slow)])
+    }
+}
+
+/// The header's meta word of a type, from its handle.
+pub(super) fn load_meta(builder: &Builder, handle: Value) -> Value {
+    let field = builder.offset(handle, std::mem::offset_of!(rc_runtime::module_record::TypeHandle, meta) as u64);
+    let meta = builder.load(builder.module().integer(32), field);
+    builder.mark_invariant(meta);
+    meta
+}
+
+/// Puts the allocated object in the place of the call, which goes.
+pub(super) fn replace_by_object(call: Call, object: Value) {
+    let name = call.value().name();
+    call.value().replace_all_uses(object);
     call.remove();
     object.set_name(&name);
 }

@@ -15,23 +15,23 @@
 //! object, by which the slow path threads the list through it (benches/compiled.rs).
 
 use super::ContextAccess;
-use super::allocation::{Allocation, CELL_BYTES_MAX, cell_bytes, null_references};
+use super::allocation::{
+    Allocation, CELL_BYTES_MAX, Setting, Ways, cell_bytes, load_meta, null_references, replace_by_object,
+};
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{REFERENCES, context_field, declare};
 use crate::callee::Callee;
 use crate::llvm::call::Call;
-use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Value};
 use rc_runtime::context::FREE_LISTS;
-use rc_runtime::module_record::TypeHandle;
 use rc_runtime::size_class::class_of;
 
-/// Lowers an allocation; `roots` are the operands of its bundle, `inline` whether the fast path may be used.
+/// Lowers an allocation; `roots` are the operands of its bundle.
 pub(super) fn allocate(
     builder: &Builder,
     tables: &mut ModuleTables,
-    (context, inline): (ContextAccess, bool),
+    setting: Setting,
     (call, kind): (Call, Callee),
     roots: &[Value],
 ) -> Allocation {
@@ -45,8 +45,8 @@ pub(super) fn allocate(
         (_, Some(descriptor)) if !descriptor.has_tail() => {
             let handle = tables.type_handle(builder.module(), call.argument(0));
             let cell = cell_bytes(descriptor);
-            if inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
-                take(builder, context, call, handle, descriptor, cell, roots);
+            if setting.inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
+                take(builder, setting.context, call, handle, descriptor, cell, roots);
                 return Allocation::Inline;
             }
             ("tally_new_slow", vec![handle])
@@ -68,38 +68,20 @@ fn take(
     cell: u64,
     roots: &[Value],
 ) {
-    let module = builder.module();
-    let (pointer, i32_type) = (module.pointer(), module.integer(32));
+    let pointer = builder.module().pointer();
     let place = call.value();
-    let head = split_before(builder, place);
-    let rest = place.block();
-    let (fast, slow) = (rest.insert_before(module), rest.insert_before(module));
-
-    builder.at_end(head, Some(place));
+    let ways = Ways::part(builder, call);
     let list = context_field(builder, context, FREE_LISTS + 8 * class_of(cell));
     let first = builder.load(pointer, list);
     let none = builder.is_zero(first);
-    builder.branch_rarely(none, slow, fast);
+    builder.branch_rarely(none, ways.slow, ways.fast);
 
-    builder.at_end(fast, Some(place));
+    builder.at_end(ways.fast, Some(place));
     let next = builder.load(pointer, first);
     builder.store(next, list);
-    let meta_field = builder.offset(handle, std::mem::offset_of!(TypeHandle, meta) as u64);
-    let meta = builder.load(i32_type, meta_field);
-    builder.mark_invariant(meta);
-    builder.store(meta, builder.offset_back(first, 4));
-    builder.branch(rest);
-
-    builder.at_end(slow, Some(place));
-    let function = declare(module, "tally_new_slow");
-    let slow_payload = builder.call_with_roots(function.value_type(), function, &[handle], roots);
-    builder.branch(rest);
-
-    let object = builder.phi_before(place, pointer, &[(first, fast), (slow_payload, slow)]);
+    builder.store(load_meta(builder, handle), builder.offset_back(first, 4));
+    let object = ways.join(builder, call, first, handle, roots);
     builder.before(place);
     null_references(builder, descriptor, object, Some(REFERENCES));
-    let name = place.name();
-    place.replace_all_uses(object);
-    call.remove();
-    object.set_name(&name);
+    replace_by_object(call, object);
 }

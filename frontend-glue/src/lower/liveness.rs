@@ -35,6 +35,14 @@ pub(super) struct NamedRoots {
 }
 
 impl NamedRoots {
+    /// Every call names these, too.
+    pub(super) fn name_everywhere(&mut self, roots: impl Iterator<Item = usize>) {
+        for root in roots {
+            self.of_others.insert(root);
+            self.of_calls.values_mut().for_each(|named| named.insert(root));
+        }
+    }
+
     /// In ascending order.
     pub(super) fn at(&self, call: Call) -> impl Iterator<Item = usize> {
         self.of_calls.get(&call).unwrap_or(&self.of_others).bits()

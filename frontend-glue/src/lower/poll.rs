@@ -15,11 +15,10 @@ use super::exposure::safe_to_poll;
 use super::fresh::fresh_writes;
 use super::module_record::base_global;
 use super::roots::Root;
-use super::runtime::{context_field, declare};
+use super::runtime::{declare, if_field_is_set};
 use crate::callee::{Callee, Callees};
 use crate::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;
-use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, HandleSet, Value};
 use rc_runtime::context::POLL;
 use rc_runtime::symbols::CallKind;
@@ -67,16 +66,7 @@ pub(super) fn place_polls(
 pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, roots: &[Value]) {
     let module = builder.module();
     let place = call.value();
-    let head = split_before(builder, place);
-    let rest = place.block();
-    let stop = rest.insert_before(module);
-
-    builder.at_end(head, Some(place));
-    let field = context_field(builder, context, POLL);
-    let poll = builder.load(module.integer(32), field);
-    let nothing_to_do = builder.is_zero(poll);
-    builder.branch_usually(nothing_to_do, rest, stop);
-
+    let (stop, rest) = if_field_is_set(builder, context, place, POLL, module.integer(32));
     builder.at_end(stop, Some(place));
     let slow = declare(module, "tally_safepoint_slow");
     builder.call_with_roots(slow.value_type(), slow, &[], roots);

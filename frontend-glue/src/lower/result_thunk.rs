@@ -100,9 +100,7 @@ impl Thunks {
         let arguments = call.arguments();
         let thunk = self.thunk(builder.module(), call, callee, &arguments);
 
-        let entry = function.entry().instructions().next().expect("a block ends in a terminator");
-        builder.before_unlocated(entry);
-        let out = is_needed(result).then(|| builder.alloca(result, "tally.result"));
+        let out = is_needed(result).then(|| builder.alloca_at_entry(function, result, "tally.result"));
         let pointer = builder.module().pointer();
         let mut handed: Vec<Value> = out.into_iter().collect();
         if callee.is_none() {
@@ -112,7 +110,7 @@ impl Thunks {
         handed.extend(&arguments);
         let mut errors_and_copies = Vec::new();
         for index in errors(call, self.swifterror) {
-            let copy = builder.alloca(pointer, "tally.error");
+            let copy = builder.alloca_at_entry(function, pointer, "tally.error");
             errors_and_copies.push((arguments[index as usize], copy));
             handed[(index + shift) as usize] = copy;
         }

@@ -6,7 +6,8 @@
 use super::ContextAccess;
 use crate::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
-use crate::llvm::{Builder, Module, Opcode, Value};
+use crate::llvm::surgery::split_before;
+use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use rc_runtime::context::CONTEXT_BYTES;
 use rc_runtime::symbols::CallKind;
 
@@ -93,6 +94,24 @@ fn forbidden_positions(parameters: u32) -> impl Iterator<Item = (Position, &'sta
         Some(position) => vec![(position, name)],
         None => (0..parameters).map(|index| (Position::Parameter(index), name)).collect(),
     })
+}
+
+/// Splits in front of `place`: a block, still empty, that is entered when a field of the context is not zero, which it
+/// seldom is; and the rest.
+pub(super) fn if_field_is_set(
+    builder: &Builder,
+    access: ContextAccess,
+    place: Value,
+    field: u32,
+    of: Type,
+) -> (Block, Block) {
+    let head = split_before(builder, place);
+    let rest = place.block();
+    let stop = rest.insert_before(builder.module());
+    builder.at_end(head, Some(place));
+    let content = builder.load(of, context_field(builder, access, field));
+    builder.branch_usually(builder.is_zero(content), rest, stop);
+    (stop, rest)
 }
 
 /// The address of a field of the thread's context, for the place where the builder stands.

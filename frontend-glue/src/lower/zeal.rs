@@ -36,9 +36,8 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
         } else if result.type_of().is_void() {
             (module.pointer().null(), 0)
         } else {
-            let entry = function.entry().instructions().next().expect("a block ends in a terminator");
-            builder.before_unlocated(entry);
-            (builder.alloca(result.type_of(), "tally.in_flight"), module.store_size_of(result.type_of()))
+            let of = result.type_of();
+            (builder.alloca_at_entry(function, of, "tally.in_flight"), module.store_size_of(of))
         };
         builder.before_with_location_of(after, result);
         if !result.type_of().is_void() {

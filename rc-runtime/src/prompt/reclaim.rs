@@ -25,7 +25,8 @@
 use super::count::SETTLED;
 use super::{Bin, CellSpace};
 use crate::heap::Heap;
-use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
+use crate::object::prompt_flag::{self, SHAPE};
+use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::{self, BUFFERED};
 use crate::size_class::LARGEST_CELL;
 use crate::visit::Part;
@@ -96,9 +97,6 @@ impl Cascade {
         }
     }
 }
-
-/// Of a meta word: the type, and that it is special. Equal to a remembered one of a plain type, the fields are the same.
-const SHAPE: u32 = !flag::ALL | prompt_flag::ODD | prompt_flag::LARGE;
 
 /// In a header: the object is pending, or more of its count stands there.
 const MORE: u64 = (prompt_flag::PENDING as u64) << 32 | u32::MAX as u64;

@@ -22,7 +22,7 @@ use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::roots::Root;
-use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare};
+use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, declare, if_field_is_set};
 use rc_runtime::context::PENDING;
 use rc_runtime::prompt::count::SETTLED;
 use rc_runtime::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
@@ -167,15 +167,7 @@ impl Expansion<'_> {
         let module = builder.module();
         let place = call.value();
         let words = call.arguments();
-        let head = split_before(builder, place);
-        let rest = place.block();
-        let stop = rest.insert_before(module);
-        builder.at_end(head, Some(place));
-        let field = context_field(builder, self.context, PENDING);
-        let pending = builder.load(module.integer(64), field);
-        let nothing = builder.is_zero(pending);
-        builder.branch_usually(nothing, rest, stop);
-
+        let (stop, rest) = if_field_is_set(builder, self.context, place, PENDING, module.integer(64));
         let buffer = self.buffer(place, &words);
         builder.at_end(stop, Some(place));
         let mut offset = 0;
@@ -196,8 +188,6 @@ impl Expansion<'_> {
         if bytes == 0 {
             return module.pointer().null();
         }
-        let entry = place.function().entry().instructions().next().expect("a block ends in a terminator");
-        builder.before_unlocated(entry);
-        builder.alloca(module.integer(64).array(bytes / 8), "tally.words")
+        builder.alloca_at_entry(place.function(), module.integer(64).array(bytes / 8), "tally.words")
     }
 }

@@ -13,7 +13,7 @@
 use super::Patterns;
 use crate::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
-use crate::llvm::{Builder, HandleSet, Module, Opcode, Value, Visibility};
+use crate::llvm::{Builder, HandleSet, Opcode, Value, Visibility};
 use rc_runtime::symbols::CallKind;
 
 /// What a call is to the counts.
@@ -28,8 +28,11 @@ pub(super) enum Effect {
 }
 
 /// See the file's first lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Facts {
+    promises: Promises,
+    /// Zeal's stop, in modules that have one.
+    zeal_stop: Option<Value>,
     quiet: HandleSet<Value>,
     /// Functions with a body out of which no exception comes, whatever they declare.
     never_unwind: HandleSet<Value>,
@@ -41,15 +44,26 @@ impl Facts {
     /// Finds the facts; functions with an owned result that others may call get a wrapper, which is managed, too.
     pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Facts {
         let module = builder.module();
-        let mut facts = Facts { managed: managed.iter().copied().collect(), ..Facts::default() };
-        facts.never_unwind = closed_under_calls(module, |never, call| {
-            let known = never.contains(&call.callee()) || callees.of_call(call) != Callee::Ordinary;
-            known || !declares_unwinding(call)
+        let bodies = || module.functions().filter(|function| function.has_body() && !function.may_be_replaced());
+        let promises = Promises::known();
+        let never_unwind = largest(bodies(), |never, function| {
+            function.calls().all(|call| {
+                let known = never.contains(&call.callee()) || callees.of_call(call) != Callee::Ordinary;
+                known || promises.never_unwinds(call)
+            })
         });
+        let mut facts = Facts {
+            promises,
+            zeal_stop: module.function("tally_zeal_safepoint"),
+            quiet: HandleSet::default(),
+            never_unwind,
+            owned_results: HandleSet::default(),
+            managed: managed.iter().copied().collect(),
+        };
         if patterns.quiet_calls {
-            let never_unwind = &facts.never_unwind;
-            let may_unwind = |call: Call| declares_unwinding(call) && !never_unwind.contains(&call.callee());
-            facts.quiet = closed_under_calls(module, |quiet, call| is_quiet(callees, quiet, call, may_unwind(call)));
+            facts.quiet = largest(bodies(), |quiet, function| {
+                function.calls().all(|call| facts.fits_quiet(callees, quiet, call))
+            });
         }
         if patterns.owned_results {
             facts.owned_results = owned_results(callees, managed);
@@ -77,28 +91,47 @@ impl Facts {
 
     /// An exception that leaves a function that is `nounwind` ends the program.
     fn may_leave_by_exception(&self, callees: &Callees, call: Call) -> bool {
-        let arrives = call.is_invoke() || !call.value().function().has_attribute("nounwind");
+        let arrives = call.is_invoke() || !self.promises.function_never_unwinds(call.value().function());
         arrives && self.may_unwind(call) && !callees.returns_twice(call)
     }
 
     /// Whether an exception may come out of the call.
     pub(super) fn may_unwind(&self, call: Call) -> bool {
-        declares_unwinding(call) && !self.never_unwind.contains(&call.callee())
+        !self.promises.never_unwinds(call) && !self.never_unwind.contains(&call.callee())
     }
 
     /// Whether the call drains by itself, knowing better what is in flight: zeal's stops in front of calls and returns.
     pub(super) fn drains(&self, call: Call) -> bool {
-        call.callee().name() == "tally_zeal_safepoint"
+        self.zeal_stop == Some(call.callee())
     }
 
     /// Whether nothing can die during the call.
     pub(super) fn is_quiet(&self, call: Call) -> bool {
-        self.quiet.contains(&call.callee()) || never_calls_back(call)
+        self.quiet.contains(&call.callee()) || self.promises.never_calls_back(call)
+    }
+
+    /// Whether a quiet function may make the call, given that those in the set are quiet.
+    fn fits_quiet(&self, callees: &Callees, quiet: &HandleSet<Value>, call: Call) -> bool {
+        match callees.of_call(call) {
+            Callee::Ordinary => {
+                let known = quiet.contains(&call.callee()) || self.promises.never_calls_back(call);
+                known || !(callees.is_safepoint(call) || self.may_unwind(call))
+            }
+            Callee::GcRoot
+            | Callee::GcRead
+            | Callee::LifetimeStart
+            | Callee::LifetimeEnd
+            | Callee::Fill
+            | Callee::Copy
+            | Callee::OtherIntrinsic
+            | Callee::InlineAsm => true,
+            _ => false,
+        }
     }
 
     /// Whether a count comes with the result of the call.
     pub(super) fn hands_over(&self, callees: &Callees, call: Call) -> bool {
-        matches!(callees.of_call(call), Callee::New | Callee::NewArray) || self.has_owned_result(call.callee())
+        brings_count(callees, &self.owned_results, call)
     }
 
     /// Whether the function's callers get a count with its result.
@@ -128,45 +161,68 @@ impl Facts {
     }
 }
 
-fn never_calls_back(call: Call) -> bool {
-    call.has_attribute(AttributeKind::named("nocallback")) && !declares_unwinding(call)
+/// Whether a count comes with the result of the call, given that it does with those of the functions in the set.
+fn brings_count(callees: &Callees, owned_results: &HandleSet<Value>, call: Call) -> bool {
+    matches!(callees.of_call(call), Callee::New | Callee::NewArray) || owned_results.contains(&call.callee())
 }
 
-fn declares_unwinding(call: Call) -> bool {
-    !call.has_attribute(AttributeKind::named("nounwind"))
+/// What functions and calls promise by attributes; their names are looked up once.
+#[derive(Debug)]
+struct Promises {
+    nounwind: AttributeKind,
+    nocallback: AttributeKind,
 }
 
-/// The functions of this module all of whose calls are `fitting`, given that the functions in the set are.
-fn closed_under_calls(module: Module, fitting: impl Fn(&HandleSet<Value>, Call) -> bool) -> HandleSet<Value> {
-    let bodies = || module.functions().filter(|function| function.has_body());
-    let mut closed: HandleSet<Value> = bodies().filter(|function| !function.may_be_replaced()).collect();
-    let mut changed: Vec<Value> = bodies().filter(|function| closed.contains(function)).collect();
-    while let Some(function) = changed.pop() {
-        if closed.contains(&function) && !function.calls().all(|call| fitting(&closed, call)) {
-            closed.remove(&function);
-            let callers = function.users().filter_map(Value::as_call).map(|call| call.value().function());
-            changed.extend(callers.filter(|caller| closed.contains(caller)));
+impl Promises {
+    fn known() -> Promises {
+        Promises { nounwind: AttributeKind::named("nounwind"), nocallback: AttributeKind::named("nocallback") }
+    }
+
+    fn never_unwinds(&self, call: Call) -> bool {
+        call.has_attribute(self.nounwind)
+    }
+
+    fn function_never_unwinds(&self, function: Value) -> bool {
+        function.has_attribute_kind(self.nounwind)
+    }
+
+    fn never_calls_back(&self, call: Call) -> bool {
+        call.has_attribute(self.nocallback) && self.never_unwinds(call)
+    }
+}
+
+/// The largest set of these functions each of which is `fitting`, given the set. What leaves it has its callers looked at again.
+fn largest(
+    functions: impl Iterator<Item = Value>,
+    fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
+) -> HandleSet<Value> {
+    let mut queue: Vec<Value> = functions.collect();
+    let mut set: HandleSet<Value> = queue.iter().copied().collect();
+    while let Some(function) = queue.pop() {
+        if set.contains(&function) && !fitting(&set, function) {
+            set.remove(&function);
+            queue.extend(callers(function).filter(|caller| set.contains(caller)));
         }
     }
-    closed
+    set
 }
 
-fn is_quiet(callees: &Callees, quiet: &HandleSet<Value>, call: Call, may_unwind: bool) -> bool {
-    match callees.of_call(call) {
-        Callee::Ordinary => {
-            let known = quiet.contains(&call.callee()) || never_calls_back(call);
-            known || !(callees.is_safepoint(call) || may_unwind)
+/// The smallest set of these functions that has each that is `fitting`, given the set. What enters it has its callers looked
+/// at again.
+fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
+    let mut queue: Vec<Value> = all.iter().copied().collect();
+    let mut set = HandleSet::default();
+    while let Some(function) = queue.pop() {
+        if !set.contains(&function) && fitting(&set, function) {
+            set.insert(function);
+            queue.extend(callers(function).filter(|caller| all.contains(caller)));
         }
-        Callee::GcRoot
-        | Callee::GcRead
-        | Callee::LifetimeStart
-        | Callee::LifetimeEnd
-        | Callee::Fill
-        | Callee::Copy
-        | Callee::OtherIntrinsic
-        | Callee::InlineAsm => true,
-        _ => false,
     }
+    set
+}
+
+fn callers(function: Value) -> impl Iterator<Item = Value> {
+    function.users().filter_map(Value::as_call).map(|call| call.value().function())
 }
 
 /// Functions all of whose results are references, some of which come with a count. Two fixed points: first whatever is not
@@ -181,31 +237,14 @@ fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
             && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
             && function.users().all(|user| !user.is_block_address())
     };
-    let mut all: HandleSet<Value> = managed.iter().copied().filter(eligible).collect();
-    loop {
-        let before = all.len();
-        let references = Sources { callees, functions: &all };
-        let fitting: HandleSet<Value> = all
-            .iter()
-            .copied()
-            .filter(|&function| results(function).all(|value| references.is_reference(value)))
-            .collect();
-        all = fitting;
-        if all.len() == before {
-            break;
-        }
-    }
-    let mut owned = HandleSet::default();
-    loop {
-        let before = owned.len();
-        let sources = Sources { callees, functions: &owned };
-        let more: Vec<Value> =
-            all.iter().copied().filter(|&function| results(function).any(|value| sources.has_count(value))).collect();
-        owned.extend(more);
-        if owned.len() == before {
-            return owned;
-        }
-    }
+    let all = largest(managed.iter().copied().filter(eligible), |all, function| {
+        let sources = Sources { callees, functions: all };
+        results(function).all(|value| sources.is_reference(value))
+    });
+    smallest(&all, |owned, function| {
+        let sources = Sources { callees, functions: owned };
+        results(function).any(|value| sources.has_count(value))
+    })
 }
 
 fn results(function: Value) -> impl Iterator<Item = Value> {
@@ -228,10 +267,7 @@ impl Sources<'_> {
     }
 
     fn comes_with_count(&self, value: Value) -> bool {
-        value.as_call().is_some_and(|call| {
-            matches!(self.callees.of_call(call), Callee::New | Callee::NewArray)
-                || self.functions.contains(&call.callee())
-        })
+        value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call))
     }
 
     /// Looks through phis. `every`: whether all that flows in is a reference; otherwise whether anything is `wanted`, also by

@@ -40,8 +40,7 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
     let entry = function.entry();
     let is_store = |value: Value| value.is(Opcode::LLVMStore) && value.operand(1) == root.slot;
     if !entry.instructions().any(is_store) {
-        let body = entry.instructions().find(|value| !value.is(Opcode::LLVMAlloca));
-        builder.before_unlocated(body.expect("a block ends in a terminator"));
+        builder.before_unlocated(entry.behind_allocas());
         builder.store(builder.module().pointer().null(), root.slot);
     }
 }
@@ -83,12 +82,9 @@ pub(super) fn is_lent(callees: &Callees, root: &Root) -> bool {
 /// A new root of `function`: an empty slot at the top of its entry block.
 pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, number: usize) -> Root {
     let name = format!("tally.argument.{number}");
-    let entry = function.entry().instructions().next().expect("a block ends in a terminator");
-    builder.before_unlocated(entry);
     let pointer = builder.module().pointer();
-    let slot = builder.alloca(pointer, &name);
-    let body = function.entry().instructions().find(|value| !value.is(Opcode::LLVMAlloca));
-    builder.before_unlocated(body.expect("a block ends in a terminator"));
+    let slot = builder.alloca_at_entry(function, pointer, &name);
+    builder.before_unlocated(function.entry().behind_allocas());
     builder.store(pointer.null(), slot);
     let id = root_id(module_name, &function.name(), &name, number);
     Root { slot, how: None, bytes: 8, id, name }
@@ -97,12 +93,9 @@ pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, 
 /// The shadow of a root that is settled: what is counted on its behalf.
 pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
     let name = format!("{}.counted", root.name);
-    let entry = function.entry().instructions().next().expect("a block ends in a terminator");
-    builder.before_unlocated(entry);
     let words = root.bytes.div_ceil(8);
-    let slot = builder.alloca(builder.module().integer(64).array(words), &name);
-    let body = function.entry().instructions().find(|value| !value.is(Opcode::LLVMAlloca));
-    builder.before_unlocated(body.expect("a block ends in a terminator"));
+    let slot = builder.alloca_at_entry(function, builder.module().integer(64).array(words), &name);
+    builder.before_unlocated(function.entry().behind_allocas());
     builder.clear(slot, words * 8, 8);
     let id = root_id(module_name, &function.name(), &name, usize::MAX);
     Root { slot, how: root.how, bytes: words * 8, id, name }

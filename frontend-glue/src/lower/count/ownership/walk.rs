@@ -85,8 +85,7 @@ impl Walk<'_> {
             self.land(&mut state, first);
         }
         if number == 0 && self.it.lends {
-            let body = block.instructions().find(|value| !value.is(Opcode::LLVMAlloca));
-            self.edit(body.expect("a block ends in a terminator"), What::Lend);
+            self.edit(block.behind_allocas(), What::Lend);
         }
         for instruction in block.instructions().collect::<Vec<_>>() {
             self.step(&mut state, instruction);
