@@ -1,4 +1,4 @@
-//! How much a module is optimised: the `--opt` of the command line.
+//! How much a module is optimised: the `-O` of the command line.
 //!
 //! One level decides two things at once, as it does in clang: which pass pipeline runs over the
 //! lowered IR, and how hard the code generator works. Level 0 runs no passes at all, but the

@@ -28,7 +28,7 @@ pub(super) struct GcNames {
 #[derive(Args, Debug)]
 pub(super) struct Compiling {
     /// How much to optimise
-    #[arg(long = "opt", value_name = "LEVEL", value_enum, default_value_t = Level::O2)]
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL", value_enum, default_value_t = Level::O2)]
     level: Level,
     #[command(flatten)]
     gc_names: GcNames,

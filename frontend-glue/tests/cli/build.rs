@@ -8,9 +8,9 @@ const ECHO: &str = "#include <stdio.h>\nint main(int argc, char **argv) { puts(a
 fn position_independent_by_default_without_text_relocations() {
     let folder = Folder::with(&[("echo.c", ECHO)]);
     for level in ["0", "1", "2", "3", "s"] {
-        folder.build(&["--opt", level, "echo.c"]);
+        folder.build(&[&format!("-O{level}"), "echo.c"]);
         let outcome = folder.program(&[], &["a", "b"]);
-        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(3), "b\n"), "--opt {level}");
+        assert_eq!((outcome.status, outcome.stdout.as_str()), (Some(3), "b\n"), "-O{level}");
         assert!(folder.inspect("readelf", &["-h"]).contains("DYN (Position-Independent Executable file)"));
         assert!(!folder.inspect("readelf", &["-d"]).contains("TEXTREL"));
     }
