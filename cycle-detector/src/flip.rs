@@ -67,6 +67,7 @@ impl Collector {
         heap.blocks.flip();
         heap.keep_hole_open();
         heap.large.flip();
+        heap.specials.flip();
     }
 
     fn count_roots(&mut self, heap: &mut Heap) {

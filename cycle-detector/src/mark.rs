@@ -255,6 +255,9 @@ impl Collector {
                 && is_unmarked(object)
             {
                 self.mark.freed += 1;
+                if object.has(flag::SPECIAL) {
+                    heap.reclaim_special_all(&[object]);
+                }
                 object.add_flags(flag::DEAD);
                 heap.dead_queue.push(object);
                 self.mark.large.push((object, 0));
@@ -321,6 +324,9 @@ fn is_unmarked(object: ObjectRef) -> bool {
 
 /// The object is dead; marked survivors lose the references it held. Not for large ones.
 fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
+    if object.has(flag::SPECIAL) {
+        heap.reclaim_special_all(&[object]);
+    }
     object.add_flags(flag::DEAD);
     heap.dead_queue.push(object);
     release_to_survivors(heap, object, Part::Whole)

@@ -35,7 +35,11 @@ impl Collector {
             } else if let Some((object, chunk)) = heap.large_promotion.pop() {
                 units -= promote_chunk(heap, object, chunk);
             } else {
-                return (units, true);
+                let (left, done) = heap.judge_young_special(units);
+                if done {
+                    return (left, true);
+                }
+                units = left;
             }
         }
     }

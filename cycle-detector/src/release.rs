@@ -56,9 +56,14 @@ impl Collector {
     }
 
     fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        if object.has(flag::LARGE) {
-            self.dying_large.push((object, 0));
-            return 1;
+        if object.has(flag::LARGE | flag::SPECIAL) {
+            if object.has(flag::SPECIAL) {
+                heap.reclaim_special_all(&[object]);
+            }
+            if object.has(flag::LARGE) {
+                self.dying_large.push((object, 0));
+                return 1;
+            }
         }
         let references = release_part(heap, object, Part::Whole);
         heap.reclaim(object);

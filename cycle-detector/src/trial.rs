@@ -31,6 +31,7 @@ use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info, trial_cell};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
+use smallvec::SmallVec;
 
 /// Nodes in one trial.
 pub const NODES_MAX: usize = 128;
@@ -269,6 +270,11 @@ impl Trials {
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
     fn collect_dead(&mut self, heap: &mut Heap) {
+        let dead = self.nodes.iter().filter(|node| !node.live && node.object.has(flag::SPECIAL));
+        let special: SmallVec<[ObjectRef; 8]> = dead.map(|node| node.object).collect();
+        if !special.is_empty() {
+            heap.reclaim_special_all(&special);
+        }
         if self.nodes.iter().all(|node| !node.live) {
             for &target in &self.outside {
                 release_survivor(heap, target);

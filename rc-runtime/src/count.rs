@@ -145,20 +145,37 @@ impl Heap {
     /// Gives the memory of a dead object back; if the running log names it, later.
     #[inline(always)]
     pub fn free(&mut self, object: ObjectRef) {
+        if object.has(flag::LARGE | flag::SPECIAL) {
+            return self.free_uncommon(object);
+        }
+        if object.stamp() != 0 {
+            self.late_queue.push(object);
+            return;
+        }
+        self.note_free(object);
+        self.give_back_cell(object);
+    }
+
+    #[cold]
+    fn free_uncommon(&mut self, object: ObjectRef) {
         if self.is_logged(object) {
             self.late_queue.push(object);
             return;
         }
-        let info = object.type_info();
-        let bytes = info.cell_bytes_of(object);
-        self.statistics.live_objects -= 1;
-        self.statistics.live_bytes -= bytes;
-        self.statistics.freed_mature_objects += 1;
-        self.give_back(object, bytes);
+        if object.has(flag::SPECIAL) {
+            self.end_special(object);
+        }
+        self.note_free(object);
+        if !object.has(flag::LARGE) {
+            return self.give_back_cell(object);
+        }
+        self.note_death(object);
+        if self.zeal.is_none() {
+            self.large.free(object);
+        }
     }
 
     /// Whether the running or the unreconciled log has an entry for the object.
-    #[inline(always)]
     fn is_logged(&mut self, object: ObjectRef) -> bool {
         if object.has(flag::LARGE) {
             return self.large.stamps(object).iter().any(|&stamp| stamp != 0);
@@ -166,19 +183,26 @@ impl Heap {
         object.stamp() != 0
     }
 
-    fn give_back(&mut self, object: ObjectRef, bytes: u64) {
-        let address = object.address();
+    #[inline(always)]
+    fn note_free(&mut self, object: ObjectRef) {
+        self.statistics.live_objects -= 1;
+        self.statistics.live_bytes -= object.type_info().cell_bytes_of(object);
+        self.statistics.freed_mature_objects += 1;
+    }
+
+    #[inline(always)]
+    fn note_death(&mut self, object: ObjectRef) {
         object.set_count(0);
-        BUFFERED.clear(address);
+        BUFFERED.clear(object.address());
         if let Some(zeal) = &mut self.zeal {
-            zeal.bury(object, bytes, self.epoch);
+            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
         }
-        if object.has(flag::LARGE) {
-            if self.zeal.is_none() {
-                self.large.free(object);
-            }
-            return;
-        }
+    }
+
+    fn give_back_cell(&mut self, object: ObjectRef) {
+        let bytes = object.type_info().cell_bytes_of(object);
+        self.note_death(object);
+        let address = object.address();
         let cell = address - crate::object::HEADER_BYTES;
         LIVE.clear_cell(cell, cell + bytes);
         UNLOGGED.clear(address);

@@ -216,7 +216,7 @@ pub enum DescriptorFault {
     UnusedTrace,
     #[error("finalize is set; only the prompt plan (gc \"refcount-prompt\") runs finalizers so far")]
     Finalize,
-    #[error("all 2^24 type ids are in use")]
+    #[error("all 2^23 type ids are in use")]
     TooManyTypes,
     #[error("{0}")]
     Range(crate::range::RangeError),

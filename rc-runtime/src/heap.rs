@@ -14,6 +14,7 @@ use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::range::{self, RangeError};
+use crate::special::Specials;
 use crate::statistics::Statistics;
 use crate::zeal::Zeal;
 
@@ -141,6 +142,8 @@ pub struct Heap {
     pub mark_stack: Vec<ObjectRef>,
     /// Objects that died while the mark was running.
     pub dead_queue: Vec<ObjectRef>,
+    /// Records of special objects.
+    pub specials: Specials,
     /// Roots that the host holds.
     pub host_roots: HostRoots,
     /// Counters.
@@ -187,6 +190,7 @@ impl Heap {
             mark_discovers: false,
             mark_stack: vec![],
             dead_queue: vec![],
+            specials: Specials::default(),
             host_roots: HostRoots::default(),
             statistics: Statistics::default(),
             zeal: options.zeal.then(Box::default),

@@ -38,10 +38,12 @@ pub mod plan;
 pub mod prompt;
 pub mod range;
 pub mod size_class;
+pub mod special;
 pub mod statistics;
 pub mod symbols;
 pub mod type_registry;
 pub mod visit;
+pub mod weak;
 pub mod zeal;
 
 pub use allocate::OutOfMemory;

@@ -6,7 +6,7 @@
 //!        │ stamp (u32) │ meta (u32)   │ laid out by the frontend
 //!        └─────────────┴──────────────┴───────────────────────────────────
 //!  stamp: epoch in which the object was allocated or last logged; 0 = mature and clean
-//!  meta:  type id (bits 0–23), flags (bits 24–31)
+//!  meta:  type id (bits 0–22), flags (bits 23–31)
 //! ```
 //!
 //! What each stamp means, E being the running epoch (the protocol of barrier and passes hangs on this table):
@@ -46,11 +46,15 @@ pub mod flag {
     pub const ROOTED: u32 = 1 << 29;
     /// In the large-object space.
     pub const LARGE: u32 = 1 << 28;
+    /// The finalizer has run, or is running.
+    pub const FINALIZED: u32 = 1 << 26;
+    /// The heap has a record of the object ([`crate::special`]).
+    pub const SPECIAL: u32 = 1 << 23;
     /// All flags.
-    pub const ALL: u32 = 0xff00_0000;
+    pub const ALL: u32 = 0xff80_0000;
 }
 
-/// Flags of the meta word under the prompt plan. `DEAD` and `LARGE` are those of [`flag`]; bit 31 means another thing there.
+/// Flags of the meta word under the prompt plan. `DEAD`, `LARGE`, `FINALIZED` and `SPECIAL` are those of [`flag`]; bit 31 means another thing there.
 pub mod prompt_flag {
     /// From birth: of a type that is never part of a cycle.
     pub const ACYCLIC: u32 = 1 << 31;
@@ -63,13 +67,15 @@ pub mod prompt_flag {
     /// On the pending list.
     pub const PENDING: u32 = 1 << 27;
     /// The finalizer has run, or is running.
-    pub const FINALIZED: u32 = 1 << 26;
+    pub const FINALIZED: u32 = super::flag::FINALIZED;
     /// From birth: has a finalizer, or references that are not plain words at fixed offsets.
     pub const ODD: u32 = 1 << 25;
     /// Being taken apart; in a trial: a member of it.
     pub const DYING: u32 = 1 << 24;
+    /// The heap has a record of the object.
+    pub const SPECIAL: u32 = super::flag::SPECIAL;
     /// Of a meta word: the type, and that it is special. Equal to a remembered one of a plain type, the fields are the same.
-    pub const SHAPE: u32 = !super::flag::ALL | ODD | LARGE;
+    pub const SHAPE: u32 = !super::flag::ALL | SPECIAL | ODD | LARGE;
 }
 
 /// Bytes of the header in front of a payload.

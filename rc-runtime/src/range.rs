@@ -47,7 +47,7 @@ pub const BLOCK_SHIFT: u32 = 15;
 /// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 1 << BLOCK_SHIFT;
 /// log2 of the largest number of type ids (24 bits of the header).
-pub const TYPE_ID_BITS: u32 = 24;
+pub const TYPE_ID_BITS: u32 = 23;
 
 /// Reserved unless `TALLY_RESERVE` or a failing `mmap` says otherwise.
 const DEFAULT_RESERVE: u64 = 256 << 30;

@@ -16,6 +16,7 @@ use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -77,7 +78,12 @@ pub struct TypeInfo {
     pub chunk_elements: u64,
     /// Its name.
     pub name: Box<str>,
+    /// What becomes of a weak slot that is cleared: a [`ClearFunction`], or 0 for null.
+    on_clear: AtomicUsize,
 }
+
+/// `void on_clear(void *holder, void *slot)`: stores to a weak slot of `holder` what says there that its target is gone.
+pub type ClearFunction = unsafe extern "C" fn(holder: *mut c_void, slot: *mut c_void);
 
 impl TypeId {
     /// The type's facts.
@@ -97,6 +103,18 @@ impl TypeInfo {
     pub fn of_meta(meta: u32) -> &'static TypeInfo {
         // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
         unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
+    }
+
+    /// Weak slots of this type's objects are cleared by `clear` from now on, in place of null.
+    pub fn set_on_clear(&self, clear: ClearFunction) {
+        self.on_clear.store(clear as *const () as usize, Ordering::Release);
+    }
+
+    /// What clears weak slots of this type's objects, if it is not null that is stored.
+    pub fn on_clear(&self) -> Option<ClearFunction> {
+        let clear = self.on_clear.load(Ordering::Acquire);
+        // SAFETY: 0, or what `set_on_clear` was given.
+        unsafe { std::mem::transmute::<usize, Option<ClearFunction>>(clear) }
     }
 
     /// The meta word of a fresh object under `plan`.
@@ -234,7 +252,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         has_references,
         simple,
         // SAFETY: a checked descriptor's finalizer is null or such a function.
-        finalize: unsafe { std::mem::transmute::<*const std::ffi::c_void, Option<Finalizer>>(descriptor.finalize) },
+        finalize: unsafe { std::mem::transmute::<*const c_void, Option<Finalizer>>(descriptor.finalize) },
         fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),
         reading,
         fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
@@ -245,6 +263,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         align: (descriptor.align as u64).max(8),
         chunk_elements: CHUNK_BYTES.checked_div(descriptor.stride).unwrap_or(1).max(1),
         name: descriptor.display_name().into(),
+        on_clear: AtomicUsize::new(0),
     })
 }
 

@@ -99,6 +99,13 @@ impl TypeInfo {
         }
     }
 
+    /// The slots of all references of `object`. Only for types that are not traced.
+    pub fn reference_slots(&self, object: ObjectRef) -> Vec<Slot> {
+        let mut slots = vec![];
+        self.for_each_slot(object, Part::Whole, |slot| slots.push(slot));
+        slots
+    }
+
     /// Calls `visit` with every heap reference in `part` of `object`, as its words are now.
     #[inline(always)]
     pub fn for_each_reference(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(ObjectRef)) {

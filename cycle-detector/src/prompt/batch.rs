@@ -63,6 +63,7 @@ pub struct Batch {
     passed_over: u32,
     cells_passed_over: u64,
     has_odd: bool,
+    has_special: bool,
 }
 
 /// What a batch has done.
@@ -84,6 +85,7 @@ impl Default for Batch {
             passed_over: 0,
             cells_passed_over: 0,
             has_odd: false,
+            has_special: false,
         }
     }
 }
@@ -134,9 +136,12 @@ impl Batch {
     fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
         self.spread(rings, blocks);
+        let special = if self.has_special { dead_special(blocks) } else { vec![] };
+        heap.begin_reclaim_all(&special);
         if self.has_odd {
             self.keep_finalizable(heap, blocks);
         }
+        special.into_iter().filter(|&object| is_dead(object)).for_each(|object| heap.dismantle(object));
         self.release_outward(heap, rings);
         judged.freed += self.free(heap, blocks);
         rings.note_seeds();
@@ -146,7 +151,7 @@ impl Batch {
         let mut edges = 0;
         self.outward.clear();
         self.members.clear();
-        self.has_odd = false;
+        (self.has_odd, self.has_special) = (false, false);
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             // SAFETY: this heap's block.
@@ -166,6 +171,7 @@ impl Batch {
                 if meta & SHAPE != shape {
                     let info = object.type_info();
                     self.has_odd |= info.finalize.is_some();
+                    self.has_special |= meta & prompt_flag::SPECIAL != 0;
                     if !info.simple {
                         info.for_each_reference(object, Part::Whole, |target| {
                             edges += 1;
@@ -256,7 +262,7 @@ impl Batch {
         for (&block, &members) in blocks.iter().zip(&self.members) {
             // SAFETY: this heap's block.
             let none_lives = unsafe { MARK.block_words(block) }.iter().all(|&word| word == 0);
-            if none_lives && !buries && heap.prompt.cells.free_whole(block, members) {
+            if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
                 freed += u64::from(members);
                 continue;
             }
@@ -300,6 +306,13 @@ fn is_young_member(object: ObjectRef) -> bool {
 #[inline(always)]
 fn is_dead(object: ObjectRef) -> bool {
     is_member(object, object.header()) && !MARK.get(object.address())
+}
+
+/// Dead members of which the heap has a record.
+#[cold]
+fn dead_special(blocks: &[u32]) -> Vec<ObjectRef> {
+    let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());
+    cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
 }
 
 #[inline(always)]

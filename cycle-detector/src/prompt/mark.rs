@@ -66,11 +66,16 @@ impl Collector {
         clear_marks(heap);
         self.mark_roots(heap, &mut marker);
         marker.finish();
+        let is_dead =
+            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+        let special: Vec<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
+        heap.begin_reclaim_all(&special);
         let finalizable = unmarked_with_finalizer(heap);
         for &object in &finalizable {
             marker.show(object);
         }
         marker.finish();
+        special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         let freed = sweep(heap);
         for object in finalizable {
             object.increment_exact();

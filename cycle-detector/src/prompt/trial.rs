@@ -277,7 +277,8 @@ impl Rings {
 
     /// All members are dead.
     fn end_all(&mut self, heap: &mut Heap) -> Verdict {
-        if self.members.iter().any(|member| member.object.needs_finalizer()) {
+        let is_odd = |member: &Member| member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        if self.members.iter().any(is_odd) && self.holds_back(heap, self.members.len()) {
             return self.finalize(heap, self.members.len());
         }
         if self.outward != 0 {
@@ -290,7 +291,8 @@ impl Rings {
     /// Those of the first `followed` members with nothing left are dead.
     fn end_some(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
         let is_dead = |member: &Member| member.object.stamp() == 0;
-        if self.members[..followed].iter().any(|member| is_dead(member) && member.object.needs_finalizer()) {
+        let is_odd = |member: &Member| is_dead(member) && member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        if self.members[..followed].iter().any(is_odd) && self.holds_back(heap, followed) {
             return self.finalize(heap, followed);
         }
         // The living get their counts back first, so that they can lose what the dead held.
@@ -308,6 +310,19 @@ impl Rings {
         self.release_outward(heap, dead);
         self.free_members(heap);
         Verdict::Garbage(dead as u64)
+    }
+
+    /// The last words of those of the first `followed` members that are dead; true when finalizers come first.
+    #[cold]
+    fn holds_back(&self, heap: &mut Heap, followed: usize) -> bool {
+        let dead = || self.members[..followed].iter().map(|member| member.object).filter(|object| object.stamp() == 0);
+        let special: Vec<ObjectRef> = dead().filter(|object| object.has(prompt_flag::SPECIAL)).collect();
+        let finalizes = dead().any(ObjectRef::needs_finalizer);
+        match finalizes {
+            true => heap.begin_reclaim_all(&special),
+            false => heap.reclaim_special_all(&special),
+        }
+        finalizes
     }
 
     fn free_members(&self, heap: &mut Heap) {

@@ -181,10 +181,10 @@ impl Heap {
                 at = 0;
                 if meta & SHAPE == shape {
                     (fields, count) = (shape_fields, shape_fields.len() as u32);
-                } else if meta & (prompt_flag::ODD | prompt_flag::LARGE) == 0 {
+                } else if meta & (prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL) == 0 {
                     (shape, shape_fields) = (meta & SHAPE, object.type_info().fixed.as_slice());
                     (fields, count) = (shape_fields, shape_fields.len() as u32);
-                } else if object.needs_finalizer() {
+                } else if self.is_to_be_finalized(object) {
                     break Step::Finalize(object);
                 } else if meta & prompt_flag::LARGE != 0 {
                     object.add_flags(prompt_flag::DYING);
@@ -263,6 +263,19 @@ impl Heap {
         cascade.waiting = waiting;
         self.prompt.units_left = units;
         step
+    }
+
+    /// The last words of an object whose death is no common one; true when its finalizer comes first.
+    fn is_to_be_finalized(&mut self, object: ObjectRef) -> bool {
+        let special = object.has(prompt_flag::SPECIAL);
+        if special {
+            self.begin_reclaim(object);
+        }
+        let finalizes = object.needs_finalizer();
+        if special && !finalizes {
+            self.dismantle(object);
+        }
+        finalizes
     }
 
     #[cold]
@@ -352,7 +365,7 @@ impl Heap {
             // The entry in the candidate buffer still leads here: the bit says that it is out of date.
             BUFFERED.clear(object.address());
         }
-        if meta & prompt_flag::LARGE != 0 || buries {
+        if meta & (prompt_flag::LARGE | prompt_flag::SPECIAL) != 0 || buries {
             bin.empty();
             return self.free_special(object);
         }
@@ -361,12 +374,19 @@ impl Heap {
 
     #[inline(never)]
     fn free_special(&mut self, object: ObjectRef) {
+        if object.has(prompt_flag::SPECIAL) {
+            self.end_special(object);
+        }
         if let Some(zeal) = &mut self.zeal {
             let cell =
                 if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
             zeal.bury(object, cell, self.epoch);
-        } else {
+        } else if object.has(prompt_flag::LARGE) {
             self.large.free(object);
+        } else {
+            let mut bin = Bin::default();
+            bin.take(&mut self.prompt.cells, object);
+            bin.empty();
         }
     }
 }

@@ -1,0 +1,207 @@
+//! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; who holds a slot may go first.
+
+use cycle_detector::Mutator;
+use rc_runtime::object::flag;
+use rc_runtime::plan::Plan;
+use rc_runtime::weak::WeakKind;
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+
+/// Two counted fields, and a weak slot at 16.
+static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 30_000, &[0]);
+const WEAK: u64 = 16;
+
+fn registered(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register(descriptor).expect("a sound descriptor")
+}
+
+fn new(m: &mut Mutator, descriptor: &'static TypeDescriptor) -> ObjectRef {
+    m.allocate(registered(descriptor)).expect("memory")
+}
+
+/// The object of the root, a new one.
+fn rooted(m: &mut Mutator, descriptor: &'static TypeDescriptor) -> (ObjectRef, usize) {
+    let object = new(m, descriptor);
+    let root = m.push_root(Some(object)).0;
+    (object, root)
+}
+
+fn refer_weakly(m: &mut Mutator, holder: ObjectRef, target: ObjectRef) {
+    m.heap().write_weak(holder, holder.slot(WEAK), Some(target), WeakKind::Reference);
+}
+
+fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for zeal in [false, true] {
+            let options = HeapOptions { plan, zeal, ..HeapOptions::default() };
+            let mut m = Mutator::new(options).expect("address space");
+            situation(&mut m);
+            m.collect();
+            m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}: {violation}"));
+        }
+    }
+}
+
+fn link(m: &mut Mutator, from: ObjectRef, field: u64, to: ObjectRef) {
+    m.write(from, from.slot(field), to.address());
+}
+
+/// A ring of three that hangs on the root on top of the stack; its members.
+fn ring(m: &mut Mutator) -> Vec<ObjectRef> {
+    let (first, _) = rooted(m, &NODE);
+    let mut last = first;
+    let mut members = vec![first];
+    for _ in 0..2 {
+        let next = new(m, &NODE);
+        link(m, last, 0, next);
+        members.push(next);
+        last = next;
+    }
+    link(m, last, 0, first);
+    members
+}
+
+#[test]
+fn target_dies_young() {
+    for_all_heaps(|m| {
+        let (holder, root) = rooted(m, &NODE);
+        let (target, top) = rooted(m, &NODE);
+        refer_weakly(m, holder, target);
+        m.truncate_roots(top);
+        m.epoch();
+        assert_eq!(holder.slot(WEAK).read(), 0);
+        assert!(m.heap().specials.is_empty(), "nothing is known about either any more");
+        assert!(!holder.has(flag::SPECIAL));
+        m.truncate_roots(root);
+    });
+}
+
+#[test]
+fn target_dies_by_its_count() {
+    for_all_heaps(|m| {
+        let (holder, _) = rooted(m, &NODE);
+        let (target, top) = rooted(m, &NODE);
+        refer_weakly(m, holder, target);
+        m.epoch();
+        m.epoch();
+        assert_eq!(holder.slot(WEAK).read(), target.address());
+        m.truncate_roots(top);
+        m.epoch();
+        m.epoch();
+        assert_eq!(holder.slot(WEAK).read(), 0);
+        assert!(m.heap().specials.is_empty());
+    });
+}
+
+#[test]
+fn large_targets_die_young_and_old() {
+    for_all_heaps(|m| {
+        for epochs in [0, 2] {
+            let (holder, _) = rooted(m, &NODE);
+            let (target, top) = rooted(m, &LARGE);
+            refer_weakly(m, holder, target);
+            (0..epochs).for_each(|_| m.epoch());
+            assert_eq!(holder.slot(WEAK).read(), target.address());
+            m.truncate_roots(top);
+            m.epoch();
+            m.epoch();
+            assert_eq!(holder.slot(WEAK).read(), 0, "after {epochs} epochs");
+            assert!(m.heap().specials.is_empty());
+        }
+    });
+}
+
+/// Scenario 84.
+#[test]
+fn weak_reference_to_a_member_of_a_dead_ring() {
+    for_all_heaps(|m| {
+        for epochs in [0, 3] {
+            let (holder, _) = rooted(m, &NODE);
+            let top = m.root_count();
+            let members = ring(m);
+            refer_weakly(m, holder, members[1]);
+            // Members refer to each other weakly, too.
+            refer_weakly(m, members[2], members[0]);
+            (0..epochs).for_each(|_| m.epoch());
+            m.truncate_roots(top);
+            m.epoch();
+            m.epoch();
+            assert_eq!(holder.slot(WEAK).read(), 0, "after {epochs} epochs");
+            assert!(m.heap().specials.is_empty());
+        }
+    });
+}
+
+#[test]
+fn ring_that_only_a_mark_finds() {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let mut m = Mutator::new(HeapOptions { plan, trials: false, ..HeapOptions::default() }).expect("address space");
+        let (holder, _) = rooted(&mut m, &NODE);
+        let top = m.root_count();
+        let members = ring(&mut m);
+        refer_weakly(&mut m, holder, members[1]);
+        refer_weakly(&mut m, members[2], holder);
+        m.epoch();
+        m.truncate_roots(top);
+        m.collect();
+        assert_eq!(holder.slot(WEAK).read(), 0);
+        assert!(m.heap().specials.is_empty());
+        m.verify().expect("sound");
+    }
+}
+
+#[test]
+fn holder_dies_before_its_target() {
+    for_all_heaps(|m| {
+        let (target, _) = rooted(m, &NODE);
+        for epochs in [0, 2] {
+            let (holder, top) = rooted(m, &NODE);
+            refer_weakly(m, holder, target);
+            (0..epochs).for_each(|_| m.epoch());
+            m.truncate_roots(top);
+            m.epoch();
+            m.epoch();
+            assert!(m.heap().specials.is_empty(), "after {epochs} epochs");
+        }
+        assert!(!target.has(flag::SPECIAL));
+    });
+}
+
+#[test]
+fn slot_is_written_again() {
+    for_all_heaps(|m| {
+        let (holder, _) = rooted(m, &NODE);
+        let (first, _) = rooted(m, &NODE);
+        let (second, _) = rooted(m, &NODE);
+        let others: Vec<ObjectRef> = (0..5)
+            .map(|_| {
+                let other = rooted(m, &NODE).0;
+                refer_weakly(m, other, first);
+                other
+            })
+            .collect();
+        refer_weakly(m, holder, first);
+        refer_weakly(m, holder, second);
+        assert_eq!(m.heap().weak_target(holder.slot(WEAK)), Some(second));
+        refer_weakly(m, others[0], second);
+        m.heap().write_weak(others[3], others[3].slot(WEAK), None, WeakKind::Reference);
+        assert_eq!(others[3].slot(WEAK).read(), 0);
+        for at in [1, 2, 4] {
+            assert_eq!(m.heap().weak_target(others[at].slot(WEAK)), Some(first));
+        }
+        m.truncate_roots(0);
+        m.epoch();
+        m.epoch();
+        assert!(m.heap().specials.is_empty());
+    });
+}
+
+#[test]
+fn plain_objects_have_no_records() {
+    for_all_heaps(|m| {
+        ring(m);
+        m.truncate_roots(0);
+        m.collect();
+        assert!(m.heap().specials.is_empty());
+    });
+}

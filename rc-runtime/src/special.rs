@@ -1,0 +1,231 @@
+//! Special objects: what the heap keeps about the few objects that need more than a header.
+//!
+//! An object with the flag `SPECIAL` has a record here; all others cost nothing, neither memory nor an instruction: where a pass
+//! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
+//! goes when nothing needs it any more or with the object's memory.
+//!
+//! The end of a special object, under both plans:
+//!
+//! | step | called by | does |
+//! |---|---|---|
+//! | [`Heap::begin_reclaim`] | whoever found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | it is an ephemeron no more |
+//! | [`Heap::end_special`] | `free`, with its memory | its own weak slots are forgotten; ephemerons lose it as their key |
+//!
+//! A verdict on many objects takes the first step for all of them before any finalizer runs: [`Heap::begin_reclaim_all`]. `[WEAK]`
+//!
+//! **Dead young objects** are never touched under the deferred plan, so those that are special stand on a list. When the increments
+//! of a flip are done, whoever is on it and not mature is dead ([`Heap::judge_young_special`]): the cost is that of the young special
+//! objects, not of the young.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+use crate::plan::Plan;
+use crate::weak::WeakSlot;
+use rustc_hash::FxHashMap;
+
+/// What the heap keeps about one special object.
+#[derive(Debug, Default)]
+pub struct Special {
+    /// Weak slots that refer to it.
+    pub(crate) referrers: Vec<u64>,
+    /// Slots of the ephemerons whose key it is.
+    pub(crate) ephemerons: Vec<u64>,
+    /// Weak slots and keys in it.
+    pub(crate) slots: Vec<u64>,
+    /// Its reclaim begins together with that of others.
+    pub(crate) condemned: bool,
+}
+
+impl Special {
+    fn is_needed(&self) -> bool {
+        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty())
+    }
+}
+
+/// How far the young special objects of the last flip are judged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Judgement {
+    /// The increments are not done.
+    #[default]
+    Waits,
+    /// They are marked as one set, from this place on.
+    Condemn(usize),
+    /// Weak references to them are cleared.
+    Begin(usize),
+    /// What is still dead lets go of its keys.
+    Dismantle(usize),
+    /// And goes.
+    End(usize),
+}
+
+/// The records of one heap.
+#[derive(Debug, Default)]
+pub struct Specials {
+    pub(crate) records: FxHashMap<ObjectRef, Special>,
+    /// Address of a weak slot → what it is.
+    pub(crate) slots: FxHashMap<u64, WeakSlot>,
+    /// Deferred plan: became special in the running epoch, before they were mature.
+    young: Vec<ObjectRef>,
+    /// The same, of the epoch before.
+    pending: Vec<ObjectRef>,
+    judgement: Judgement,
+}
+
+impl Specials {
+    /// Whether there are any.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Special objects.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Every special object.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.records.keys().copied()
+    }
+
+    /// At a flip: what is young is pending.
+    pub fn flip(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        std::mem::swap(&mut self.young, &mut self.pending);
+        self.judgement = Judgement::Waits;
+    }
+
+    /// Whether the young objects of the last flip are judged: who is not mature by now is dead. `[WEAK]`
+    #[inline(always)]
+    pub fn young_are_judged(&self) -> bool {
+        self.judgement != Judgement::Waits
+    }
+}
+
+impl Heap {
+    /// The object's record; it is special from now on.
+    pub fn special(&mut self, object: ObjectRef) -> &mut Special {
+        if !object.has(flag::SPECIAL) {
+            object.add_flags(flag::SPECIAL);
+            if self.plan == Plan::Deferred && !object.is_mature() {
+                match object.stamp() == self.epoch {
+                    true => self.specials.young.push(object),
+                    false => self.specials.pending.push(object),
+                }
+            }
+        }
+        self.specials.records.entry(object).or_default()
+    }
+
+    /// The record, if there is one.
+    pub fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
+        if object.has(flag::SPECIAL) { self.specials.records.get_mut(&object) } else { None }
+    }
+
+    /// The object is plain again if nothing needs its record.
+    pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
+        if self.special_of(object).is_some_and(|record| !record.is_needed()) {
+            self.specials.records.remove(&object);
+            object.remove_flags(flag::SPECIAL);
+        }
+    }
+
+    /// The object is dead: its finalizer runs next, or its memory goes. Weak references to it are cleared.
+    #[cold]
+    pub fn begin_reclaim(&mut self, object: ObjectRef) {
+        self.clear_weak_references(object);
+    }
+
+    /// The same for objects that are found dead together.
+    pub fn begin_reclaim_all(&mut self, dead: &[ObjectRef]) {
+        dead.iter().for_each(|&object| self.condemn_special(object, true));
+        dead.iter().for_each(|&object| self.begin_reclaim(object));
+        dead.iter().for_each(|&object| self.condemn_special(object, false));
+    }
+
+    fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
+        if let Some(record) = self.special_of(object) {
+            record.condemned = condemned;
+        }
+    }
+
+    /// Objects that are found dead together are freed without finalizers: all that belongs before the first of them is freed.
+    #[cold]
+    pub fn reclaim_special_all(&mut self, dead: &[ObjectRef]) {
+        self.begin_reclaim_all(dead);
+        dead.iter().for_each(|&object| self.dismantle(object));
+    }
+
+    /// The memory of a dead object is about to go.
+    #[cold]
+    pub fn end_special(&mut self, object: ObjectRef) {
+        self.clear_weak_references(object);
+        self.forget_weak_slots(object);
+        self.end_key(object);
+        self.specials.records.remove(&object);
+        object.remove_flags(flag::SPECIAL);
+    }
+
+    /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is dead. Does up
+    /// to `units` of work; what is left, and whether all is done. If it has queued objects for promotion, it is to be called again when
+    /// those are promoted.
+    pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
+        if self.specials.judgement == Judgement::Waits {
+            self.specials.judgement = Judgement::Condemn(0);
+        }
+        while units > 0 {
+            let (at, judgement) = (self.specials.judgement.place(), self.specials.judgement);
+            let Some(&object) = self.specials.pending.get(at) else {
+                self.specials.judgement = match judgement {
+                    Judgement::Waits | Judgement::Condemn(_) => Judgement::Begin(0),
+                    Judgement::Begin(_) => Judgement::Dismantle(0),
+                    Judgement::Dismantle(_) => Judgement::End(0),
+                    Judgement::End(_) => {
+                        self.specials.pending.clear();
+                        return (units, true);
+                    }
+                };
+                continue;
+            };
+            units -= 4;
+            let dead = !object.is_mature() && object.has(flag::SPECIAL);
+            self.specials.judgement = match judgement {
+                Judgement::Waits | Judgement::Condemn(_) => {
+                    if dead {
+                        self.condemn_special(object, true);
+                    }
+                    Judgement::Condemn(at + 1)
+                }
+                Judgement::Begin(_) => {
+                    if dead {
+                        self.begin_reclaim(object);
+                    }
+                    Judgement::Begin(at + 1)
+                }
+                Judgement::Dismantle(_) => {
+                    match dead {
+                        true => self.dismantle(object),
+                        false => self.condemn_special(object, false),
+                    }
+                    Judgement::Dismantle(at + 1)
+                }
+                Judgement::End(_) => {
+                    if dead {
+                        self.end_special(object);
+                    }
+                    Judgement::End(at + 1)
+                }
+            };
+        }
+        (units, false)
+    }
+}
+
+impl Judgement {
+    fn place(self) -> usize {
+        match self {
+            Judgement::Waits => 0,
+            Judgement::Condemn(at) | Judgement::Begin(at) | Judgement::Dismantle(at) | Judgement::End(at) => at,
+        }
+    }
+}

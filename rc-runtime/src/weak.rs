@@ -1,0 +1,168 @@
+//! Weak slots: words of objects that refer without counting. `[WEAK]`
+//!
+//! A weak slot is any word of an object that its descriptor does not name. Which words are weak slots now, and what they refer to,
+//! is known here and nowhere else: the passes never see such a word. When the reclaim of a target begins, its slots are cleared:
+//! they become 0, or what the holder's type makes of them ([`TypeInfo::on_clear`](crate::type_registry::TypeInfo)).
+//!
+//! The key of an ephemeron is such a slot, too; it is cleared later, when the memory of its target goes: a dead key with a finalizer
+//! is still one while that runs.
+//!
+//! Both ends of a slot find it in constant time, so that a holder with a million of them, or a target, is no worse than
+//! a million holders.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, Slot, flag};
+use crate::plan::Plan;
+
+/// What a slot that does not count is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeakKind {
+    /// A weak reference.
+    Reference,
+    /// The key of an ephemeron.
+    Key,
+}
+
+/// One registered slot.
+#[derive(Debug)]
+pub struct WeakSlot {
+    holder: ObjectRef,
+    target: ObjectRef,
+    kind: WeakKind,
+    /// Its place among the target's referrers, or ephemerons.
+    at_target: u32,
+    /// Its place among the holder's slots.
+    at_holder: u32,
+}
+
+impl Heap {
+    /// Lets `slot` of `holder`, a word that its descriptor does not name, refer to `target` without counting it.
+    pub fn write_weak(&mut self, holder: ObjectRef, slot: Slot, target: Option<ObjectRef>, kind: WeakKind) {
+        self.forget_weak_slot(slot);
+        slot.store(target.map_or(0, ObjectRef::address));
+        let Some(target) = target else { return };
+        let at_target = {
+            let list = self.special(target).list(kind);
+            list.push(slot.address());
+            list.len() as u32 - 1
+        };
+        let slots = &mut self.special(holder).slots;
+        slots.push(slot.address());
+        let at_holder = slots.len() as u32 - 1;
+        let entry = WeakSlot { holder, target, kind, at_target, at_holder };
+        self.specials.slots.insert(slot.address(), entry);
+    }
+
+    /// The slot refers to nothing any more; its word stays.
+    fn forget_weak_slot(&mut self, slot: Slot) {
+        if let Some(entry) = self.leave_holder(slot) {
+            let specials = &mut self.specials;
+            let list = specials.records.get_mut(&entry.target).expect("a target is special").list(entry.kind);
+            list.swap_remove(entry.at_target as usize);
+            if let Some(moved) = list.get(entry.at_target as usize) {
+                specials.slots.get_mut(moved).expect("a listed slot").at_target = entry.at_target;
+            }
+            self.tidy_special(entry.target);
+            self.tidy_special(entry.holder);
+        }
+    }
+
+    /// Takes the slot from the table and from its holder's list.
+    fn leave_holder(&mut self, slot: Slot) -> Option<WeakSlot> {
+        let specials = &mut self.specials;
+        let entry = specials.slots.remove(&slot.address())?;
+        let list = &mut specials.records.get_mut(&entry.holder).expect("a holder is special").slots;
+        list.swap_remove(entry.at_holder as usize);
+        if let Some(moved) = list.get(entry.at_holder as usize) {
+            specials.slots.get_mut(moved).expect("a listed slot").at_holder = entry.at_holder;
+        }
+        Some(entry)
+    }
+
+    /// What a weak slot refers to; for tests and recounts.
+    pub fn weak_target(&self, slot: Slot) -> Option<ObjectRef> {
+        self.specials.slots.get(&slot.address()).map(|entry| entry.target)
+    }
+
+    /// Weak references to the object are cleared.
+    pub(crate) fn clear_weak_references(&mut self, object: ObjectRef) {
+        let Some(record) = self.special_of(object) else { return };
+        for address in std::mem::take(&mut record.referrers) {
+            self.clear_weak_slot(address);
+        }
+    }
+
+    /// The slot's target has forgotten it: so do the table and the holder, and its word is cleared.
+    fn clear_weak_slot(&mut self, address: u64) -> ObjectRef {
+        // SAFETY: a registered slot is a word of its holder, which has its memory as long as it is registered.
+        let slot = unsafe { Slot::from_address(address) };
+        let entry = self.leave_holder(slot).expect("a listed slot");
+        match entry.holder.type_info().on_clear() {
+            // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
+            Some(clear) => unsafe { clear(entry.holder.address() as *mut _, address as *mut _) },
+            None => slot.store(0),
+        }
+        self.tidy_special(entry.holder);
+        entry.holder
+    }
+
+    /// The slots of an object whose memory goes.
+    pub(crate) fn forget_weak_slots(&mut self, object: ObjectRef) {
+        while let Some(record) = self.special_of(object)
+            && let Some(&slot) = record.slots.last()
+        {
+            // SAFETY: as in `clear_weak_slot`.
+            self.forget_weak_slot(unsafe { Slot::from_address(slot) });
+        }
+    }
+
+    /// The object's references are about to be let go of: it is no ephemeron any more. Its weak references stay.
+    pub fn dismantle(&mut self, object: ObjectRef) {
+        let Some(record) = self.special_of(object) else { return };
+        for slot in record.slots.clone() {
+            if self.specials.slots[&slot].kind == WeakKind::Key {
+                // SAFETY: as in `clear_weak_slot`.
+                self.forget_weak_slot(unsafe { Slot::from_address(slot) });
+            }
+        }
+    }
+
+    /// The ephemerons whose key the object is lose it, and let go of what they refer to.
+    pub(crate) fn end_key(&mut self, key: ObjectRef) {
+        let Some(record) = self.special_of(key) else { return };
+        for address in std::mem::take(&mut record.ephemerons) {
+            let ephemeron = self.clear_weak_slot(address);
+            self.release_ephemeron(ephemeron);
+        }
+    }
+
+    /// As if null were written to all its references. Deferred plan: what is clean has been counted as it is, and nothing but decrements
+    /// happens any more until the next flip, so that chains of ephemerons die in one epoch.
+    fn release_ephemeron(&mut self, ephemeron: ObjectRef) {
+        let direct = self.plan == Plan::Deferred && !self.counting && ephemeron.is_mature() && ephemeron.stamp() == 0;
+        let direct = direct && !ephemeron.has(flag::LARGE);
+        for slot in ephemeron.type_info().reference_slots(ephemeron) {
+            let old = ephemeron.type_info().decode(slot.read());
+            if !direct {
+                self.write(ephemeron, slot, 0);
+                continue;
+            }
+            slot.store(0);
+            if let Some(old) = old {
+                if self.mark_discovers {
+                    self.show_to_mark(old);
+                }
+                self.decrement(old);
+            }
+        }
+    }
+}
+
+impl crate::special::Special {
+    fn list(&mut self, kind: WeakKind) -> &mut Vec<u64> {
+        match kind {
+            WeakKind::Reference => &mut self.referrers,
+            WeakKind::Key => &mut self.ephemerons,
+        }
+    }
+}
