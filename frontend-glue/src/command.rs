@@ -42,7 +42,7 @@ Examples:
   tally run program.ll                      compile in memory and run
   tally run --leak-check --stats program.c  the same for C; what is left? what did it cost?
   tally run --zeal program.c                find a forgotten root
-  tally build -O3 a.ll b.bc -o program  link an executable
+  tally build -O3 a.ll b.bc -o program      link an executable
   tally lower program.ll -o lowered.ll      see what the calls and stores become
 
 `tally COMMAND --help` says more about each.";
