@@ -11,7 +11,6 @@
 
 use crate::collector::Collector;
 use rc_runtime::log::Entry;
-use rc_runtime::object::flag;
 use rc_runtime::type_registry::Reading;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
@@ -27,8 +26,8 @@ impl Collector {
             if units <= 0 {
                 return (units, false);
             }
-            if let Some(object) = heap.promotion_queue.pop() {
-                units -= promote_and_count(heap, object);
+            if !heap.promotion_queue.is_empty() {
+                units = heap.promote_queued(units);
             } else if let Some(entry) = self.last_log.next(&mut self.reconcile_at) {
                 units -= 2 + entry.words.len() as i64;
                 reconcile_entry(heap, entry);
@@ -77,23 +76,6 @@ impl Collector {
             None => (units, true),
         }
     }
-}
-
-fn promote_and_count(heap: &mut Heap, object: ObjectRef) -> i64 {
-    if object.is_mature() {
-        return 1;
-    }
-    let info = object.type_info();
-    heap.promote(object, info);
-    if object.has(flag::LARGE) {
-        return 4;
-    }
-    let mut references = 0;
-    info.for_each_reference(object, Part::Whole, |target| {
-        references += 1;
-        heap.increment(target);
-    });
-    2 + references
 }
 
 fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {

@@ -44,8 +44,8 @@ impl Collector {
         while units > 0 {
             if let Some((object, chunk)) = self.dying_large.pop() {
                 units -= self.release_chunk(heap, object, chunk);
-            } else if let Some(object) = heap.free_queue.pop() {
-                units -= self.release_object(heap, object);
+            } else if !heap.free_queue.is_empty() {
+                units = self.release_dead(heap, units);
             } else if heap.blocks.has_freed_into() {
                 heap.blocks.sweep_freed_into();
                 units -= 8;
@@ -53,6 +53,21 @@ impl Collector {
                 return;
             }
         }
+    }
+
+    /// Plain objects in bulk, then the one at the end of the queue, whatever it is; the units left.
+    fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
+            let freed;
+            (units, freed) = heap.free_queued(units);
+            self.report.freed_by_count += freed;
+        }
+        if units > 0
+            && let Some(object) = heap.free_queue.pop()
+        {
+            units -= self.release_object(heap, object);
+        }
+        units
     }
 
     fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {

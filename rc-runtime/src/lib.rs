@@ -9,7 +9,7 @@
 //! | [`context`], [`allocate`], [`block`], [`large`], [`block_source`], [`range`] | where does a new object go? |
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
 //! | [`barrier`], [`log`] | what happens when a reference is overwritten? |
-//! | [`count`] | who is counted, promoted, freed? |
+//! | [`count`], [`bulk`] | who is counted, promoted, freed? |
 //! | [`plan`], [`prompt`], [`size_class`] | what is different when everything is counted at once? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //! | [`symbols`], [`abi`] | what do compiled programs call? |
@@ -21,6 +21,7 @@ pub mod allocate;
 pub mod barrier;
 pub mod block;
 pub mod block_source;
+pub mod bulk;
 pub mod context;
 pub mod count;
 pub mod descriptor;
