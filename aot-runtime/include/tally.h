@@ -65,8 +65,8 @@ struct tally_type {
     uint64_t stride;                     /* bytes of a tail element, 0 = no tail; the tail begins at `size`, a multiple of 8 */
     const uint32_t *element_ref_offsets; /* offsets of references in one element: ascending multiples of 8 */
     const char *name;                    /* for messages and reports */
-    /* Prompt plan only, else null: the destructor. Called once, when the object is about to die; it may do anything, but let an
-     * exception out. If it stores the object somewhere, that lives on, and the destructor does not run again. */
+    /* Prompt plan only, else null: the destructor. Called once, when the object is about to die; it may do anything. If it stores
+     * the object somewhere, that lives on, and the destructor does not run again. What it throws: tally_on_finalizer_error. */
     void (*finalize)(void *object);
     /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
      * image may be a copy: it interprets the words it is given and nothing else, and calls nothing of this header. Words that it
@@ -106,6 +106,12 @@ void tally_safepoint(void);
 
 /* [safepoint] Collects until nothing unreachable is left, cycles included. */
 void tally_collect(void);
+
+/* [leaf] Something has left a finalizer by unwinding: a C++ exception, one of another language, a Rust panic. The rest goes on; `hook` is
+ * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic; it is deleted
+ * afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the
+ * beginning: a line on standard error. */
+void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception));
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */

@@ -55,7 +55,7 @@ impl Collector {
                 self.prompt_mark(heap);
             }
             let in_flight = heap.prompt.protected.len() as u64;
-            if heap.prompt.finalize_queue.is_empty()
+            if heap.finalizers.queue.is_empty()
                 && let Err(violation) = verify::verify_running(heap, self, in_flight)
             {
                 rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);

@@ -66,7 +66,7 @@ pub struct TypeDescriptor {
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
-    /// Prompt plan: called when an object is about to die ([`crate::prompt::Finalizer`]). Deferred plan: null.
+    /// Prompt plan: called when an object is about to die ([`crate::finalizer::Finalizer`]). Deferred plan: null.
     pub finalize: *const c_void,
     /// Only with [`SlotKind::Trace`].
     pub trace: Option<TraceFunction>,
@@ -233,7 +233,7 @@ impl TypeDescriptor {
     }
 
     /// The same with a destructor, for the prompt plan.
-    pub const fn finalized(mut self, finalize: crate::prompt::Finalizer) -> TypeDescriptor {
+    pub const fn finalized(mut self, finalize: crate::finalizer::Finalizer) -> TypeDescriptor {
         self.finalize = finalize as *const c_void;
         self
     }

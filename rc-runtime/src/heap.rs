@@ -7,6 +7,7 @@
 use crate::block::BlockSpace;
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
+use crate::finalizer::Finalizers;
 use crate::host_roots::HostRoots;
 use crate::large::LargeSpace;
 use crate::log::Log;
@@ -150,6 +151,8 @@ pub struct Heap {
     pub statistics: Statistics,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
+    /// Finalizers that are to run.
+    pub finalizers: Finalizers,
     /// What only the prompt plan has.
     pub prompt: Prompt,
     /// Whether drains of the pending list are sliced.
@@ -194,6 +197,7 @@ impl Heap {
             host_roots: HostRoots::default(),
             statistics: Statistics::default(),
             zeal: options.zeal.then(Box::default),
+            finalizers: Finalizers::default(),
             prompt: Prompt::default(),
             sliced_drains: options.pause_goal_ns.is_some(),
             driver: Some(driver),

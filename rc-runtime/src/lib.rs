@@ -11,6 +11,7 @@
 //! | [`barrier`], [`log`] | what happens when a reference is overwritten? |
 //! | [`count`], [`bulk`] | who is counted, promoted, freed? |
 //! | [`plan`], [`prompt`], [`size_class`] | what is different when everything is counted at once? |
+//! | [`finalizer`], [`exception`] | how is a destructor called, and what may leave it? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //! | [`symbols`], [`abi`] | what do compiled programs call? |
 //!
@@ -26,7 +27,9 @@ pub mod context;
 pub mod count;
 pub mod descriptor;
 pub mod epoch_driver;
+pub mod exception;
 pub mod fatal;
+pub mod finalizer;
 pub mod heap;
 pub mod host_roots;
 pub mod large;

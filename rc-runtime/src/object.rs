@@ -46,8 +46,10 @@ pub mod flag {
     pub const ROOTED: u32 = 1 << 29;
     /// In the large-object space.
     pub const LARGE: u32 = 1 << 28;
-    /// The finalizer has run, or is running.
+    /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = 1 << 26;
+    /// From birth: of a type with a finalizer.
+    pub const ODD: u32 = 1 << 25;
     /// The heap has a record of the object ([`crate::special`]).
     pub const SPECIAL: u32 = 1 << 23;
     /// All flags.
@@ -66,10 +68,10 @@ pub mod prompt_flag {
     pub const LARGE: u32 = super::flag::LARGE;
     /// On the pending list.
     pub const PENDING: u32 = 1 << 27;
-    /// The finalizer has run, or is running.
+    /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = super::flag::FINALIZED;
     /// From birth: has a finalizer, or references that are not plain words at fixed offsets.
-    pub const ODD: u32 = 1 << 25;
+    pub const ODD: u32 = super::flag::ODD;
     /// Being taken apart; in a trial: a member of it.
     pub const DYING: u32 = 1 << 24;
     /// The heap has a record of the object.

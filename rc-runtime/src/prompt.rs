@@ -27,7 +27,6 @@ mod youth;
 
 pub use bin::Bin;
 pub use cells::CellSpace;
-pub use finalizer::Finalizer;
 pub use reclaim::Cascade;
 pub use youth::{Carved, Youth};
 
@@ -36,7 +35,6 @@ use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::size_class::CLASSES;
 use crate::statistics::Statistics;
-use std::collections::VecDeque;
 
 /// See the file's first lines.
 #[derive(Debug, Default)]
@@ -50,18 +48,12 @@ pub struct Prompt {
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
     pub protected: Vec<ObjectRef>,
     pointer_masks: Vec<u64>,
-    /// Finalizers that are running, one inside the other.
-    pub depth: u32,
     /// Structures that are partly taken apart.
     pub cascades: Vec<Cascade>,
-    /// Dead cycles' objects whose finalizers have to run before the cycle is judged again; each is held by a count.
-    pub finalize_queue: VecDeque<ObjectRef>,
-    /// A collection was asked for where none can run.
-    collect_wanted: bool,
     /// References of a dying object of a shape that cannot be walked by offsets.
     scratch: Vec<ObjectRef>,
     /// Units of work left before the clock is looked at, or the drain stops.
-    units_left: i64,
+    pub(crate) units_left: i64,
     slice_start: Option<std::time::Instant>,
     /// Candidates that the driver keeps for later.
     pub candidates_elsewhere: usize,
@@ -84,7 +76,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             Heap::drain(heap, words);
-            let zeal = (*heap).zeal.is_some() && (*heap).prompt.depth == 0;
+            let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             if zeal || (*heap).round_is_due() {
                 let held = (&mut *heap).protect_in_flight(words);
                 (*heap).with_driver(|driver, heap| if zeal { driver.epoch(heap) } else { driver.on_poll(heap) });
@@ -102,7 +94,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             Heap::drain_all(heap);
-            if (*heap).prompt.depth == 0 {
+            if (*heap).finalizers.depth() == 0 {
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
                 Heap::end_round(heap);
                 Heap::drain_all(heap);
@@ -114,7 +106,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn round_is_due(&self) -> bool {
         let full = self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due();
-        full && self.prompt.depth == 0
+        full && self.finalizers.depth() == 0
     }
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
@@ -125,21 +117,21 @@ impl Heap {
     pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).prompt.depth > 0 {
-                (*heap).prompt.collect_wanted = true;
+            if (*heap).finalizers.depth() > 0 {
+                (*heap).finalizers.collect_wanted = true;
                 return 0;
             }
             let before = (*heap).counted_frees();
             loop {
                 Heap::drain_all(heap);
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
-                let again = !(*heap).prompt.finalize_queue.is_empty() || (*heap).context_mut().pending != 0;
+                let again = !(*heap).finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
                 Heap::end_round(heap);
                 if !again {
                     break;
                 }
             }
-            (*heap).prompt.collect_wanted = false;
+            (*heap).finalizers.collect_wanted = false;
             (*heap).prompt.cells.give_idle_back();
             (*heap).counted_frees() - before
         }
@@ -149,7 +141,7 @@ impl Heap {
     unsafe fn end_round(heap: *mut Heap) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
-            while let Some(object) = (*heap).prompt.finalize_queue.pop_front() {
+            while let Some(object) = (&mut *heap).finalizers.queue.pop_front() {
                 Heap::finalize_in_cycle(heap, object);
             }
             if (*heap).context_mut().pending != 0 {

@@ -9,9 +9,9 @@
 //! candidate for the cycle detector. `[CANDIDATE]`
 
 use crate::descriptor::{DescriptorError, DescriptorFault, FLAG_ACYCLIC, SlotKind, TraceFunction, TypeDescriptor};
+use crate::finalizer::Finalizer;
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, prompt_flag};
 use crate::plan::Plan;
-use crate::prompt::Finalizer;
 use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
 use smallvec::SmallVec;

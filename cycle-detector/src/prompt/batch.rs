@@ -228,22 +228,22 @@ impl Batch {
 
     /// Dead members with finalizers live until those have run, with all they reach; then they are judged again.
     fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
-        let from = heap.prompt.finalize_queue.len();
+        let from = heap.finalizers.queue.len();
         for &block in blocks {
             for object in CellSpace::carved(block).cells() {
                 if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
-                    heap.prompt.finalize_queue.push_back(object);
+                    heap.finalizers.queue.push_back(object);
                 }
             }
         }
-        for place in from..heap.prompt.finalize_queue.len() {
-            let object = heap.prompt.finalize_queue[place];
+        for place in from..heap.finalizers.queue.len() {
+            let object = heap.finalizers.queue[place];
             if !MARK.get(object.address()) {
                 self.show(object);
             }
         }
-        for place in from..heap.prompt.finalize_queue.len() {
-            heap.prompt.finalize_queue[place].increment_exact();
+        for place in from..heap.finalizers.queue.len() {
+            heap.finalizers.queue[place].increment_exact();
         }
     }
 

@@ -79,7 +79,7 @@ impl Collector {
         let freed = sweep(heap);
         for object in finalizable {
             object.increment_exact();
-            heap.prompt.finalize_queue.push_back(object);
+            heap.finalizers.queue.push_back(object);
         }
         heap.statistics.cyclic_garbage_objects += freed;
         self.report.freed_by_mark = freed;
@@ -91,7 +91,7 @@ impl Collector {
     fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
         let mut roots: Vec<ObjectRef> = heap.host_roots.iter().collect();
         roots.extend(&heap.prompt.protected);
-        roots.extend(&heap.prompt.finalize_queue);
+        roots.extend(heap.finalizers.held());
         roots.extend(heap.pending_objects());
         for cascade in &heap.prompt.cascades {
             cascade.for_each_held(|object| roots.push(object));

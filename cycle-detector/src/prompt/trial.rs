@@ -358,7 +358,7 @@ impl Rings {
         for object in held {
             unbuffer(object);
             object.increment_exact();
-            heap.prompt.finalize_queue.push_back(object);
+            heap.finalizers.queue.push_back(object);
         }
         // The candidate stays one, whether its finalizer is among them or not.
         let candidate = self.members[0].object;

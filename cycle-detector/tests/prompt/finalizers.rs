@@ -182,7 +182,7 @@ fn drop_deeper(heap: &mut Heap, object: ObjectRef) {
     }
     let fresh = heap.allocate(type_of(&FILE)).expect("room");
     fresh.slot(16).store(number + 1);
-    let depth = heap.prompt.depth;
+    let depth = heap.finalizers.depth();
     assert!(depth <= 34, "{depth} finalizers deep");
     // SAFETY: the finalizer's own safepoint.
     unsafe { Heap::poll(heap) };
@@ -320,4 +320,55 @@ fn with_a_pause_goal_finalizers_run_in_the_same_order() {
         m.poll();
     }
     assert_eq!(seen(), (0..100).collect::<Vec<_>>());
+}
+
+fn fail(_: &mut Heap, object: ObjectRef) {
+    let number = object.slot(16).read();
+    assert!(number.is_multiple_of(2), "number {number} is odd");
+}
+
+/// Scenarios 64 and 65: the error is told, the rest of the garbage still dies, and the collector works on as before.
+#[test]
+fn a_finalizer_that_panics_is_told_to_the_hook_and_the_others_go_on() {
+    for cyclic in [false, true] {
+        let mut m = mutator_with(Some(fail));
+        let told: std::rc::Rc<RefCell<Vec<String>>> = Default::default();
+        let listener = told.clone();
+        m.heap().finalizers.on_error = Some(Box::new(move |error| {
+            listener.borrow_mut().push(format!(
+                "{} {}: {}",
+                error.type_name,
+                error.object.slot(16).read(),
+                error.message
+            ));
+        }));
+        for round in 0..3 {
+            let objects: Vec<ObjectRef> = (0..4).map(|number| file(&mut m, number)).collect();
+            for (place, &object) in objects.iter().enumerate() {
+                m.push_root(Some(object));
+                let next = if cyclic { Some(objects[(place + 1) % 4]) } else { None };
+                set(&mut m, object, 0, next);
+            }
+            m.truncate_roots(0);
+            m.collect();
+            assert_eq!((seen().len(), live(&m)), (4, 0), "round {round}");
+            assert_eq!(m.heap().finalizers.depth(), 0);
+            let mut told = told.take();
+            told.sort();
+            assert_eq!(told, ["File 1: panicked: number 1 is odd", "File 3: panicked: number 3 is odd"]);
+            m.verify().expect("sound");
+        }
+    }
+}
+
+#[test]
+fn a_hook_for_errors_that_panics_itself_stops_nobody() {
+    let mut m = mutator_with(Some(fail));
+    m.heap().finalizers.on_error = Some(Box::new(|_| panic!("me too")));
+    for number in 0..4 {
+        file(&mut m, number);
+    }
+    m.collect();
+    assert_eq!((seen().len(), live(&m)), (4, 0));
+    m.verify().expect("sound");
 }

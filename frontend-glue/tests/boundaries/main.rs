@@ -8,6 +8,7 @@ mod tally;
 mod anchors;
 mod callbacks;
 mod ends;
+mod finalizers;
 mod host;
 mod host_in_c;
 mod llvm_interface;

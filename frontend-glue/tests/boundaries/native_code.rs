@@ -58,7 +58,7 @@ int main(void) {
 "#;
 
 /// Compiles `source` to `native.so` in the folder.
-fn library(folder: &Folder, compiler: &str, source: &str, options: &[&str]) {
+pub fn library(folder: &Folder, compiler: &str, source: &str, options: &[&str]) {
     let status = Command::new(compiler)
         .args(["-O2", "-shared", "-fPIC", source, "-o", "native.so"])
         .args(options)

@@ -1,23 +1,11 @@
-//! Finalizers: a type's destructor, called when an object of it is about to die. Once.
+//! Finalizers of objects that die by counting: inside the drain, with the object held by one count meanwhile.
 //!
-//! It runs inside a drain, as ordinary mutator code, with the object held by one count meanwhile. So it may do anything the
-//! program may: allocate, write into the dying object (what it stores there is released with the other fields), store the
-//! object somewhere (then it lives on, and its finalizer will not run again), drop other objects, and come back here: a drain
-//! inside it takes what became pending since it began.
-//!
-//! What may not leave it is an exception: the drain stands between it and anyone who could catch it. The program stops then
-//! with status 5 and the type's name.
-//!
-//! The context's exit anchor, from which stacks are walked, is that of the drain again afterwards.
+//! What the finalizer stores into the dying object is released with its other fields; if it stores the object somewhere, that
+//! lives on. A drain inside it takes what became pending since it began. Members of dead cycles wait on the queue
+//! ([`crate::finalizer`]) until the driver has returned, and their cycle is judged again afterwards.
 
-use crate::fatal::{self, STATUS_VIOLATION};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, prompt_flag};
-use crate::type_registry::TypeInfo;
-use std::ffi::c_void;
-
-/// `void finalize(void *object)`.
-pub type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
 
 impl Heap {
     /// Runs the object's finalizer; true when the object is dead afterwards.
@@ -61,46 +49,14 @@ impl Heap {
         }
     }
 
-    unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
-        object.add_flags(prompt_flag::FINALIZED);
-        let info = object.type_info();
-        let Some(finalizer) = info.finalize else { return };
-        // SAFETY: by the caller's promise; the borrows end before the call.
-        unsafe {
-            let (anchor, drain_from) = {
-                let heap = &mut *heap;
-                let from = heap.pending_count();
-                heap.prompt.depth += 1;
-                let context = heap.context_mut();
-                let anchor = (context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx);
-                (anchor, std::mem::replace(&mut heap.prompt.drain_from, from))
-            };
-            let units_left = (*heap).prompt.units_left;
-            let guard = LeavesByException(info);
-            finalizer(object.address() as *mut c_void);
-            std::mem::forget(guard);
-            let heap = &mut *heap;
-            heap.prompt.units_left = units_left;
-            heap.prompt.drain_from = drain_from;
-            heap.prompt.depth -= 1;
-            let context = heap.context_mut();
-            (context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx) = anchor;
-        }
+    /// A finalizer begins: drains inside it take what becomes pending from now on. Answers what drains took before.
+    pub(crate) fn enter_nested_drains(&mut self) -> usize {
+        let from = self.pending_count();
+        std::mem::replace(&mut self.prompt.drain_from, from)
     }
-}
 
-/// Dropped only when the stack is unwound through a finalizer's call.
-struct LeavesByException(&'static TypeInfo);
-
-impl Drop for LeavesByException {
-    fn drop(&mut self) {
-        fatal::stop(
-            STATUS_VIOLATION,
-            &format!(
-                "an exception has left the finalizer of type `{}`; catch it there: nobody waits for it in the middle of \
-                 an object's destruction",
-                self.0.name
-            ),
-        );
+    /// It has ended.
+    pub(crate) fn leave_nested_drains(&mut self, drain_from: usize) {
+        self.prompt.drain_from = drain_from;
     }
 }

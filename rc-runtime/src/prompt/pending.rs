@@ -162,7 +162,7 @@ impl Heap {
     pub unsafe fn drain(heap: *mut Heap, words: &[u64]) {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
-            let depth = (*heap).prompt.depth;
+            let depth = (*heap).finalizers.depth();
             if depth > DEPTH_MAX {
                 return;
             }
@@ -174,7 +174,7 @@ impl Heap {
             }
             (*heap).prompt.protected.truncate(held);
             (&mut *heap).end_slice();
-            if depth == 0 && std::mem::take(&mut (*heap).prompt.collect_wanted) {
+            if depth == 0 && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
                 Heap::prompt_collect(heap);
             }
         }
@@ -194,7 +194,7 @@ impl Heap {
                 if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
                     break;
                 }
-                if (*heap).prompt.depth > 0 {
+                if (*heap).finalizers.depth() > 0 {
                     break;
                 }
             }
@@ -250,7 +250,7 @@ impl Heap {
 
     /// The budget of a drain. True when the mutator has not had its turn since the last slice, and old work should wait.
     fn start_slice(&mut self) -> bool {
-        if self.prompt.depth > 0 {
+        if self.finalizers.depth() > 0 {
             return false;
         }
         if !self.sliced_drains {
@@ -287,7 +287,7 @@ impl Heap {
 
     /// Compiled code calls the drain again while anything is left.
     fn end_slice(&mut self) {
-        if self.prompt.depth > 0 {
+        if self.finalizers.depth() > 0 {
             return;
         }
         let left = !self.prompt.cascades.is_empty();

@@ -402,11 +402,3 @@ enum Advance {
     Freed,
     SliceEnds,
 }
-
-impl ObjectRef {
-    /// Whether the object has a destructor that has not run.
-    #[inline(always)]
-    pub fn needs_finalizer(self) -> bool {
-        self.has(prompt_flag::ODD) && !self.has(prompt_flag::FINALIZED) && self.type_info().finalize.is_some()
-    }
-}

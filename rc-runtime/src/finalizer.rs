@@ -1,0 +1,181 @@
+//! Finalizers: a type's destructor, called when an object of it was found dead. Once, unless it is registered again.
+//!
+//! It runs as ordinary mutator code at a safepoint, with its object held by one count meanwhile. So it may do anything the program
+//! may: allocate, collect (put off until it has returned), write into the dying object, store the object somewhere (then that lives on with
+//! all it reaches), drop other objects. Under the prompt plan an object that dies by counting is finalized in its drain
+//! (`prompt::finalizer`); all others wait on the queue here.
+//!
+//! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on standard error; the
+//! rest goes on. The context's exit anchor, from which stacks are walked, is that of the collector's caller again afterwards.
+
+use crate::exception::{self, Escaped};
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+use crate::type_registry::TypeInfo;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ffi::{CString, c_char, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// `void finalize(void *object)`.
+pub type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
+
+/// `void hook(void *object, const char *type, const char *message, void *exception)`: something has left a finalizer.
+pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *const c_char, *mut c_void);
+
+/// What has left a finalizer, for a hook in Rust.
+#[derive(Debug)]
+pub struct FinalizerError<'a> {
+    /// Whose finalizer it was.
+    pub object: ObjectRef,
+    /// Its type.
+    pub type_name: &'a str,
+    /// What the exception says of itself.
+    pub message: &'a str,
+}
+
+/// Finalizers of one heap that are to run, that run, and that have run.
+#[derive(Default)]
+pub struct Finalizers {
+    /// Found dead, with a finalizer that is to run at the end of a safepoint. Each is held by one count.
+    pub queue: VecDeque<ObjectRef>,
+    /// Whose finalizers are running, one inside the other; each is held by one count.
+    pub running: Vec<ObjectRef>,
+    /// A collection was asked for inside a finalizer.
+    pub(crate) collect_wanted: bool,
+    /// Is told of errors before the process's hook is.
+    pub on_error: Option<ErrorListener>,
+}
+
+/// A hook for errors in Rust.
+pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
+
+impl Finalizers {
+    /// Finalizers that are running, one inside the other.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.running.len() as u32
+    }
+
+    /// Objects that are held by one count for their finalizers' sake, once for each count.
+    pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.queue.iter().chain(&self.running).copied()
+    }
+}
+
+/// The process's hook; 0: none.
+static HOOK: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The heap whose finalizer runs on this thread.
+    static RUNNING: Cell<*mut Heap> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Sets the process's hook for errors; `None`: they are said on standard error.
+pub fn on_error(hook: Option<ErrorHook>) {
+    HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::Release);
+}
+
+/// The heap whose finalizer runs on this thread; null outside of finalizers.
+pub fn running_heap() -> *mut Heap {
+    RUNNING.get()
+}
+
+impl Heap {
+    /// Calls the object's finalizer, if its type has one; it will not run again. A count holds the object meanwhile.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
+        object.add_flags(flag::FINALIZED);
+        let info = object.type_info();
+        let Some(finalizer) = info.finalize else { return };
+        // SAFETY: by the caller's promise; the borrows end before the calls.
+        unsafe {
+            let before = (&mut *heap).enter_finalizer(object);
+            let outer = RUNNING.replace(heap);
+            if let Err(escaped) = exception::call(finalizer, object.address() as *mut c_void) {
+                Heap::report_error(heap, object, info, &escaped);
+            }
+            RUNNING.set(outer);
+            (&mut *heap).leave_finalizer(before);
+        }
+    }
+
+    fn enter_finalizer(&mut self, object: ObjectRef) -> Interrupted {
+        let drain_from = self.enter_nested_drains();
+        self.finalizers.running.push(object);
+        let units_left = self.prompt.units_left;
+        let context = self.context_mut();
+        let anchor = [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx];
+        Interrupted { drain_from, units_left, anchor, lent: context.lent }
+    }
+
+    fn leave_finalizer(&mut self, before: Interrupted) {
+        self.finalizers.running.pop();
+        self.leave_nested_drains(before.drain_from);
+        self.prompt.units_left = before.units_left;
+        let context = self.context_mut();
+        [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx] = before.anchor;
+        context.lent = before.lent;
+    }
+
+    unsafe fn report_error(heap: *mut Heap, object: ObjectRef, info: &TypeInfo, escaped: &Escaped) {
+        let (name, message) = (&*info.name, escaped.message());
+        // SAFETY: as for `finalize`.
+        let listener = unsafe { (*heap).finalizers.on_error.take() };
+        let told = if let Some(mut listener) = listener {
+            let told = exception::guard(|| listener(&FinalizerError { object, type_name: name, message: &message }));
+            // SAFETY: as above.
+            unsafe { (*heap).finalizers.on_error.get_or_insert(listener) };
+            told
+        } else if let Some(hook) = hook() {
+            let [name, message] =
+                [name, message.as_str()].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
+            exception::guard(|| {
+                // SAFETY: whoever set the hook promises that it takes these.
+                unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
+            })
+        } else {
+            eprintln!("tally: the finalizer of an object of type `{name}` {message}; the others go on");
+            Ok(())
+        };
+        if let Err(again) = told {
+            eprintln!("tally: the hook for errors of finalizers {}", again.message());
+        }
+    }
+}
+
+/// `void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception))`:
+/// [`on_error`] from C.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
+    on_error(hook);
+}
+
+fn hook() -> Option<ErrorHook> {
+    // SAFETY: 0, or what `on_error` was given.
+    unsafe { std::mem::transmute::<usize, Option<ErrorHook>>(HOOK.load(Ordering::Acquire)) }
+}
+
+/// What a finalizer interrupts.
+struct Interrupted {
+    drain_from: usize,
+    units_left: i64,
+    anchor: [u64; 4],
+    lent: u64,
+}
+
+impl ObjectRef {
+    /// Whether the object has a finalizer that is to run when it is found dead.
+    #[inline(always)]
+    pub fn needs_finalizer(self) -> bool {
+        self.meta() & (flag::ODD | flag::FINALIZED) == flag::ODD && self.type_info().finalize.is_some()
+    }
+}
+
+impl std::fmt::Debug for Finalizers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Finalizers({} wait, {} run)", self.queue.len(), self.running.len())
+    }
+}
