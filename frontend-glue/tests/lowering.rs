@@ -46,7 +46,7 @@ fn every_situation_comes_out_as_written() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
-/// The checker of counts has seen every kind of damage: each operation of these modules is left out, and done twice, and the
+/// scenario 131: the checker of counts has seen every kind of damage: each operation of these modules is left out, and done twice, and the
 /// module is refused each time. What may go unnoticed stands here, with the reason.
 #[test]
 fn no_operation_on_counts_can_be_left_out_or_done_twice() {

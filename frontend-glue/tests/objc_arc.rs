@@ -46,6 +46,7 @@ fn what_the_objc_arc_optimiser_leaves_is_known() {
     }
 }
 
+/// scenarios 131, 132.
 #[test]
 fn what_we_leave_is_known() {
     let context = Context::create();

@@ -272,6 +272,7 @@ mod tests {
         assert_eq!(text, expected);
     }
 
+    /// scenarios 184, 189.
     #[test]
     fn id_from_the_constant_pool_and_constant_slot() {
         let places = [(4, 0, 0), (4, 0, 0), (4, 0, 4), (5, 0, 0), (2, 6, -16), (4, 0, 3), (4, 0, 0)];

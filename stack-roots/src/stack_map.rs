@@ -238,6 +238,7 @@ mod tests {
         assert_eq!(register, Some(MapLocation::Register { register: 5, size: 8 }));
     }
 
+    /// scenario 194.
     #[test]
     fn blobs_of_two_objects_with_padding_between_read_as_one_map() {
         let mut bytes = Section::new().function(0x1000, 24).call(5, &[(1, (2, 7, 0))]).bytes();
@@ -260,6 +261,7 @@ mod tests {
         assert!(matches!(read_first(&[]), Err(MapError::Truncated { offset: 0, .. })));
     }
 
+    /// scenario 189.
     #[test]
     fn negative_constants_are_sign_extended() {
         let bytes = Section::new().function(0, 8).record(3, 1, &[(4, 0, -2)]).bytes();
@@ -267,6 +269,7 @@ mod tests {
         assert_eq!(constant, Some(MapLocation::Constant { value: -2i64 as u64 }));
     }
 
+    /// scenario 190.
     #[test]
     fn errors_name_the_byte() {
         let good = Section::new().function(0, 8).record(3, 1, &[(5, 0, 0)]).constant(77).bytes();
@@ -287,7 +290,7 @@ mod tests {
         assert!(matches!(read(cut), Err(MapError::Truncated { offset: 48, .. })));
     }
 
-    /// `[MAP]` Every byte changed and every length tried: an error, or a map whose contents fit the bytes.
+    /// scenarios 190, 191: `[MAP]` Every byte changed and every length tried: an error, or a map whose contents fit the bytes.
     #[test]
     fn mutated_and_truncated_sections_never_panic() {
         let built = Section::new()

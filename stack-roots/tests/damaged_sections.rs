@@ -85,6 +85,7 @@ impl Seen {
     }
 }
 
+/// scenario 191.
 #[test]
 fn damaged_sections_are_read_tabulated_and_walked_under() {
     let sound = sound_sections();

@@ -249,6 +249,7 @@ fn callbacks_through_native_frames_are_crossed() {
     check(&[native, sr_plain, native, native, native, sr_plain, sr_plain]);
 }
 
+/// scenarios 181, 188.
 #[test]
 fn over_aligned_frames_below_the_top_find_their_rbx() {
     assert!(check(&[sr_aligned, sr_plain]) > 0);

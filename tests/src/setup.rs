@@ -82,6 +82,11 @@ pub fn setups() -> Vec<Setup> {
     ]
 }
 
+/// The default heap of each plan.
+pub fn both_plans() -> [HeapOptions; 2] {
+    [Plan::Deferred, Plan::Prompt].map(|plan| HeapOptions { plan, ..HeapOptions::default() })
+}
+
 /// Under zeal every allocation is an epoch and a recount: programs with more of them are not run there.
 const ZEAL_ALLOCATIONS_MAX: u64 = 400;
 

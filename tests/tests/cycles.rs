@@ -78,7 +78,7 @@ fn cycle_of_different_containers() {
     );
 }
 
-/// scenarios 6, 7: a cycle through every encoding of references.
+/// scenarios 6, 7, 136: a cycle through every encoding of references.
 #[test]
 fn cycle_through_tagged_boxed_and_traced_words() {
     check(
@@ -387,7 +387,7 @@ fn collect_twice() {
     );
 }
 
-/// A cycle whose last outside reference is moved through no root while an epoch is under way.
+/// scenario 156: a cycle whose last outside reference is moved through no root while an epoch is under way.
 #[test]
 fn only_reference_moves_while_an_epoch_is_under_way() {
     let moves: String = (0..40).map(|units| format!("flip\nstep {units}\nswap r0.0 r1.0\nstep 1\n")).collect();

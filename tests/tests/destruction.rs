@@ -22,6 +22,7 @@ fn first_difference(expected: &str, found: &str) -> String {
     format!("from line {} on:\nexpected … {} …\nfound    … {} …", line + 1, around(expected), around(found))
 }
 
+/// scenario 54.
 #[test]
 fn random_programs_destroy_in_the_order_of_the_definition() {
     let folder = tempfile::tempdir().expect("a folder for programs");

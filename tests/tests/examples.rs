@@ -114,6 +114,7 @@ fn examples_run_at_opt_1() {
     run_with(&["run", "--opt", "1"]);
 }
 
+/// scenario 52: gcbench and binary trees are among them.
 #[test]
 fn examples_run_at_opt_2_and_leak_nothing() {
     run_with(&["run", "--opt", "2", "--leak-check"]);
@@ -139,6 +140,7 @@ fn prompt_examples_run_at_opt_1() {
     run_prompt_with(&["--opt", "1"]);
 }
 
+/// scenario 52: gcbench and binary trees are among them.
 #[test]
 fn prompt_examples_run_at_opt_2_and_leak_nothing() {
     run_prompt_with(&["--opt", "2", "--leak-check"]);
@@ -237,6 +239,7 @@ fn programs_with_a_mistake_are_warned_about_and_caught_under_zeal() {
     }
 }
 
+/// scenario 36.
 #[test]
 fn statistics_of_an_example_add_up() {
     let folder = tempfile::tempdir().expect("a folder for statistics");

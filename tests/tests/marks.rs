@@ -128,7 +128,7 @@ fn snapshot_dies_before_the_mark_comes_to_it() {
     }
 }
 
-/// The only reference to an object moves from where the mark has not been to where it has been.
+/// scenario 156: the only reference to an object moves from where the mark has not been to where it has been.
 #[test]
 fn reference_moves_behind_the_mark() {
     for steps_before in 0..30 {

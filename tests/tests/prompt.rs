@@ -76,7 +76,7 @@ fn a_count_that_saturates_never_wraps_and_never_frees() {
     }
 }
 
-/// The same with the counting that compiled code does inline, and with the mark after it.
+/// scenario 137: the same with the counting that compiled code does inline, and with the mark after it.
 #[test]
 fn compiled_counts_saturate_too() {
     let expected = "shared\n".repeat(301)
@@ -121,6 +121,7 @@ fn a_list_of_ten_million_nodes_dies_in_slices_under_a_pause_goal() {
     assert_eq!(figures["live_objects"], 0, "{figures}");
 }
 
+/// scenario 44.
 #[test]
 fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
     let (figures, said) = drop_list("10000000", &[]);
@@ -132,7 +133,7 @@ fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
     assert!(figures["marks"].as_u64() <= Some(1), "one mark, for the leak check\n{figures}");
 }
 
-/// What a global holds at the end is left, named by type, and its destructor does not run: nothing let go of it.
+/// scenario 151: what a global holds at the end is left, named by type, and its destructor does not run: nothing let go of it.
 #[test]
 fn a_leak_check_lists_what_a_global_holds() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -162,7 +163,7 @@ fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
     }
 }
 
-/// Rings under the prompt plan: what the statistics say must fit together.
+/// scenario 36: rings under the prompt plan: what the statistics say must fit together.
 #[test]
 fn statistics_of_the_prompt_plan_add_up() {
     let folder = tempfile::tempdir().expect("a folder");

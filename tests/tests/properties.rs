@@ -26,11 +26,13 @@ fn property(setup: &str, programs: u64, ops_max: usize) {
     );
 }
 
+/// scenario 157.
 #[test]
 fn default_heap_agrees_with_the_model() {
     property("default", 60, 1500);
 }
 
+/// scenario 157.
 #[test]
 fn slices_agree_with_the_model() {
     property("sliced", 120, 1500);
@@ -81,6 +83,7 @@ fn zeal_agrees_with_the_model() {
     property("zeal", 60, 60);
 }
 
+/// scenario 157.
 #[test]
 fn prompt_heap_agrees_with_the_model() {
     property("prompt", 60, 1500);

@@ -13,6 +13,7 @@ mod check;
 mod failure;
 mod process;
 mod run;
+mod scenarios;
 mod setup;
 mod test;
 mod tree;
@@ -44,6 +45,8 @@ enum Command {
     Bench(bench::Command),
     /// Run small programs under valgrind memcheck; any error fails
     Valgrind(valgrind::Arguments),
+    /// Print which known situations the tests cover, and check that they do
+    Scenarios(scenarios::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Check => check::check(),
         Command::Bench(command) => bench::bench(&command),
         Command::Valgrind(arguments) => valgrind::valgrind(&arguments),
+        Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };
     match outcome {
         Ok(status) => status,

@@ -25,6 +25,7 @@ fn ring(m: &mut Mutator, length: u64) -> usize {
     base
 }
 
+/// scenario 37.
 #[test]
 fn rings_of_every_size_that_are_dropped_are_found_by_trials_alone() {
     for length in [1, 2, 4, 7, 8, 9, 64, 65, 1000, 5000] {
@@ -129,6 +130,7 @@ fn a_dead_ring_on_a_large_live_heap_is_found_and_costs_little() {
     m.verify().expect("sound");
 }
 
+/// scenario 33.
 #[test]
 fn collections_take_cycles_through_large_arrays_and_leave_the_rest() {
     let mut m = mutator();
@@ -208,6 +210,7 @@ fn without_trials_the_mark_comes_by_evidence() {
     assert!(statistics.live_objects < 1_500_000, "{statistics:?}");
 }
 
+/// scenario 38.
 #[test]
 fn objects_of_acyclic_types_are_never_candidates() {
     let mut m = mutator();

@@ -45,6 +45,7 @@ fn what_is_counted_again_before_the_drain_lives() {
     m.verify().expect("sound");
 }
 
+/// scenario 147.
 #[test]
 fn words_of_a_call_in_progress_protect_what_they_lead_to_also_from_the_middle() {
     let mut m = mutator();
@@ -70,6 +71,7 @@ fn a_protected_object_survives_the_death_of_what_held_it() {
     assert_eq!(live(&m), 0);
 }
 
+/// scenario 147.
 #[test]
 fn a_large_array_is_protected_by_an_address_in_its_middle() {
     let mut m = mutator();
@@ -80,6 +82,7 @@ fn a_large_array_is_protected_by_an_address_in_its_middle() {
     assert_eq!(live(&m), 0);
 }
 
+/// scenario 44.
 #[test]
 fn a_list_of_ten_million_nodes_is_dropped_without_recursion() {
     let mut m = mutator();
@@ -224,6 +227,7 @@ fn bulk_writes_count_what_they_write_and_release_what_they_overwrite() {
     m.verify().expect("sound");
 }
 
+/// scenario 137.
 #[test]
 fn a_count_that_is_stuck_stays_and_never_frees() {
     let mut m = mutator();

@@ -54,6 +54,7 @@ fn seen() -> Vec<u64> {
     SEEN.take()
 }
 
+/// scenario 54.
 #[test]
 fn a_finalizer_runs_once_at_the_safepoint_after_the_last_reference() {
     let mut m = mutator_with(None);
@@ -67,6 +68,7 @@ fn a_finalizer_runs_once_at_the_safepoint_after_the_last_reference() {
     assert_eq!((seen(), live(&m)), (vec![7], 0));
 }
 
+/// scenarios 54, 81.
 #[test]
 fn destruction_is_preorder_with_fields_by_offset_and_a_fields_structure_before_the_next_field() {
     let mut m = mutator_with(None);
@@ -84,6 +86,7 @@ fn destruction_is_preorder_with_fields_by_offset_and_a_fields_structure_before_t
     assert_eq!(live(&m), 0);
 }
 
+/// scenario 54.
 #[test]
 fn roots_die_in_the_order_in_which_they_were_released() {
     let mut m = mutator_with(None);
@@ -97,6 +100,7 @@ fn roots_die_in_the_order_in_which_they_were_released() {
     assert_eq!(seen(), [4, 3, 2, 1, 0], "the last first");
 }
 
+/// scenario 148.
 #[test]
 fn an_arrays_finalizer_runs_before_its_elements_are_released_by_index() {
     for length in [3, 5000] {
@@ -120,6 +124,7 @@ fn resurrect(heap: &mut Heap, object: ObjectRef) {
     heap.host_roots.stack.push(Some(object));
 }
 
+/// scenarios 56, 82.
 #[test]
 fn an_object_that_its_finalizer_stores_lives_on_and_is_not_finalized_again() {
     let mut m = mutator_with(Some(resurrect));
@@ -138,6 +143,7 @@ fn write_into(heap: &mut Heap, object: ObjectRef) {
     heap.write(object, object.slot(8), fresh.address());
 }
 
+/// scenario 61.
 #[test]
 fn what_a_finalizer_allocates_and_writes_into_the_dying_object_dies_with_it() {
     let mut m = mutator_with(Some(write_into));
@@ -188,6 +194,7 @@ fn drop_deeper(heap: &mut Heap, object: ObjectRef) {
     unsafe { Heap::poll(heap) };
 }
 
+/// scenario 61.
 #[test]
 fn finalizers_that_drop_finalizable_objects_do_not_nest_without_end() {
     let mut m = mutator_with(Some(drop_deeper));
@@ -203,6 +210,7 @@ fn collect_inside(heap: &mut Heap, _: ObjectRef) {
     assert_eq!(unsafe { Heap::collect(heap) }, 0, "put off");
 }
 
+/// scenario 63.
 #[test]
 fn a_collection_asked_for_inside_a_finalizer_comes_when_the_drain_has_ended() {
     let mut m = mutator_with(Some(collect_inside));
@@ -217,6 +225,7 @@ fn a_collection_asked_for_inside_a_finalizer_comes_when_the_drain_has_ended() {
     assert_eq!(m.statistics().marks, 1);
 }
 
+/// scenarios 53, 55, 72.
 #[test]
 fn finalizers_of_a_dead_cycle_all_run_before_any_member_is_freed_and_only_once() {
     for by_mark in [false, true] {
@@ -247,6 +256,7 @@ fn finalizers_of_a_dead_cycle_all_run_before_any_member_is_freed_and_only_once()
     }
 }
 
+/// scenario 57.
 #[test]
 fn a_member_of_a_dead_cycle_that_its_finalizer_stores_keeps_what_it_reaches() {
     let mut m = mutator_with(Some(|heap, object| {
@@ -270,7 +280,7 @@ fn a_member_of_a_dead_cycle_that_its_finalizer_stores_keeps_what_it_reaches() {
     assert_eq!((seen(), live(&m)), (vec![], 0));
 }
 
-/// The collection happens in the middle of an allocation; what the finalizers leave of the list of cells is used.
+/// scenario 145: the collection happens in the middle of an allocation; what the finalizers leave of the list of cells is used.
 #[test]
 fn finalizers_that_allocate_at_the_heap_limit_lose_no_cells() {
     let mut m =

@@ -7,6 +7,7 @@ use rc_runtime::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
 use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use rc_runtime::{HeapOptions, OutOfMemory, module_registry, type_registry};
 
+/// scenarios 144, 145.
 #[test]
 fn at_the_heap_limit_cycles_are_collected_and_then_the_program_is_told() {
     let mut m = Mutator::new(HeapOptions { heap_limit: Some(1 << 20), trials: false, ..options() }).expect("room");
@@ -53,6 +54,7 @@ fn in_zeal_dead_objects_are_poisoned_and_never_used_again() {
     m.verify().expect("sound");
 }
 
+/// scenario 142.
 #[test]
 fn over_aligned_and_odd_sized_objects_lie_where_they_should() {
     static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 40, &[8]).aligned(64);

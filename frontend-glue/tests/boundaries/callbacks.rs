@@ -37,6 +37,7 @@ fn program(main: &str) -> String {
     format!("{NODES}{main}")
 }
 
+/// scenario 179.
 #[test]
 fn collections_run_inside_qsort_and_bsearch_inside_it() {
     runs(
@@ -72,6 +73,7 @@ int main(void) {
     );
 }
 
+/// scenario 50.
 #[test]
 fn deep_stack_of_a_million_managed_frames_is_walked() {
     runs(

@@ -121,6 +121,7 @@ int main(void) {
     });
 }
 
+/// scenario 155.
 #[test]
 fn both_processes_go_on_after_a_fork_with_heaps_of_their_own() {
     let main = r#"
@@ -153,7 +154,7 @@ int main(void) {
     ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("505152 42\n"), "{name}"));
 }
 
-/// The threads take blocks of the process and give them back all the time: a child that finds that lock taken would wait for ever.
+/// scenario 155: the threads take blocks of the process and give them back all the time: a child that finds that lock taken would wait for ever.
 #[test]
 fn child_of_a_fork_beside_threads_that_take_blocks_waits_for_none_of_them() {
     let main = r#"

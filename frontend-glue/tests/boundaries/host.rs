@@ -108,6 +108,7 @@ fn on_a_deep_stack(test: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().stack_size(512 << 20).spawn(test).unwrap().join().unwrap();
 }
 
+/// scenario 179.
 #[test]
 fn managed_and_native_frames_alternate_ten_thousand_deep() {
     on_a_deep_stack(|| {
@@ -176,6 +177,7 @@ done:
 }
 "#;
 
+/// scenario 194.
 #[test]
 fn two_hundred_modules_come_and_go_below_frames_with_roots() {
     on_a_deep_stack(|| {
@@ -236,6 +238,7 @@ fn module_that_is_refused_leaves_the_session_as_it_was() {
     assert_eq!(host.call(5), 5);
 }
 
+/// scenario 160.
 #[test]
 fn one_session_serves_threads_with_a_heap_each() {
     let mut host = Host::with_through(|depth, _| {

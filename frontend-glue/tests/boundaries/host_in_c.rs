@@ -57,6 +57,7 @@ int main(void) {
 }
 "#;
 
+/// scenarios 154, 160.
 #[test]
 fn shared_libraries_of_managed_code_come_and_go_in_a_native_program() {
     let folder = Folder::with(&[("managed.c", MANAGED), ("host.c", HOST)]);

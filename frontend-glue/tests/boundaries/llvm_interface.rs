@@ -38,6 +38,7 @@ int main(void) {
     );
 }
 
+/// scenario 180.
 #[test]
 fn stack_roots_are_visited_with_their_metadata() {
     let program = r#"

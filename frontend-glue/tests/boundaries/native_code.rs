@@ -67,6 +67,7 @@ pub fn library(folder: &Folder, compiler: &str, source: &str, options: &[&str]) 
     assert!(status.unwrap().success());
 }
 
+/// scenario 124.
 #[test]
 fn cpp_exceptions_unwind_managed_frames_and_their_roots_are_gone() {
     let folder = Folder::with(&[("native.cpp", CPP), ("program.c", THROWN_AT)]);

@@ -56,11 +56,13 @@ int main(void) {
 }
 "#;
 
+/// scenario 160.
 #[test]
 fn eight_threads_collect_beside_main_and_leave_nothing() {
     runs(&program(EIGHT), "599970000\n");
 }
 
+/// scenario 159.
 #[test]
 fn threads_that_end_give_their_heaps_back() {
     // Each keeps 14 MB to its end; sixty of them would not fit into the address space for objects.
@@ -93,6 +95,7 @@ int main(void) {
     assert_eq!(folder.tally_with(&variables, &["run", "--leak-check", "program.c"]), prints("35999940\n"));
 }
 
+/// scenario 159.
 #[test]
 fn thread_that_exits_in_mid_call_or_is_cancelled_is_collected_like_any_other() {
     runs(
@@ -209,6 +212,7 @@ int main(void) {
     }
 }
 
+/// scenario 151.
 #[test]
 fn what_a_global_holds_outlives_its_thread_and_is_named_by_the_leak_check() {
     let main = r#"

@@ -46,6 +46,7 @@ fn run_at_all_levels(program: &str) {
     }
 }
 
+/// scenario 124.
 #[test]
 fn two_thousand_exceptions_let_the_roots_of_ten_frames_go() {
     run_at_all_levels(
@@ -91,6 +92,56 @@ loop:
 end:
   %died = load i64, ptr @died
   %right = icmp eq i64 %died, 20000
+  %status = select i1 %right, i32 0, i32 1
+  ret i32 %status
+}
+"#,
+    );
+}
+
+/// scenario 120: what was made for an argument list that never became a call is let go where the exception arrives.
+#[test]
+fn half_an_argument_list_is_let_go_when_the_rest_of_it_throws() {
+    run_at_all_levels(
+        r#"
+define void @both(ptr %a, ptr %b) noinline gc "refcount-prompt" {
+  ret void
+}
+define ptr @other_argument(i1 %fails) noinline gc "refcount-prompt" {
+  br i1 %fails, label %fail, label %succeed
+fail:
+  call void @throw()
+  unreachable
+succeed:
+  %o = call ptr @guard(i64 2)
+  ret ptr %o
+}
+define void @call(i1 %fails) noinline gc "refcount-prompt" personality ptr @__gcc_personality_v0 {
+  %first = alloca ptr
+  call void @llvm.gcroot(ptr %first, ptr null)
+  %a = call ptr @guard(i64 1)
+  store ptr %a, ptr %first
+  %b = invoke ptr @other_argument(i1 %fails) to label %complete unwind label %landing
+complete:
+  call void @both(ptr %a, ptr %b)
+  ret void
+landing:
+  %pad = landingpad { ptr, i32 } cleanup
+  ret void
+}
+define i32 @main() nounwind gc "refcount-prompt" {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %odd = trunc i64 %i to i1
+  call void @call(i1 %odd)
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, 1000
+  br i1 %more, label %loop, label %end
+end:
+  %died = load i64, ptr @died
+  %right = icmp eq i64 %died, 1500
   %status = select i1 %right, i32 0, i32 1
   ret i32 %status
 }

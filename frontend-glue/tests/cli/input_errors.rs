@@ -36,6 +36,7 @@ fn a_directory_an_empty_file_and_an_unknown_kind() {
     check(&folder, "-", "standard input is not supported");
 }
 
+/// scenarios 197, 198.
 #[test]
 fn ir_that_does_not_parse_or_verify() {
     let folder = Folder::with(&[
@@ -85,6 +86,7 @@ fn inline_assembly_that_the_assembler_refuses() {
     assert!(outcome.stderr.contains("nonsense"), "{}", outcome.stderr);
 }
 
+/// scenario 196.
 #[test]
 fn bitcode_with_flipped_bits_is_refused_or_read_but_never_a_crash() {
     let folder = Folder::with(&[("whole.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
@@ -143,7 +145,7 @@ fn a_runtime_or_a_clang_that_is_something_else() {
     }
 }
 
-/// LLVM cannot make code of it on this machine, and ends the process: the message still says which file it was.
+/// scenario 202: lLVM cannot make code of it on this machine, and ends the process: the message still says which file it was.
 #[test]
 fn what_llvm_gives_up_on_is_named() {
     let text = "define i32 @main() {\n  %v = alloca <vscale x 2 x i64>\n  %x = load <vscale x 2 x i64>, ptr %v\n  \
@@ -154,7 +156,7 @@ fn what_llvm_gives_up_on_is_named() {
     assert!(outcome.stderr.starts_with("tally: scalable.ll: "), "{}", outcome.stderr);
 }
 
-/// Damaged bitcode for which LLVM would fill a table of many gigabytes.
+/// scenario 196: damaged bitcode for which LLVM would fill a table of many gigabytes.
 #[test]
 fn bitcode_that_asks_for_all_memory_does_not_get_it() {
     let folder = Folder::with(&[]);
@@ -164,7 +166,7 @@ fn bitcode_that_asks_for_all_memory_does_not_get_it() {
     assert!(before.elapsed().as_secs() < 30, "{:?} for five commands", before.elapsed());
 }
 
-/// Words of right programs left out, doubled, and put in each other's places.
+/// scenario 197: words of right programs left out, doubled, and put in each other's places.
 #[test]
 fn text_with_words_left_out_doubled_and_swapped_is_refused_or_lowered() {
     let folder = Folder::with(&[]);

@@ -51,6 +51,7 @@ fn a_gigabyte_is_refused_at_once_and_not_read() {
     assert_refused(&Outcome::of(small.output().unwrap()), "larger than 512 MiB");
 }
 
+/// scenario 199.
 #[test]
 fn typed_pointers_of_older_llvms_are_read_as_plain_ones() {
     let text = "%node = type { %node*, i32 }\n@list = global %node* null\n\

@@ -243,6 +243,7 @@ int main(void) {
 }
 "#;
 
+/// scenario 187.
 #[test]
 fn a_forgotten_root_is_warned_of_and_zeal_stops_at_it() {
     let folder = Folder::with(&[("forgotten.c", FORGOTTEN), ("rings.c", RINGS)]);

@@ -1,4 +1,5 @@
 ; Hazard: gc "shadow-stack" beside gc "refcount" in one module: LLVM inlines across functions, and whose roots are whose?
+; scenario 169.
 ; REFUSED: stands beside gc "refcount" in one module
 declare void @churn()
 

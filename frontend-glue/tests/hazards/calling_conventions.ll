@@ -1,5 +1,6 @@
 ; Hazard: bundled calls and rooted functions of every convention that a frontend may use: the map's frame and the call's
 ; registers must be right in each, swiftself included.
+; scenario 195.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: CoroSplit moves the slots of a coroutine into memory that no frame holds.
+; scenario 113.
 ; REFUSED: in @task: attribute presplitcoroutine moves root slots to the coroutine's frame
 declare void @llvm.gcroot(ptr, ptr)
 declare void @churn()

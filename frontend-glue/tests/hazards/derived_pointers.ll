@@ -1,4 +1,5 @@
 ; Hazard: only a derived pointer is used after the call, through arithmetic, integers, selects and a copy by memcpy: the base must stay.
+; scenario 182.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: frames whose size is known only when they run.
+; scenario 188.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: functions without gc between rooted ones, on the stack and as callers of leaves; their frames must be walkable, too.
+; scenario 171.
 ; WITHOUT frame-pointers at 2: lost|signal|tally:
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost

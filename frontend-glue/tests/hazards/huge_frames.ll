@@ -1,4 +1,5 @@
 ; Hazard: frames of more than 64 KiB, with the slots at either end.
+; scenario 189.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: inline asm that clobbers every register but the frame's, beside live roots; it is a leaf and carries no bundle.
+; scenario 181.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: a rooted function is inlined into one without gc, which then is rooted, and into a third.
+; scenario 168.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 2: lost
 declare void @llvm.gcroot(ptr, ptr)

@@ -1,4 +1,5 @@
 ; Hazard: invokes: roots must be found from calls in landing pads, and after them, in frames that an exception went through.
+; scenarios 121, 124.
 ; WITH: native.c
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost

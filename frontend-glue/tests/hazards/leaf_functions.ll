@@ -1,4 +1,5 @@
 ; Hazard: calls of leaves stay bare and may be tail calls, memory(none) or speculated; safepoints around them keep their roots.
+; scenario 185.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,5 +1,6 @@
 ; Hazard: LLVM's passes put calls of the C library where there were others, or none: bcmp for memcmp, putchar and puts for
 ; printf, strlen for a loop. They carry no bundle, and a verifier that knew no better refused the program.
+; scenario 185.
 ; Without the roots' names the box is lost.
 ; WITHOUT root-names at 2: lost: a box of 7
 declare void @llvm.gcroot(ptr, ptr)

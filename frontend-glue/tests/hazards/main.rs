@@ -30,6 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tally::build_runtime;
 
+/// scenario 176.
 #[test]
 fn every_hazard_is_survived_at_every_level() {
     each_program(|program| program.check_runs());

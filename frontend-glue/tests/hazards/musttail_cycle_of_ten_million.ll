@@ -1,4 +1,5 @@
 ; Hazard: guaranteed tail calls in a circle of three functions, one through a pointer, ten million in all.
+; scenario 123.
 ; ZEAL: no
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost

@@ -1,5 +1,6 @@
 ; Hazard: ten million guaranteed self-calls, without a root and with one, in two registers and on the stack. A bundle on a
 ; musttail call is refused by LLVM, and a frame that stays behind overflows the stack; the callee roots what it is given.
+; scenario 195.
 ; ZEAL: no
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: frames over-aligned and of unknown size: slots then hang on rbx, which only the unwinder knows.
+; scenario 188.
 ; Without an unwind table the unwinder does not know rbx.
 ; WITHOUT unwind-tables at 0: lost|signal|tally:
 ; Without the roots' names the boxes are lost.

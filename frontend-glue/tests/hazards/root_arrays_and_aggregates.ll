@@ -1,4 +1,5 @@
 ; Hazard: roots that are arrays and structs, on whose words the descriptor decides; -O2 would take them apart.
+; scenario 163.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: a slot that a path reaches without a store holds what an earlier call left on the stack.
+; scenarios 163, 184.
 ; Without the null at the entry the collector counts a misaligned address in the heap.
 ; WITHOUT empty-roots at 0: signal
 declare void @llvm.gcroot(ptr, ptr)

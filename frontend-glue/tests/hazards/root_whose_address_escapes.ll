@@ -1,4 +1,5 @@
 ; Hazard: the address of a root goes to a callee, to memory and through a select; what is stored through it must be found.
+; scenarios 127, 192.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: none but the first: a call during which objects die. Without the names of the roots in its bundle the box is lost.
+; scenario 192.
 ; WITHOUT root-names at 0: lost: a box of 7
 ; WITHOUT root-names at 2: lost: a box of 7
 declare void @llvm.gcroot(ptr, ptr)

@@ -1,4 +1,5 @@
 ; Hazard: an alloca rooted twice, and one in a loop, which is a new, empty slot in each round.
+; scenario 183.
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost
 ; WITHOUT root-names at 2: lost

@@ -1,4 +1,5 @@
 ; Hazard: safestack moves the slots to another stack, where frames do not tell their place.
+; scenario 177.
 ; REFUSED: safestack
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)

@@ -1,4 +1,5 @@
 ; Hazard: roots in frames of several modules, each with its own map, of which the second may inline nothing of the first.
+; scenario 194.
 ; WITH: modules/second.ll
 ; Without the roots' names the boxes are lost.
 ; WITHOUT root-names at 0: lost

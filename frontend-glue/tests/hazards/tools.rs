@@ -54,6 +54,7 @@ fn link_time_optimisation_by_clang() {
     }
 }
 
+/// scenario 168.
 #[test]
 fn unlowered_code_that_is_linked_in_is_refused() {
     let folder = Folder::with(&[]);

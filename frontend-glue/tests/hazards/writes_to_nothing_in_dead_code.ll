@@ -1,4 +1,5 @@
 ; Hazard: optimisers leave writes to null in code that never runs; it is lowered like other code and must not stop the rest.
+; scenarios 174, 193.
 declare void @churn()
 declare ptr @box(i64)
 declare void @expect(ptr, i64) "gc-leaf-function"

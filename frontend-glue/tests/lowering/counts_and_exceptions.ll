@@ -1,3 +1,4 @@
+; scenarios 119, 124
 ; Exceptions let roots go: a call that may throw becomes an invoke of a pad of the lowering's own, in a function without
 ; personality with the C one. Pads that are there are used: a handler goes on with its roots, a cleanup lets them go at its
 ; end; a hidden root of the call that threw is let go where the exception arrives. What cannot throw stays a call, and

@@ -1,3 +1,4 @@
+; scenario 123
 ; Before a guaranteed tail call the frame goes away: roots let go, and what died with them dies before the callee runs, but for
 ; its arguments.
 ; OPTIONS: operations

@@ -1,3 +1,4 @@
+; scenario 132
 ; Tail recursion becomes a loop before counts are placed: its roots are null where the function is entered, and the loop lets
 ; go of what the round before left.
 ; OPTIONS: tail-calls operations

@@ -1,3 +1,4 @@
+; scenario 130
 ; Pattern "last use": a root that is overwritten or left before the next safepoint gives its count along with what is written.
 ; If a safepoint may come first the root must keep it.
 ; OPTIONS: operations

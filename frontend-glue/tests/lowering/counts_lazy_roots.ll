@@ -1,3 +1,4 @@
+; scenario 131
 ; Pattern "lazy roots": between safepoints a root borrows. One that is overwritten or left before the next safepoint is never
 ; counted; one that lives across a safepoint is, once, however often it was stored to before.
 ; OPTIONS: operations

@@ -1,3 +1,4 @@
+; scenario 130
 ; Pattern "moves": the count that a fresh object came with goes to the first who wants one.
 ; A second one has to be counted, and what nobody wants is let go at the next safepoint.
 ; OPTIONS: operations

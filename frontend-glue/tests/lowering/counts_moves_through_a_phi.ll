@@ -1,3 +1,4 @@
+; scenarios 130, 132
 ; Pattern "moves" through a phi: either object's count goes along its edge; null brings none, and what a root holds is counted
 ; on its edge. A phi into which anything else flows takes no counts.
 ; OPTIONS: operations

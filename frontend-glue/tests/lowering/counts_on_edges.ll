@@ -1,3 +1,5 @@
+; scenario 193
+; scenario 132
 ; Where paths meet and one of them owns, the other's edge makes up for it: on the edge itself, which is split if it is
 ; critical; all cases of a switch that go one way are one edge. A temporary that one path has used is let go on the other's.
 ; OPTIONS: operations

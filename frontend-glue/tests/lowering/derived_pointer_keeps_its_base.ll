@@ -1,3 +1,4 @@
+; scenario 182
 ; Rule 4: a derived pointer is free as long as its base is rooted. The slot is never read again, what was read from it is.
 ; CHECK: define i64 @field_after_safepoint
 ; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]

@@ -1,3 +1,4 @@
+; scenario 171
 ; A bare call inlined into a rooted function would lose the caller's roots; an empty bundle takes them over.
 ; CHECK: define internal void @helper
 ; CHECK: call void @poke() [ "deopt"() ]

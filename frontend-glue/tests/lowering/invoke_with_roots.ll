@@ -1,3 +1,4 @@
+; scenario 124
 ; An invoke gets its bundle like a call; what is live on the unwind path counts.
 ; CHECK: invoke fastcc i32 @g(ptr byval(i64) %b, i32 signext 7) #{{id}} [ "deopt"(i64 {{id}}, ptr %r) ]
 ; CHECK: to label %next unwind label %pad

@@ -1,3 +1,4 @@
+; scenario 185
 ; Leaves, intrinsics, inline asm, and calls that return twice carry no bundle.
 ; COUNT 1: [ "deopt"
 ; CHECK: call void @leaf()

@@ -1,3 +1,4 @@
+; scenario 186
 ; A loop whose call allocates whichever way it goes needs no poll; one whose call may not allocate, or whose callee the
 ; linker may replace, does.
 ; CHECK: define void @through_a_call

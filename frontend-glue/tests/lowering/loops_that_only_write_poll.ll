@@ -1,3 +1,4 @@
+; scenario 186
 ; Loops that write and never allocate poll at their latch, so that a long one lets epochs run.
 ; CHECK: define void @writes_only
 ; CHECK: br i1 %{{id}}, label %{{id}}, label %{{id}}, !prof

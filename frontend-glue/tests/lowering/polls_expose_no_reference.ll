@@ -1,3 +1,4 @@
+; scenario 186
 ; A loop without a safepoint may keep references in registers only. The lowering must not put a poll there.
 ; CHECK: define void @unrooted_walk
 ; CHECK-NOT: tally_safepoint_slow

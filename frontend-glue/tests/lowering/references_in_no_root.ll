@@ -1,3 +1,4 @@
+; scenario 187
 ; References that outlive a safepoint in no root, in the ways in which porters write them.
 ; WARNING: in @unrooted_parameter: the reference %p, an argument, sits in no root at the safepoint `call @tally_new` and is used after it, by `gcwrite`
 ; WARNING: in @field_then_safepoint: the reference %child from gcread sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %child`

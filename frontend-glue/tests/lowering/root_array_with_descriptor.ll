@@ -1,3 +1,4 @@
+; scenario 163
 ; An array of references as one root: described by a type descriptor, cleared whole at the entry.
 ; CHECK: @tally.roots = internal constant [1 x { i64, ptr, ptr, ptr }] [{ i64, ptr, ptr, ptr } { i64 {{id}}, ptr @three,
 ; CHECK: %slots = alloca [3 x ptr]

@@ -1,3 +1,4 @@
+; scenario 162
 ; clang declares roots where the variable's scope begins. The slot moves to the entry, is empty there and each time its
 ; block is entered; its lifetime markers become null stores, or two roots could share one stack slot.
 ; CHECK: define void @f(i32 %n)

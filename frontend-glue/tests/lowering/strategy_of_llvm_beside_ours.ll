@@ -1,3 +1,4 @@
+; scenario 169
 ; ERROR: in @g: gc "shadow-stack" stands beside gc "refcount" in one module; one module has one strategy
 define void @f() gc "refcount" {
   ret void

@@ -1,3 +1,4 @@
+; scenario 169
 ; ERROR: in @g: this function asks for gc "refcount-prompt", and @f for gc "refcount"; a heap has one plan: give all functions of the program the same
 define void @f() gc "refcount" {
   ret void

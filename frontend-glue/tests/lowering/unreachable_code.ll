@@ -1,3 +1,4 @@
+; scenario 193
 ; Code that cannot be reached is lowered like any other: nothing may be left of the intrinsics.
 ; CHECK: nowhere:
 ; CHECK: call void @poke() [ "deopt"() ]

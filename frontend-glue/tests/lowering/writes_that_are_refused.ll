@@ -1,3 +1,4 @@
+; scenario 174
 ; ERROR: in @null_object: gcwrite with a null object; name the object that the slot lies in
 ; ERROR: in @null_slot: gcwrite to a null slot
 ; ERROR: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store

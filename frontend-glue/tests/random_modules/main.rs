@@ -10,6 +10,8 @@
 //! Where the plain module of llvm-stress makes stock LLVM crash at that level, it is LLVM's own and only counted.
 //!
 //! Without arguments, as in `cargo test`, it stops after 15 seconds. It is no libtest program: its arguments are its own.
+//!
+//! scenario 200.
 
 mod inject;
 

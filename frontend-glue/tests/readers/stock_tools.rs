@@ -42,6 +42,7 @@ fn readobj(file: &Path) -> Option<End> {
     }
 }
 
+/// scenario 191.
 #[test]
 fn damaged_sections_that_crash_stock_tools_are_refused_or_read() {
     let sections = std::env::var("TALLY_DAMAGE_SECTIONS").map_or(60, |count| count.parse::<u64>().expect("a number"));

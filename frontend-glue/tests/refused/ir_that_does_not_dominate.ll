@@ -1,3 +1,4 @@
+; scenario 198
 ; REFUSED: in @main: not valid LLVM IR: Instruction does not dominate all uses
 define i32 @main() gc "refcount" {
   %x = add i32 %y, 1

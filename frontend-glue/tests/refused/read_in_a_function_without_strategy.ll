@@ -1,3 +1,4 @@
+; scenario 166
 ; REFUSED: in @main: gcread in a function without a gc strategy
 declare ptr @llvm.gcread(ptr, ptr)
 define i32 @main(i32 %n, ptr %v) {

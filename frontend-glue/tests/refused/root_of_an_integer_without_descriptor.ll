@@ -1,3 +1,4 @@
+; scenario 164
 ; REFUSED: in @main: gcroot of an integer without a descriptor; pass a type descriptor as second argument
 declare void @llvm.gcroot(ptr, ptr)
 define i32 @main() gc "refcount" {

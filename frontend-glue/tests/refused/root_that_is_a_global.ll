@@ -1,3 +1,4 @@
+; scenario 165
 ; REFUSED: in @main: gcroot of something that is no alloca
 @g = global ptr null
 declare void @llvm.gcroot(ptr, ptr)

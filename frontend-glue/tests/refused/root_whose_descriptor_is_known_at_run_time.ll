@@ -1,3 +1,4 @@
+; scenario 165
 ; REFUSED: in @main: the second argument of gcroot is no constant
 declare void @llvm.gcroot(ptr, ptr)
 define i32 @main(i32 %n, ptr %v) gc "refcount" {

@@ -96,6 +96,7 @@ fn kinds() -> Vec<PathBuf> {
     files
 }
 
+/// scenario 201.
 #[test]
 fn modules_of_every_kind_come_out_as_they_went_in() {
     assert_untouched(&kinds());
@@ -162,6 +163,7 @@ fn c_that_roots_for_another_strategy_comes_out_as_it_went_in() {
     }
 }
 
+/// scenario 201.
 #[test]
 fn modules_of_llvm_stress_come_out_as_they_went_in() {
     let folder = tempfile::tempdir().unwrap();

@@ -43,6 +43,10 @@ fn collect(folder: &Path, found: &mut Vec<Source>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     for path in entries.map(|entry| entry.expect("an entry of the tree can be read").path()) {
         let name = path.file_name().expect("an entry has a name").to_string_lossy().into_owned();
+        // In a second working tree of git `.git` is a file.
+        if name == ".git" {
+            continue;
+        }
         if path.is_dir() {
             let skipped = name == "target" || name.starts_with('.') && !HIDDEN_BUT_OURS.contains(&name.as_str());
             if !skipped {
