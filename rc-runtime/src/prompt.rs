@@ -6,7 +6,7 @@
 //! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
-//! | `reclaim` | how does a structure die without recursion, in which order, and in slices? |
+//! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
 //!
@@ -20,6 +20,7 @@ mod allocate;
 mod bin;
 mod cells;
 pub mod count;
+mod estate;
 mod finalizer;
 mod pending;
 mod reclaim;

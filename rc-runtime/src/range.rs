@@ -318,7 +318,7 @@ pub fn prefetch(address: u64) {
 #[inline(always)]
 pub fn count_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
-    (COUNTS_BASE + ((address - HEAP_BASE) >> 4)) as *mut u8
+    ((address >> 4) + COUNTS_BIAS) as *mut u8
 }
 
 /// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial.

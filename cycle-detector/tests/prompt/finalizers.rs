@@ -382,3 +382,85 @@ fn a_hook_for_errors_that_panics_itself_stops_nobody() {
     assert_eq!((seen().len(), live(&m)), (4, 0));
     m.verify().expect("sound");
 }
+
+/// A structure whose leaves are finalized, and its leaves in the order of the recursion: mostly deep in its first field, where
+/// each level leaves something behind; some levels are arrays, small and large.
+fn deep_structure(m: &mut Mutator, levels: u64, random: &mut u64) -> Vec<u64> {
+    let (root, mut left, mut order) = (m.push_root(None), 0, Vec::new());
+    for level in 0..levels {
+        *random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let (choice, mut mine) = (*random >> 33 & 31, Vec::new());
+        let length = if choice == 1 { 2100 } else { 2 + choice % 3 * 40 };
+        let inner_at = if choice.is_multiple_of(4) { length - 1 } else { choice % 2 };
+        let outer = match choice {
+            0 => file(m, left),
+            1..6 => m.allocate_array(type_of(&FILES), length).expect("room"),
+            _ => node(m),
+        };
+        let (fields, own) = match choice {
+            0 => (0, true),
+            1..6 => (16, true),
+            _ => (0, false),
+        };
+        let count = if (1..6).contains(&choice) { length } else { 2 };
+        let base = m.push_root(Some(outer));
+        if own {
+            outer.slot(if choice == 0 { 16 } else { 8 }).store(left);
+            mine.push(left);
+            left += 1;
+        }
+        let inner_at = inner_at.min(count - 1);
+        let inner_order = std::mem::take(&mut order);
+        let mut after = Vec::new();
+        for index in 0..count {
+            if index == inner_at {
+                let inner = m.root(root);
+                set(m, outer, fields + index * 8, inner);
+            } else if level == 0 || !(*random >> 20).wrapping_add(index).is_multiple_of(3) {
+                let leaf = file(m, left);
+                set(m, outer, fields + index * 8, Some(leaf));
+                if index < inner_at { &mut mine } else { &mut after }.push(left);
+                left += 1;
+            }
+        }
+        order = [mine, inner_order, after].concat();
+        m.set_root(root, Some(outer));
+        m.set_root(base, None);
+        m.truncate_roots(1);
+    }
+    order
+}
+
+/// Slices of any length, and recounts between them, find what waits on the stack, in dead objects, and in large ones.
+#[test]
+fn structures_deeper_than_the_stack_of_references_die_in_the_order_of_the_recursion() {
+    for (seed, units) in [(1, None), (2, None), (3, Some(1)), (4, Some(7)), (5, Some(64)), (6, Some(1000))] {
+        let options = HeapOptions { pause_goal_ns: units.map(|_| 1), slice_units: units, ..crate::options() };
+        let mut m = Mutator::new(options).expect("address space");
+        HEAP.set(m.heap());
+        ACTION.set(None);
+        let mut random = seed;
+        let expected = deep_structure(&mut m, 400, &mut random);
+        while !m.heap().prompt.cascades.is_empty() || m.heap().context_mut().pending != 0 {
+            m.poll();
+        }
+        assert_eq!(SEEN.take(), [], "seed {seed}: all are held");
+        m.verify().expect("sound before");
+        m.truncate_roots(0);
+        let mut polls = 0;
+        while live(&m) != 0 {
+            m.poll();
+            polls += 1;
+            if polls % 257 == 1 {
+                m.verify().unwrap_or_else(|violation| panic!("seed {seed}, slice {polls}: {violation}"));
+            }
+        }
+        let died = seen();
+        let first = died.iter().zip(&expected).position(|(died, expected)| died != expected);
+        assert_eq!(
+            (first, died.len()),
+            (None, expected.len()),
+            "seed {seed}: the first that differs, and how many died"
+        );
+    }
+}

@@ -7,57 +7,63 @@ use super::CellSpace;
 use super::cells::{entry, link};
 use crate::block::state;
 use crate::object::{HEADER_BYTES, ObjectRef};
-use crate::range::{BLOCK_BYTES, block_of, block_start};
+use crate::range::{BLOCK_BYTES, block_of};
 
 /// The free cells of one block, while it has more to come.
 /// While there is a bin with something in it, its block's entry is out of date.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Bin {
-    block: u32,
-    used: u16,
+    /// Where the block begins; 0 = there is none.
+    start: u64,
+    /// Payload of its first free cell.
     first: u64,
-}
-
-impl Default for Bin {
-    fn default() -> Self {
-        Bin { block: u32::MAX, used: 0, first: 0 }
-    }
+    used: u32,
 }
 
 impl Bin {
     /// Takes the cell of a dead object.
     #[inline(always)]
     pub fn take(&mut self, cells: &mut CellSpace, object: ObjectRef) {
-        let payload = object.address();
-        let block = block_of(payload - HEADER_BYTES);
-        if block != self.block {
-            self.change_block(block);
-        }
-        let next = std::mem::replace(&mut self.first, payload);
-        link(payload, next);
-        self.used -= 1;
-        if next == 0 || self.used == 0 {
-            self.empty();
-            cells.block_has_room(block);
-        }
+        *self = std::mem::take(self).with(cells, object);
     }
 
-    #[inline(never)]
-    fn change_block(&mut self, block: u32) {
+    /// The bin with the cell of a dead object; by value, so that a loop has it in registers.
+    #[inline(always)]
+    pub(super) fn with(mut self, cells: &mut CellSpace, object: ObjectRef) -> Bin {
+        let payload = object.address();
+        let start = (payload - HEADER_BYTES) & !(BLOCK_BYTES - 1);
+        if start != self.start {
+            self = self.change_block(cells, start);
+        }
+        link(payload, self.first);
+        self.first = payload;
+        self.used -= 1;
+        if self.used == 0 {
+            self.empty();
+            cells.block_is_free(block_of(start));
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn change_block(mut self, cells: &mut CellSpace, start: u64) -> Bin {
         self.empty();
-        let entry = entry(block);
+        let entry = entry(block_of(start));
         debug_assert!(entry.state == state::CELLS && entry.used > 0);
-        let first = if entry.free == 0 { 0 } else { block_start(block) + entry.free as u64 * 8 };
-        *self = Bin { block, used: entry.used, first };
+        let first = if entry.free == 0 { 0 } else { start + entry.free as u64 * 8 };
+        if !entry.listed {
+            cells.block_has_room(block_of(start));
+        }
+        Bin { start, first, used: entry.used.into() }
     }
 
     /// Brings the block's entry up to date.
     #[inline(always)]
     pub fn empty(&mut self) {
-        if self.block != u32::MAX {
-            let entry = entry(self.block);
-            (entry.free, entry.used) = (((self.first & (BLOCK_BYTES - 1)) / 8) as u16, self.used);
-            self.block = u32::MAX;
+        if self.start != 0 {
+            let entry = entry(block_of(self.start));
+            (entry.free, entry.used) = (((self.first & (BLOCK_BYTES - 1)) / 8) as u16, self.used as u16);
+            self.start = 0;
         }
     }
 }
@@ -70,7 +76,7 @@ impl CellSpace {
             return false;
         }
         (entry.free, entry.used) = (0, 0);
-        self.block_has_room(block);
+        self.block_is_free(block);
         true
     }
 }

@@ -49,7 +49,7 @@ pub(super) struct CellBlock {
     pub(super) class: u8,
     owner: u32,
     /// Whether the class's list has an entry for the block.
-    listed: bool,
+    pub(super) listed: bool,
     /// Whether the batch has one (`youth`).
     pub(super) young: bool,
     /// Number of the batch in which cells of it were handed out last.
@@ -146,20 +146,26 @@ impl CellSpace {
         bin.empty();
     }
 
+    /// A cell of a block that is on no list has come back, or is about to.
+    #[cold]
     #[inline(never)]
     pub(super) fn block_has_room(&mut self, block: u32) {
         let entry = entry(block);
+        entry.listed = true;
+        self.classes[entry.class as usize].listed.push(block);
+    }
+
+    /// The last cell of a block has come back.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn block_is_free(&mut self, block: u32) {
+        let entry = entry(block);
         let class = &mut self.classes[entry.class as usize];
-        if entry.used == 0 {
-            if class.carving == Some(block) {
-                class.carving = None;
-            }
-            (entry.state, entry.listed) = (state::FREE, false);
-            self.free.push(block);
-        } else if !entry.listed {
-            entry.listed = true;
-            class.listed.push(block);
+        if class.carving == Some(block) {
+            class.carving = None;
         }
+        (entry.state, entry.listed) = (state::FREE, false);
+        self.free.push(block);
     }
 
     /// Free cells of `class`, linked: taken over from a block, or carved. `None` when a block has to be opened first.

@@ -207,6 +207,7 @@ impl Heap {
         unsafe {
             let from = (*heap).prompt.drain_from;
             let (mut at, mut kept) = (from, from);
+            let mut cascade = Cascade::default();
             while at < (&mut *heap).pending_len() {
                 let object = (*heap).pending_at(at);
                 if object.exact_count() != 0 {
@@ -219,7 +220,8 @@ impl Heap {
                 } else {
                     object.remove_flags(prompt_flag::PENDING);
                     at += 1;
-                    if !Heap::run_cascade(heap, Cascade::of(object)) {
+                    cascade.add(object);
+                    if !Heap::run_cascade(heap, &mut cascade) {
                         break;
                     }
                     continue;
@@ -237,8 +239,8 @@ impl Heap {
         unsafe {
             while !(*heap).prompt.cascades.is_empty() && ((*heap).prompt.units_left > 0 || (&mut *heap).has_more_time())
             {
-                let cascade = (*heap).prompt.cascades.remove(0);
-                if !Heap::run_cascade(heap, cascade) {
+                let mut cascade = (*heap).prompt.cascades.remove(0);
+                if !Heap::run_cascade(heap, &mut cascade) {
                     // It went to the end; nothing else may overtake it.
                     let cascade = (*heap).prompt.cascades.pop().expect("just suspended");
                     (*heap).prompt.cascades.insert(0, cascade);

@@ -11,25 +11,29 @@
 //!     free(object)
 //! ```
 //!
-//! The stack of this recursion stands in the dead objects themselves (the pointer reversal of Schorr and Waite 1967, on what
-//! dies instead of what is marked): while a field's target is being reclaimed, the field's word holds the object that waits, and
-//! the waiting object's stamp holds which field that was. An object whose last field leads on is freed before the descent,
-//! so that a list needs no links at all. There is no memory to reserve and none to run out of.
+//! (That `free` may also come first, once the references have been read: nobody can tell.) The stack of this recursion is a short
+//! one, the *estate*, and nearly everything dies in its loop (`estate`). What comes here is what does not fit there: finalizers,
+//! large objects, references that are not plain words at fixed offsets, and what finds the stack full. Such an object *waits*: it
+//! keeps its memory and its references, a few of which at a time are put on the stack, and it is freed with its last.
 //!
-//! An object whose references are not plain words at fixed offsets (arrays, tagged words, traced types) first has its references
-//! written to the front of its payload, in order; from there on it is an object with fields 0, 8, 16 … . A large object is
-//! worked off in chunks, from a small vector of such.
+//! Objects that wait are linked through themselves (the pointer reversal of Schorr and Waite 1967, on what dies instead of what
+//! is marked): the word of the last reference that was taken holds the object that has waited longer, and the stamp holds how many
+//! there are, which is the next, and at which height of the stack the object went to wait: what lies above goes first. So there is
+//! no memory to reserve and none to run out of. References that are not plain words are first written to the front of the
+//! payload, in order. A large object is worked off in chunks, from a small vector of such.
 //!
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 
 use super::count::SETTLED;
+use super::estate::{Estate, ROOM, Shape, Stop};
 use super::{Bin, CellSpace};
 use crate::heap::Heap;
-use crate::object::prompt_flag::{self, SHAPE};
+use crate::object::prompt_flag;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::{self, BUFFERED};
 use crate::size_class::LARGEST_CELL;
 use crate::visit::Part;
+use smallvec::SmallVec;
 
 /// Offsets 0, 8, 16 …: the fields of an object whose references were written to its front.
 static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
@@ -42,13 +46,20 @@ static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
     offsets
 };
 
+/// References of a waiting object that are put on the stack at once, at most.
+const AT_ONCE: usize = 32;
+
 /// A structure that is being taken apart, between two slices or at its beginning.
 #[derive(Debug, Default)]
 pub struct Cascade {
-    /// The object to reclaim next; `None`: the waiting one goes on.
+    /// The reference to let go of next.
     next: Option<ObjectRef>,
-    /// The object that waits for `next`, and by its words those that wait for it; 0 = none.
+    /// Those after it, the last on top.
+    estate: Estate,
+    /// The object that went to wait last, and by its words those before it; 0 = none.
     waiting: u64,
+    /// Height of `estate` at which it did.
+    height: usize,
     /// Large objects among the waiting, innermost last.
     large: Vec<DyingLarge>,
 }
@@ -56,22 +67,23 @@ pub struct Cascade {
 #[derive(Debug)]
 struct DyingLarge {
     object: ObjectRef,
-    waiting: u64,
+    before: u64,
+    height: usize,
     chunk: u64,
     /// References of the chunk, last first.
     references: Vec<ObjectRef>,
 }
 
 impl Cascade {
-    pub(super) fn of(object: ObjectRef) -> Cascade {
-        Cascade { next: Some(object), waiting: 0, large: vec![] }
+    /// The object is at zero; from now on the cascade holds it, and lets go of it first.
+    pub(super) fn add(&mut self, object: ObjectRef) {
+        object.set_count(object.count() + 1);
+        self.next = Some(object);
     }
 
     /// References that dying objects still hold and have not been decremented: for marks and recounts.
     pub fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
-        if let Some(next) = self.next {
-            Heap::for_each_counted_reference(next, &mut visit);
-        }
+        self.next.into_iter().chain(self.estate.iter()).for_each(&mut visit);
         let mut waiting = self.waiting;
         while waiting != 0 {
             // SAFETY: the chain of waiting objects, whose memory nobody else touches.
@@ -82,43 +94,60 @@ impl Cascade {
                 for chunk in frame.chunk..info.chunk_count(info.length(object)) {
                     info.for_each_reference(object, Part::Chunk(chunk), &mut visit);
                 }
-                waiting = frame.waiting;
+                waiting = frame.before;
                 continue;
             }
-            let Frame { fields, count, at } = Frame::resume(object);
-            for place in at..count {
-                let word = object.slot(fields[place as usize] as u64).read();
-                if range::in_heap(word) {
-                    // SAFETY: [HEADER] a reference that has not been let go of.
-                    visit(unsafe { ObjectRef::from_address(word) });
-                }
-            }
-            waiting = object.slot(fields[at as usize - 1] as u64).read();
+            let Frame { fields, at, .. } = Frame::of(object);
+            fields[at..].iter().filter_map(|&offset| reference_at(object, offset)).for_each(&mut visit);
+            waiting = object.slot(fields[at - 1] as u64).read();
+        }
+    }
+
+    /// References of a waiting object that are taken next, at most: half the room, and one more, which needs none.
+    fn room(&self) -> usize {
+        (self.estate.room() / 2 + 1).min(AT_ONCE)
+    }
+
+    /// Puts references where they come next, the last first.
+    fn put(&mut self, references: &[ObjectRef]) {
+        if let Some((&next, later)) = references.split_last() {
+            later.iter().for_each(|&target| self.estate.push(target));
+            self.next = Some(next);
+        }
+    }
+
+    fn height_of(&self, waiting: u64) -> usize {
+        if waiting == 0 {
+            return 0;
+        }
+        // SAFETY: as in `for_each_held`.
+        let object = unsafe { ObjectRef::from_address(waiting) };
+        match object.has(prompt_flag::LARGE) {
+            true => self.large.last().map_or(0, |frame| frame.height),
+            false => object.stamp() as usize >> 24,
         }
     }
 }
 
-/// In a header: the object is pending, or more of its count stands there.
-const MORE: u64 = (prompt_flag::PENDING as u64) << 32 | u32::MAX as u64;
-
-/// Which fields of a dying object are left.
+/// What a small object that waits has written into its stamp: the height, the number of fields, the next one.
 struct Frame {
     fields: &'static [u32],
-    count: u32,
-    at: u32,
+    at: usize,
+    height: usize,
 }
 
+const _: () = assert!(LARGEST_CELL / 8 < 1 << 12 && ROOM < 1 << 8);
+
 impl Frame {
-    /// The frame of an object that waited: its stamp holds the number of fields and the next one.
-    #[inline(always)]
-    fn resume(object: ObjectRef) -> Frame {
-        let word = object.stamp();
-        Frame { fields: Frame::fields_of(object), count: word >> 16, at: word & 0xffff }
+    fn of(object: ObjectRef) -> Frame {
+        let (info, stamp) = (object.type_info(), object.stamp() as usize);
+        let fields = if info.simple { info.fixed.as_slice() } else { &IN_ORDER };
+        Frame { fields: &fields[..stamp >> 12 & 0xfff], at: stamp & 0xfff, height: stamp >> 24 }
     }
 
-    fn fields_of(object: ObjectRef) -> &'static [u32] {
-        let info = object.type_info();
-        if info.simple { info.fixed.as_slice() } else { &IN_ORDER }
+    fn write(&self, object: ObjectRef) {
+        let stamp = self.height << 24 | self.fields.len() << 12 | self.at;
+        object.set_header(object.meta() | prompt_flag::DYING, stamp as u32);
     }
 }
 
@@ -135,19 +164,20 @@ impl Heap {
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(super) unsafe fn run_cascade(heap: *mut Heap, mut cascade: Cascade) -> bool {
+    pub(super) unsafe fn run_cascade(heap: *mut Heap, cascade: &mut Cascade) -> bool {
         loop {
             // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
             unsafe {
-                match (&mut *heap).take_apart(&mut cascade) {
+                match (&mut *heap).take_apart(cascade) {
                     Step::Done => return true,
                     Step::SliceEnds => {
-                        (&mut *heap).prompt.cascades.push(cascade);
+                        (&mut *heap).prompt.cascades.push(std::mem::take(cascade));
                         return false;
                     }
                     Step::Finalize(object) => {
-                        let dead = Heap::run_finalizer(heap, object);
-                        cascade.next = dead.then_some(object);
+                        if Heap::run_finalizer(heap, object) {
+                            cascade.add(object);
+                        }
                     }
                 }
             }
@@ -155,113 +185,48 @@ impl Heap {
     }
 
     /// Goes on until nothing is left, the slice ends, or a finalizer has to run.
-    ///
-    /// Expected cost for each object that dies: its header's line, its block's entry, and about thirty instructions. The shape
-    /// of the last type is kept at hand, not only to save the loads: a predicted comparison lets the processor read the next
-    /// object's fields before it knows their offsets.
     fn take_apart(&mut self, cascade: &mut Cascade) -> Step {
-        let mut units = self.prompt.units_left;
-        let mut waiting = cascade.waiting;
-        let mut next = cascade.next.take().map(|next| (next, next.meta()));
-        // Neither changes while nobody is called.
-        let buries = self.zeal.is_some();
-        let protects = !self.prompt.protected.is_empty();
-        let (mut shape, mut shape_fields): (u32, &'static [u32]) = (0, &[]);
+        // Neither changes while no finalizer runs.
+        let mut shape = Shape::none(self.zeal.is_some() || !self.prompt.protected.is_empty());
         let mut bin = Bin::default();
-        let step = 'objects: loop {
-            let (object, meta, fields, count, mut at);
-            if let Some((dying, dying_meta)) = next.take() {
-                (object, meta) = (dying, dying_meta);
-                units -= 1;
-                if units < 0 && !self.may_go_on(&mut units) {
-                    object.add_flags(prompt_flag::DYING);
-                    cascade.next = Some(object);
-                    break Step::SliceEnds;
-                }
-                at = 0;
-                if meta & SHAPE == shape {
-                    (fields, count) = (shape_fields, shape_fields.len() as u32);
-                } else if meta & (prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL) == 0 {
-                    (shape, shape_fields) = (meta & SHAPE, object.type_info().fixed.as_slice());
-                    (fields, count) = (shape_fields, shape_fields.len() as u32);
-                } else if self.is_to_be_finalized(object) {
-                    break Step::Finalize(object);
-                } else if meta & prompt_flag::LARGE != 0 {
-                    object.add_flags(prompt_flag::DYING);
-                    cascade.large.push(DyingLarge { object, waiting, chunk: 0, references: vec![] });
-                    waiting = object.address();
-                    continue;
-                } else {
-                    (fields, count) = self.lay_out(object);
-                }
-            } else {
-                if waiting == 0 {
+        let step = loop {
+            let next = cascade.next.take().or_else(|| cascade.estate.pop(cascade.height));
+            let Some(target) = next else {
+                if cascade.waiting == 0 {
                     break Step::Done;
                 }
-                // SAFETY: the chain of waiting objects, whose memory nobody else touches.
-                object = unsafe { ObjectRef::from_address(waiting) };
-                let header = object.header();
-                meta = (header >> 32) as u32;
-                if meta & prompt_flag::LARGE != 0 {
-                    let dying = cascade.large.last_mut().expect("a large object that waits is on the list");
-                    debug_assert_eq!(dying.object, object);
-                    match self.advance_large(dying, &mut units) {
-                        Advance::To(target) => next = Some((target, target.meta())),
-                        Advance::SliceEnds => break Step::SliceEnds,
-                        Advance::Freed => {
-                            waiting = dying.waiting;
-                            cascade.large.pop();
-                        }
+                if self.prompt.units_left <= 0 && !self.has_more_time() {
+                    break Step::SliceEnds;
+                }
+                self.resume(cascade, &mut bin);
+                continue;
+            };
+            let (units, cells) = (&mut self.prompt.units_left, &mut self.prompt.cells);
+            match cascade.estate.let_go(target, cascade.height, units, &mut shape, (&mut bin, cells)) {
+                Stop::Empty => {}
+                Stop::UnitsEnd(target) => {
+                    cascade.next = Some(target);
+                    if !self.has_more_time() {
+                        break Step::SliceEnds;
                     }
-                    continue;
                 }
-                fields = if meta & SHAPE == shape { shape_fields } else { Frame::fields_of(object) };
-                (count, at) = (header as u32 >> 16, header as u32 & 0xffff);
-                waiting = object.slot(fields[at as usize - 1] as u64).read();
+                Stop::Beyond(target) => {
+                    if self.prompt.units_left <= 0 && !self.has_more_time() {
+                        cascade.next = Some(target);
+                        break Step::SliceEnds;
+                    }
+                    if !self.release(target) {
+                        continue;
+                    }
+                    self.prompt.units_left -= 1;
+                    if self.is_to_be_finalized(target) {
+                        break Step::Finalize(target);
+                    }
+                    self.begin(cascade, &mut bin, target);
+                }
             }
-            while at < count {
-                debug_assert!((at as usize) < fields.len());
-                // SAFETY: `count` is at most the number of fields.
-                let slot = object.slot(unsafe { *fields.get_unchecked(at as usize) } as u64);
-                let word = slot.read();
-                at += 1;
-                if !range::in_heap(word) {
-                    continue;
-                }
-                // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
-                let target = unsafe { ObjectRef::from_address(word) };
-                let byte = target.count().wrapping_sub(1);
-                target.set_count(byte);
-                if byte > SETTLED {
-                    continue;
-                }
-                let header = target.header();
-                let dies = byte & !SETTLED == 0 && header & MORE == 0 && !protects;
-                if !dies && !self.is_left_at_zero(target) {
-                    continue;
-                }
-                let target_meta = (header >> 32) as u32;
-                if target_meta & SHAPE == shape && !leads_on(target, shape_fields) {
-                    // Nothing to descend for.
-                    units -= 1;
-                    self.free_into(&mut bin, target, target_meta, buries);
-                    continue;
-                }
-                if at == count {
-                    self.free_into(&mut bin, object, meta, buries);
-                } else {
-                    slot.store(waiting);
-                    object.set_header(meta | prompt_flag::DYING, count << 16 | at);
-                    waiting = object.address();
-                }
-                next = Some((target, target_meta));
-                continue 'objects;
-            }
-            self.free_into(&mut bin, object, meta, buries);
         };
         bin.empty();
-        cascade.waiting = waiting;
-        self.prompt.units_left = units;
         step
     }
 
@@ -278,29 +243,13 @@ impl Heap {
         finalizes
     }
 
-    #[cold]
-    fn may_go_on(&mut self, units: &mut i64) -> bool {
-        let goes_on = self.has_more_time();
-        *units = if goes_on { self.prompt.units_left } else { 0 };
-        goes_on
-    }
-
-    /// Takes one from the count of what a dying large object referred to; true when it is to be reclaimed now.
+    /// Takes one from the object's count; true when it is to be reclaimed now.
     fn release(&mut self, target: ObjectRef) -> bool {
         let byte = target.count().wrapping_sub(1);
         target.set_count(byte);
         if byte > SETTLED {
             return false;
         }
-        if byte & !SETTLED == 0 && target.header() & MORE == 0 && self.prompt.protected.is_empty() {
-            return true;
-        }
-        self.is_left_at_zero(target)
-    }
-
-    /// Not settled, or at zero and waiting on the pending list, protected, or with more in the header.
-    #[cold]
-    fn is_left_at_zero(&mut self, target: ObjectRef) -> bool {
         if target.exact_count() == 0 && !target.has(prompt_flag::PENDING) && !self.is_protected(target) {
             return true;
         }
@@ -308,12 +257,83 @@ impl Heap {
         false
     }
 
+    /// Begins with an object of any shape that is dead.
+    fn begin(&mut self, cascade: &mut Cascade, bin: &mut Bin, object: ObjectRef) {
+        let (before, height) = (cascade.waiting, cascade.estate.len());
+        if object.has(prompt_flag::LARGE) {
+            object.add_flags(prompt_flag::DYING);
+            cascade.large.push(DyingLarge { object, before, height, chunk: 0, references: vec![] });
+            (cascade.waiting, cascade.height) = (object.address(), height);
+            return;
+        }
+        let frame = Frame { fields: self.lay_out(object), at: 0, height };
+        self.go_on(cascade, bin, object, frame, before);
+    }
+
+    /// Goes on with the object that went to wait last.
+    fn resume(&mut self, cascade: &mut Cascade, bin: &mut Bin) {
+        // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+        let object = unsafe { ObjectRef::from_address(cascade.waiting) };
+        if object.has(prompt_flag::LARGE) {
+            return self.go_on_large(cascade);
+        }
+        let frame = Frame::of(object);
+        let before = object.slot(frame.fields[frame.at - 1] as u64).read();
+        self.go_on(cascade, bin, object, frame, before);
+    }
+
+    /// Takes the next references of an object. It is freed with its last; until then it waits.
+    fn go_on(&mut self, cascade: &mut Cascade, bin: &mut Bin, object: ObjectRef, mut frame: Frame, before: u64) {
+        let mut taken = SmallVec::<[ObjectRef; AT_ONCE]>::new();
+        let room = cascade.room();
+        while let Some(&offset) = frame.fields.get(frame.at) {
+            if let Some(target) = reference_at(object, offset) {
+                if taken.len() == room {
+                    break;
+                }
+                taken.push(target);
+            }
+            frame.at += 1;
+        }
+        self.prompt.units_left -= taken.len() as i64;
+        if frame.at < frame.fields.len() {
+            object.slot(frame.fields[frame.at - 1] as u64).store(before);
+            frame.write(object);
+            (cascade.waiting, cascade.height) = (object.address(), frame.height);
+        } else {
+            (cascade.waiting, cascade.height) = (before, cascade.height_of(before));
+            self.free_into(bin, object, object.meta(), self.zeal.is_some());
+        }
+        taken.reverse();
+        cascade.put(&taken);
+    }
+
+    fn go_on_large(&mut self, cascade: &mut Cascade) {
+        let room = cascade.room();
+        let dying = cascade.large.last_mut().expect("a large object that waits is on the list");
+        debug_assert_eq!(dying.object.address(), cascade.waiting);
+        let info = dying.object.type_info();
+        if !dying.references.is_empty() {
+            let left = dying.references.len().saturating_sub(room);
+            let taken: SmallVec<[ObjectRef; AT_ONCE]> = dying.references.drain(left..).collect();
+            cascade.put(&taken);
+        } else if info.has_references && dying.chunk < info.chunk_count(info.length(dying.object)) {
+            info.for_each_reference(dying.object, Part::Chunk(dying.chunk), |target| dying.references.push(target));
+            dying.references.reverse();
+            self.prompt.units_left -= 1 + dying.references.len() as i64;
+            dying.chunk += 1;
+        } else {
+            let DyingLarge { object, before, .. } = cascade.large.pop().expect("just looked at");
+            (cascade.waiting, cascade.height) = (before, cascade.height_of(before));
+            self.free_counted(object);
+        }
+    }
+
     /// Writes the references of an object of any shape to the front of its payload.
-    #[inline(never)]
-    fn lay_out(&mut self, object: ObjectRef) -> (&'static [u32], u32) {
+    fn lay_out(&mut self, object: ObjectRef) -> &'static [u32] {
         let info = object.type_info();
         if info.simple {
-            return (info.fixed.as_slice(), info.fixed.len() as u32);
+            return info.fixed.as_slice();
         }
         let mut references = std::mem::take(&mut self.prompt.scratch);
         info.for_each_reference(object, Part::Whole, |target| references.push(target));
@@ -322,32 +342,10 @@ impl Heap {
         for (place, target) in references.iter().enumerate() {
             object.slot(place as u64 * 8).store(target.address());
         }
-        let count = references.len() as u32;
+        let count = references.len();
         references.clear();
         self.prompt.scratch = references;
-        (&IN_ORDER, count)
-    }
-
-    fn advance_large(&mut self, dying: &mut DyingLarge, units: &mut i64) -> Advance {
-        let info = dying.object.type_info();
-        loop {
-            while let Some(target) = dying.references.pop() {
-                if self.release(target) {
-                    return Advance::To(target);
-                }
-            }
-            if !info.has_references || dying.chunk == info.chunk_count(info.length(dying.object)) {
-                self.free_counted(dying.object);
-                return Advance::Freed;
-            }
-            if *units < 0 && !self.may_go_on(units) {
-                return Advance::SliceEnds;
-            }
-            info.for_each_reference(dying.object, Part::Chunk(dying.chunk), |target| dying.references.push(target));
-            dying.references.reverse();
-            *units -= 1 + dying.references.len() as i64;
-            dying.chunk += 1;
-        }
+        &IN_ORDER[..count]
     }
 
     /// Gives the memory of a dead object back, whose references are gone.
@@ -384,21 +382,14 @@ impl Heap {
         } else if object.has(prompt_flag::LARGE) {
             self.large.free(object);
         } else {
-            let mut bin = Bin::default();
-            bin.take(&mut self.prompt.cells, object);
-            bin.empty();
+            self.prompt.cells.give_back(object);
         }
     }
 }
 
-/// Whether one of the object's fields refers to an object.
-#[inline(always)]
-fn leads_on(object: ObjectRef, fields: &[u32]) -> bool {
-    fields.iter().any(|&offset| range::in_heap(object.slot(offset as u64).read()))
-}
-
-enum Advance {
-    To(ObjectRef),
-    Freed,
-    SliceEnds,
+/// The reference in a field that is a plain word.
+fn reference_at(object: ObjectRef, offset: u32) -> Option<ObjectRef> {
+    let word = object.slot(offset as u64).read();
+    // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
+    range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) })
 }
