@@ -71,6 +71,7 @@ impl Collector {
     }
 
     fn count_roots(&mut self, heap: &mut Heap) {
+        self.roots.append(&mut heap.specials.upgraded);
         std::mem::swap(&mut self.roots, &mut self.last_roots);
         debug_assert!(self.roots.is_empty());
         for root in &self.last_roots {

@@ -147,6 +147,7 @@ impl Collector {
         (mark.block_at, mark.large_at) = (0, 0);
         mark.log_at = LogCursor::default();
         (heap.marking, heap.mark_discovers) = (true, true);
+        self.roots.append(&mut heap.specials.upgraded);
         for &root in &self.roots {
             heap.show_to_mark(root);
         }
@@ -201,6 +202,7 @@ impl Collector {
             } else if matches!(self.phase, Phase::Idle | Phase::Try) {
                 self.mark.stage = Stage::Release;
                 heap.mark_discovers = false;
+                heap.specials.mark_condemns = true;
                 return Some(spent + 1);
             } else {
                 return None;
@@ -265,6 +267,7 @@ impl Collector {
         } else {
             self.mark.stage = Stage::Free;
             heap.marking = false;
+            heap.specials.mark_condemns = false;
         }
         Some(spent)
     }

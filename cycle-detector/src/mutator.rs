@@ -14,6 +14,7 @@ use rc_runtime::object::flag;
 use rc_runtime::plan::Plan;
 use rc_runtime::range::RangeError;
 use rc_runtime::statistics::Statistics;
+use rc_runtime::weak::WeakKind;
 use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
 /// See the file's first lines.
@@ -87,6 +88,24 @@ impl Mutator {
     /// `target` names `count` words of `object`.
     pub unsafe fn fill_refs(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
         self.heap.fill_references(object, target, word, count);
+    }
+
+    /// A new weak reference to `target`: an object of a built-in type. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak(&mut self, target: ObjectRef) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.new_weak(Some(target))
+    }
+
+    /// Lets `slot` of `object`, a word that its descriptor does not name, refer to `target` without counting it.
+    pub fn write_weak(&mut self, object: ObjectRef, slot: Slot, target: Option<ObjectRef>) {
+        self.heap.write_weak(object, slot, target, WeakKind::Reference);
+    }
+
+    /// What a weak slot refers to, until the next safepoint; `None` when that is dead. The slot of a weak reference is its first word.
+    pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
+        self.heap.read_weak(slot)
     }
 
     fn is_prompt(&self) -> bool {

@@ -52,7 +52,7 @@ pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
     }
     let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(&heap.dead_queue).copied().collect();
     let mut recount = Recount::default();
-    for &root in &collector.roots {
+    for &root in collector.roots.iter().chain(&heap.specials.upgraded) {
         *recount.expected.entry(root).or_default() += 1;
     }
     let mut fault = None;

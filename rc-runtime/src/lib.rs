@@ -22,6 +22,7 @@ pub mod allocate;
 pub mod barrier;
 pub mod block;
 pub mod block_source;
+pub mod builtin;
 pub mod bulk;
 pub mod context;
 pub mod count;

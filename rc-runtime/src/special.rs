@@ -9,8 +9,8 @@
 //! | step | called by | does |
 //! |---|---|---|
 //! | [`Heap::begin_reclaim`] | whoever found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
-//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | it is an ephemeron no more |
-//! | [`Heap::end_special`] | `free`, with its memory | its own weak slots are forgotten; ephemerons lose it as their key |
+//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
 //!
 //! A verdict on many objects takes the first step for all of them before any finalizer runs: [`Heap::begin_reclaim_all`]. `[WEAK]`
 //!
@@ -70,6 +70,10 @@ pub struct Specials {
     /// The same, of the epoch before.
     pending: Vec<ObjectRef>,
     judgement: Judgement,
+    /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been roots of it.
+    pub upgraded: Vec<ObjectRef>,
+    /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.
+    pub mark_condemns: bool,
 }
 
 impl Specials {
@@ -160,7 +164,7 @@ impl Heap {
     #[cold]
     pub fn end_special(&mut self, object: ObjectRef) {
         self.clear_weak_references(object);
-        self.forget_weak_slots(object);
+        self.dismantle(object);
         self.end_key(object);
         self.specials.records.remove(&object);
         object.remove_flags(flag::SPECIAL);

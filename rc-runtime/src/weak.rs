@@ -7,12 +7,21 @@
 //! The key of an ephemeron is such a slot, too; it is cleared later, when the memory of its target goes: a dead key with a finalizer
 //! is still one while that runs.
 //!
+//! **Upgrade** makes a reference of a weak slot's word, or null. Under the prompt plan counts say all: what is not being taken apart
+//! may be had, also when it is at zero and waits for the drain. Under the deferred plan the target may have been unreachable at the last
+//! flip, while the passes over that are still running: it is counted once more and entered with the flip's roots, so that it
+//! survives what they will find, as if a root had held it ([`Specials::upgraded`](crate::special::Specials)). Expected cost: when the
+//! target is young or among the flip's roots 20 instructions; the first upgrade of an epoch a push.
+//!
 //! Both ends of a slot find it in constant time, so that a holder with a million of them, or a target, is no worse than
 //! a million holders.
 
+use crate::allocate::OutOfMemory;
+use crate::builtin;
 use crate::heap::Heap;
-use crate::object::{ObjectRef, Slot, flag};
+use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
+use crate::range::{self, MARK};
 
 /// What a slot that does not count is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +60,85 @@ impl Heap {
         let at_holder = slots.len() as u32 - 1;
         let entry = WeakSlot { holder, target, kind, at_target, at_holder };
         self.specials.slots.insert(slot.address(), entry);
+    }
+
+    /// A new weak reference: an object of a built-in type, whose first word is the slot. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak(&mut self, target: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak(self.plan);
+        let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
+        self.write_weak(weak, weak.slot(0), target, WeakKind::Reference);
+        Ok(weak)
+    }
+
+    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint. `object` is what the
+    /// slot's word says; `None` when its reclaim has begun. `[WEAK]`
+    #[inline(always)]
+    pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        if self.plan == Plan::Prompt {
+            return (!object.has(prompt_flag::DYING | prompt_flag::DEAD)).then_some(object);
+        }
+        let young = object.stamp() == self.epoch && !object.is_mature();
+        if young || object.has(flag::ROOTED) { Some(object) } else { self.upgrade_slow(object) }
+    }
+
+    #[inline(never)]
+    fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        let dead = if object.is_mature() {
+            let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+            object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
+        } else {
+            !self.counting || self.specials.young_are_judged()
+        };
+        if dead {
+            return None;
+        }
+        self.increment(object);
+        object.add_flags(flag::ROOTED);
+        self.specials.upgraded.push(object);
+        if self.mark_discovers {
+            self.show_to_mark(object);
+        }
+        Some(object)
+    }
+
+    /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet, and lives. What
+    /// died by counting has none any more, and was not written to since the flip.
+    #[cold]
+    fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
+        let epoch = self.epoch;
+        let written = match object.has(flag::LARGE) {
+            true => self.large.stamps(object).contains(&epoch),
+            false => object.stamp() == epoch,
+        };
+        self.counting && written
+    }
+
+    /// The target of a weak slot, read and upgraded.
+    #[inline(always)]
+    pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
+        let word = slot.read();
+        // SAFETY: [WEAK] a weak slot's word in the heap range is an object whose memory is there.
+        let object = range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) });
+        object.and_then(|object| self.upgrade(object))
+    }
+
+    /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
+    pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
+        let before = self.host_roots.stack.len();
+        self.host_roots.stack.extend(objects);
+        let prompt = self.plan == Plan::Prompt;
+        if prompt {
+            objects.iter().flatten().for_each(|object| object.increment_exact());
+        }
+        let answer = call(self);
+        self.host_roots.stack.truncate(before);
+        if prompt {
+            objects.iter().flatten().for_each(|&object| self.decrement_exact(object));
+        }
+        answer
     }
 
     /// The slot refers to nothing any more; its word stays.
@@ -106,24 +194,13 @@ impl Heap {
         entry.holder
     }
 
-    /// The slots of an object whose memory goes.
-    pub(crate) fn forget_weak_slots(&mut self, object: ObjectRef) {
+    /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
+    pub fn dismantle(&mut self, object: ObjectRef) {
         while let Some(record) = self.special_of(object)
             && let Some(&slot) = record.slots.last()
         {
             // SAFETY: as in `clear_weak_slot`.
             self.forget_weak_slot(unsafe { Slot::from_address(slot) });
-        }
-    }
-
-    /// The object's references are about to be let go of: it is no ephemeron any more. Its weak references stay.
-    pub fn dismantle(&mut self, object: ObjectRef) {
-        let Some(record) = self.special_of(object) else { return };
-        for slot in record.slots.clone() {
-            if self.specials.slots[&slot].kind == WeakKind::Key {
-                // SAFETY: as in `clear_weak_slot`.
-                self.forget_weak_slot(unsafe { Slot::from_address(slot) });
-            }
         }
     }
 

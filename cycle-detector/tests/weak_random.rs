@@ -1,0 +1,240 @@
+//! Random programs over weak slots, against a graph that knows what must be there: what roots reach is never cleared, what a slot
+//! yields is what it was set to and whole, and a collection leaves no slot that refers to anything unreachable. `[WEAK]`
+//!
+//! Epochs, marks and drains run in small slices between the steps, so that upgrades meet every phase.
+
+use cycle_detector::Mutator;
+use rc_runtime::host_roots::RootIndex;
+use rc_runtime::plan::Plan;
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
+use std::collections::HashSet;
+
+/// Two counted fields, a weak slot, a number.
+static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 32, &[0, 8]);
+static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 20_000, &[0, 8]);
+const WEAK: u64 = 16;
+const NUMBER: u64 = 24;
+const ROOTS: usize = 24;
+
+/// xorshift64*: a test needs no better.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    object: ObjectRef,
+    fields: [Option<usize>; 2],
+    weak: Option<usize>,
+}
+
+struct Program {
+    m: Mutator,
+    plan: Plan,
+    random: Random,
+    nodes: Vec<Node>,
+    roots: [Option<usize>; ROOTS],
+    yielded: usize,
+    refused: usize,
+}
+
+impl Program {
+    fn new(options: HeapOptions, seed: u64) -> Program {
+        let plan = options.plan;
+        let mut m = Mutator::new(options).expect("address space");
+        for _ in 0..ROOTS {
+            m.push_root(None);
+        }
+        Program { m, plan, random: Random(seed), nodes: vec![], roots: [None; ROOTS], yielded: 0, refused: 0 }
+    }
+
+    fn set_root(&mut self, root: usize, node: Option<usize>) {
+        self.roots[root] = node;
+        self.m.set_root(RootIndex(root), node.map(|node| self.nodes[node].object));
+    }
+
+    /// A root that holds something.
+    fn any(&mut self) -> Option<usize> {
+        self.roots[self.random.below(ROOTS)]
+    }
+
+    fn reachable(&self) -> HashSet<usize> {
+        let mut stack: Vec<usize> = self.roots.iter().flatten().copied().collect();
+        let mut seen = HashSet::new();
+        while let Some(node) = stack.pop() {
+            if seen.insert(node) {
+                stack.extend(self.nodes[node].fields.iter().flatten());
+            }
+        }
+        seen
+    }
+
+    fn step(&mut self) {
+        if self.plan == Plan::Deferred {
+            match self.random.below(20) {
+                0..8 => _ = self.m.step(1 + self.random.below(9) as u64),
+                8 => self.m.flip(),
+                _ => {}
+            }
+        }
+        let (root, field) = (self.random.below(ROOTS), self.random.below(2));
+        match self.random.below(100) {
+            0..20 => {
+                let descriptor = if self.random.below(40) == 0 { &LARGE } else { &NODE };
+                self.allocate(descriptor, root);
+            }
+            20..25 => self.ring(root),
+            25..45 => {
+                if let Some(holder) = self.any() {
+                    let target = self.any();
+                    self.link(holder, field, target);
+                }
+            }
+            45..55 => {
+                let loaded = self.any().and_then(|holder| self.nodes[holder].fields[field]);
+                self.set_root(root, loaded);
+            }
+            55..65 => self.set_root(root, None),
+            65..78 => {
+                if let Some(holder) = self.any() {
+                    let from = self.random.below(ROOTS);
+                    let target = self.roots[from];
+                    self.link_weakly(holder, target);
+                    if self.random.below(2) == 0 {
+                        self.set_root(from, None);
+                    }
+                }
+            }
+            78..90 => self.upgrade(root),
+            90..99 => self.m.poll(),
+            _ => match self.random.below(3) {
+                0 => self.collect(),
+                _ => self.m.epoch(),
+            },
+        }
+    }
+
+    fn allocate(&mut self, descriptor: &'static TypeDescriptor, root: usize) -> usize {
+        let type_id = type_registry::register(descriptor).expect("sound");
+        let object = self.m.allocate(type_id).expect("memory");
+        object.slot(NUMBER).store(self.nodes.len() as u64);
+        self.nodes.push(Node { object, fields: [None; 2], weak: None });
+        self.set_root(root, Some(self.nodes.len() - 1));
+        self.nodes.len() - 1
+    }
+
+    fn link(&mut self, holder: usize, field: usize, target: Option<usize>) {
+        let (object, word) = (self.nodes[holder].object, target.map_or(0, |at| self.nodes[at].object.address()));
+        self.nodes[holder].fields[field] = target;
+        self.m.write(object, object.slot(field as u64 * 8), word);
+    }
+
+    fn link_weakly(&mut self, holder: usize, target: Option<usize>) {
+        let object = self.nodes[holder].object;
+        self.nodes[holder].weak = target;
+        self.m.write_weak(object, object.slot(WEAK), target.map(|at| self.nodes[at].object));
+    }
+
+    /// A ring over what the root holds, which some other object refers to weakly.
+    fn ring(&mut self, root: usize) {
+        let Some(old) = self.roots[root] else { return };
+        let new = self.allocate(&NODE, root);
+        self.link(new, 0, Some(old));
+        self.link(old, 1, Some(new));
+        if let Some(holder) = self.any() {
+            let target = [old, new][self.random.below(2)];
+            self.link_weakly(holder, Some(target));
+        }
+    }
+
+    fn upgrade(&mut self, root: usize) {
+        let start = self.random.below(ROOTS);
+        let roots = (0..ROOTS).filter_map(|at| self.roots[(start + at) % ROOTS]);
+        let worth = |weak: Option<usize>| (weak.is_some(), weak.is_some() && !self.roots.contains(&weak));
+        let Some(holder) = roots.max_by_key(|&at| worth(self.nodes[at].weak)) else { return };
+        let object = self.nodes[holder].object;
+        let Some(target) = self.nodes[holder].weak else {
+            return assert_eq!(self.m.read_weak(object.slot(WEAK)), None);
+        };
+        match self.m.read_weak(object.slot(WEAK)) {
+            Some(found) => {
+                assert_eq!(found, self.nodes[target].object);
+                assert_eq!(found.slot(NUMBER).read(), target as u64, "what a weak slot yields is whole");
+                self.yielded += 1;
+                if self.random.below(3) == 0 {
+                    self.set_root(root, Some(target));
+                }
+            }
+            None => {
+                assert!(!self.reachable().contains(&target), "node {target} is reachable, and its weak slot is empty");
+                self.refused += 1;
+            }
+        }
+    }
+
+    fn collect(&mut self) {
+        self.m.collect();
+        let reachable = self.reachable();
+        for &node in &reachable {
+            let node = self.nodes[node];
+            let word = node.object.slot(WEAK).read();
+            let expected =
+                node.weak.filter(|target| reachable.contains(target)).map(|at| self.nodes[at].object.address());
+            assert_eq!(word, expected.unwrap_or(0));
+        }
+    }
+}
+
+fn options(plan: Plan, kind: usize) -> HeapOptions {
+    let default = HeapOptions { plan, ..HeapOptions::default() };
+    match kind {
+        0 => HeapOptions { slice_units: Some(3), eager_marks: true, trials: false, ..default },
+        1 => HeapOptions { slice_units: Some(40), eager_marks: true, ..default },
+        2 => HeapOptions { slice_units: Some(7), pause_goal_ns: Some(1), ..default },
+        3 => HeapOptions { zeal: true, ..default },
+        _ => default,
+    }
+}
+
+/// `TALLY_WEAK_SEEDS` runs more of them.
+fn run(plan: Plan, steps: usize) {
+    let seeds = std::env::var("TALLY_WEAK_SEEDS").map_or(12, |count| count.parse().expect("a number"));
+    let mut seen = (0, 0);
+    for seed in 0..seeds {
+        for kind in 0..5 {
+            let steps = if kind == 3 { steps / 4 } else { steps };
+            let mut program = Program::new(options(plan, kind), seed * 7919 + 1);
+            let run = std::panic::AssertUnwindSafe(|| {
+                (0..steps).for_each(|_| program.step());
+                program.collect();
+                (0..ROOTS).for_each(|root| program.set_root(root, None));
+                program.m.collect();
+                program.m.verify().expect("sound");
+                assert!(program.m.heap().specials.is_empty());
+            });
+            if let Err(panic) = std::panic::catch_unwind(run) {
+                eprintln!("{plan:?}, options {kind}, seed {seed}");
+                std::panic::resume_unwind(panic);
+            }
+            seen = (seen.0 + program.yielded, seen.1 + program.refused);
+        }
+    }
+    assert!(seen.0 > steps && seen.1 > steps / 10, "programs to the point: {seen:?}");
+}
+
+#[test]
+fn deferred() {
+    run(Plan::Deferred, 3000);
+}
+
+#[test]
+fn prompt() {
+    run(Plan::Prompt, 3000);
+}
