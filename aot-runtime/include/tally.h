@@ -88,6 +88,11 @@ void *tally_new(const tally_type *type);
 /* [safepoint] A new object with n tail elements, all zero; the length field is set to n and must not be changed. */
 void *tally_new_array(const tally_type *type, uint64_t n);
 
+/* [safepoint] The same, but null when there is no room for the object, or could never be: after a collection, and after asking the
+ * handler of tally_on_out_of_memory. */
+void *tally_try_new(const tally_type *type);
+void *tally_try_new_array(const tally_type *type, uint64_t n);
+
 /* [leaf] Stores a tagged word into a slot of a heap object, through the write barrier. The lowering makes it inline code where
  * it can. For plain references: llvm.gcwrite. */
 void tally_gcwrite_i64(uint64_t word, void *object, void *slot);
@@ -112,6 +117,82 @@ void tally_collect(void);
  * afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the
  * beginning: a line on standard error. */
 void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception));
+
+/* [safepoint] A part of an explicit collection that takes about `ns` nanoseconds; not 0 when that is complete, that is when nothing
+ * is left of what was unreachable at its first part. The next call begins another. Under the prompt plan what is at zero dies in parts,
+ * and the judging of cycles is one. For hosts that have time now: while (!tally_step(500000)) look_for_input(); */
+int32_t tally_step(uint64_t ns);
+
+/* [leaf] From now on nothing dies by itself: no epoch, no drain, no destructor, until tally_restart. Writes are noted meanwhile and
+ * nothing is lost by it. tally_collect, tally_step and the collection of a heap at its limit do their work all the same, and the
+ * collector stays stopped. Calls do not nest. */
+void tally_stop(void);
+void tally_restart(void);
+int32_t tally_is_running(void);
+
+/* [leaf] Bytes allocated between two epochs; any number will do, small ones mean 4096. The prompt plan has no use for it. */
+void tally_set_epoch_bytes(uint64_t bytes);
+
+/* [leaf] The longest stop to aim at, as the option --pause-goal; 0 = none. */
+void tally_set_pause_goal(uint64_t ns);
+
+/* [leaf] Bytes of the heap beyond which the callback of tally_on_soft_limit is called, and those that must not be exceeded, as
+ * the option --heap-limit; 0 = none. */
+void tally_set_limits(uint64_t soft, uint64_t hard);
+
+/* [leaf] Who is called at the first safepoint after the heap has grown beyond the soft limit, once each time; null = nobody. It is code
+ * like any other: it may drop what the program can do without, collect, allocate, set other limits, but let no exception out. */
+void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context);
+
+/* [leaf] Who is asked when an allocation finds no room and a collection has made none; null = nobody. Not 0 says that there may be
+ * room now: the allocation is tried again, sixteen times at most. Otherwise tally_try_new answers null and tally_new ends
+ * the program with status 4. The handler is code like any other, and is not asked about allocations of its own. */
+void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context);
+
+/* ---- Looking into the heap ------------------------------------------------------------------------------------------ */
+
+/* [leaf] The object's count: under the prompt plan as it is, but for references in registers and roots since the last safepoint;
+ * else as of the last flip, where 255 is stuck. 0 for what lies outside the heap range. */
+uint64_t tally_count_of(const void *object);
+
+/* [leaf] Whether any address at all lies in memory of this thread's objects. */
+int32_t tally_is_in_heap(const void *address);
+
+/* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
+#define TALLY_BUCKETS 48
+
+/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. What is allocated is counted exactly
+ * under the prompt plan; else only with TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL, and is 0 without. */
+typedef struct tally_statistics {
+    uint64_t epochs;
+    uint64_t pause_ns_max, pause_ns_total;
+    uint64_t slices;
+    uint64_t allocated_objects, allocated_bytes;
+    uint64_t promoted_objects;
+    uint64_t freed_mature_objects, died_young_objects;
+    uint64_t live_objects, live_bytes;
+    uint64_t candidates, trial_runs, trial_edges;
+    uint64_t cyclic_garbage_objects;
+    uint64_t marks, marks_aborted;
+    uint64_t frames_walked, roots_walked;
+    uint64_t log_entries, blocks_logged;
+    uint64_t used_bytes;
+    uint64_t pauses;
+    uint64_t pause_histogram[TALLY_BUCKETS]; /* of the pauses, by nanoseconds */
+    uint64_t size_histogram[TALLY_BUCKETS];  /* of the allocated objects, by bytes of their cells */
+} tally_statistics;
+
+/* [leaf] The counters as of now. */
+void tally_get_statistics(tally_statistics *into);
+
+/* [safepoint] Calls visit(object, name of its type, bytes of its cell, context) with every object that is not known to be dead, once,
+ * in no order to rely on. `visit` calls nothing of this header, writes no reference and lets no exception out; the name is its for
+ * the duration of the call. After tally_collect these are the objects that something reaches. */
+void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_t bytes, void *context), void *context);
+
+/* [safepoint] Collects, and calls visit(name of a type, objects, bytes of their cells, context) for each type of which some are left;
+ * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
+uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
@@ -326,6 +407,15 @@ TALLY__AT(tally_module, globals, 56);
 TALLY__AT(tally_module, root_count, 64);
 TALLY__AT(tally_module, roots, 72);
 TALLY__SIZE(tally_module, 80);
+TALLY__AT(tally_statistics, pause_ns_max, 8);
+TALLY__AT(tally_statistics, allocated_objects, 32);
+TALLY__AT(tally_statistics, freed_mature_objects, 56);
+TALLY__AT(tally_statistics, live_objects, 72);
+TALLY__AT(tally_statistics, marks, 120);
+TALLY__AT(tally_statistics, blocks_logged, 160);
+TALLY__AT(tally_statistics, used_bytes, 168);
+TALLY__AT(tally_statistics, pause_histogram, 184);
+TALLY__SIZE(tally_statistics, 184 + 16 * TALLY_BUCKETS);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);

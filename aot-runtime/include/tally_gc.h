@@ -44,7 +44,7 @@
  *            TALLY_FINALIZED_ARRAY_TYPE(Type, finalize, length, elements, fields…)
  *   words    TALLY_TAGGED_TYPE(Word, tag_mask, tag_pattern, pointer_mask) · TALLY_TYPE_TAGGED(Type, Word, fields…)
  *            TALLY_ARRAY_TYPE_TAGGED(Type, Word, length, elements, fields…)
- *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n)
+ *   objects  TALLY_NEW(Type) · TALLY_NEW_ARRAY(Type, n) · TALLY_TRY_NEW(Type) · TALLY_TRY_NEW_ARRAY(Type, n)
  *   roots    TALLY_ROOT(variables…) · TALLY_ROOT_TAGGED(Word, variables…) · TALLY_ROOT_AS(Type, variables…)
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
@@ -158,6 +158,9 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
  * A new object's reference words are null; what else it holds is for the program to set. Both are safepoints. */
 #define TALLY_NEW(Type) ((Type *)tally_new(&tally_type_##Type))
 #define TALLY_NEW_ARRAY(Type, n) ((Type *)tally_new_array(&tally_type_##Type, (n)))
+/* The same, but NULL when memory has run out. */
+#define TALLY_TRY_NEW(Type) ((Type *)tally_try_new(&tally_type_##Type))
+#define TALLY_TRY_NEW_ARRAY(Type, n) ((Type *)tally_try_new_array(&tally_type_##Type, (n)))
 
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.

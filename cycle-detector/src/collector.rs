@@ -7,6 +7,7 @@ use crate::mark::Mark;
 use crate::prompt::{Batch, CountedMarks, Rings};
 use crate::report::EpochReport;
 use crate::stack::StackRoots;
+use crate::step::Progress;
 use crate::trial::Trials;
 use crate::trigger::Trigger;
 use rc_runtime::epoch_driver::EpochDriver;
@@ -22,6 +23,8 @@ const ZEAL_MARK_EVERY: u32 = 16;
 pub struct Collector {
     /// What the running epoch's passes are doing.
     pub(crate) phase: Phase,
+    /// How far an explicit collection in parts has come.
+    pub(crate) progress: Progress,
     /// The log of the epoch that ended at the last flip.
     pub(crate) last_log: Log,
     pub(crate) reconcile_at: LogCursor,
@@ -141,6 +144,10 @@ impl EpochDriver for Collector {
             Plan::Deferred => self.stopped(heap, Collector::collect_all),
             Plan::Prompt => self.stopped(heap, Collector::prompt_mark),
         }
+    }
+
+    fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        Collector::step(self, heap, ns)
     }
 
     fn epoch(&mut self, heap: &mut Heap) {

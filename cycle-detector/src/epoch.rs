@@ -120,8 +120,7 @@ impl Collector {
         let answer = work(self, heap);
         self.trigger.note_stop_end();
         let ns = start.elapsed().as_nanos() as u64;
-        heap.statistics.pause_ns_total += ns;
-        heap.statistics.pause_ns_max = heap.statistics.pause_ns_max.max(ns);
+        heap.statistics.note_pause(ns);
         self.report.work_ns += ns;
         answer
     }

@@ -12,6 +12,7 @@
 //! | [`trial`] | local trial deletion on the candidates |
 //! | [`mark`] | the backup mark, for what trials cannot decide |
 //! | [`prompt`] | what is different when everything is counted at once |
+//! | `step` | an explicit collection in parts |
 //! | [`report`] | what the epoch did, as plain data |
 //! | [`verify`] | the heap recounted from scratch |
 //!
@@ -35,6 +36,7 @@ pub mod report;
 pub mod shadow_stack;
 pub mod stack;
 pub mod stack_overflow;
+mod step;
 mod thread_heap;
 pub mod trial;
 pub mod trigger;

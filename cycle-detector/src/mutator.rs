@@ -10,6 +10,7 @@ use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::verify::Violation;
 use rc_runtime::host_roots::RootIndex;
+use rc_runtime::inventory::LeakReport;
 use rc_runtime::object::flag;
 use rc_runtime::plan::Plan;
 use rc_runtime::range::RangeError;
@@ -201,6 +202,69 @@ impl Mutator {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
         unsafe { Heap::collect(heap) }
+    }
+
+    /// A part of such a collection that takes about `ns` nanoseconds; true when it is complete.
+    pub fn collect_for(&mut self, ns: u64) -> bool {
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::step(heap, ns) }
+    }
+
+    /// From now on nothing dies by itself (`rc_runtime::control`).
+    pub fn stop(&mut self) {
+        self.heap.stop();
+    }
+
+    /// Undoes [`stop`](Self::stop).
+    pub fn restart(&mut self) {
+        self.heap.restart();
+    }
+
+    /// Whether it is not stopped.
+    pub fn is_running(&self) -> bool {
+        self.heap.is_running()
+    }
+
+    /// Bytes allocated between two epochs: any number.
+    pub fn set_epoch_bytes(&mut self, bytes: u64) {
+        self.heap.set_epoch_bytes(bytes);
+    }
+
+    /// Longest stop to aim at, nanoseconds; 0 = none.
+    pub fn set_pause_goal(&mut self, ns: u64) {
+        self.heap.set_pause_goal(ns);
+    }
+
+    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`rc_runtime::limits`).
+    pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
+        self.heap.set_limits(soft, hard);
+    }
+
+    /// Calls `callback` at the first safepoint after each crossing of the soft limit, with the bytes that are in use.
+    pub fn on_soft_limit(&mut self, callback: impl FnMut(&mut Heap, u64) + 'static) {
+        self.heap.on_soft_limit(Some(Box::new(callback)));
+    }
+
+    /// Asks `handler`, when a collection has not made room for so many bytes, whether to try again.
+    pub fn on_out_of_memory(&mut self, handler: impl FnMut(&mut Heap, u64) -> bool + 'static) {
+        self.heap.on_out_of_memory(Some(Box::new(handler)));
+    }
+
+    /// Every object that is not known to be dead, once; under the deferred plan as of an epoch that runs first.
+    pub fn objects(&mut self) -> Vec<ObjectRef> {
+        let heap = &raw mut *self.heap;
+        let mut objects = vec![];
+        // SAFETY: as in `drain`.
+        unsafe { Heap::for_each_object(heap, |object| objects.push(object)) };
+        objects
+    }
+
+    /// Collects, and says what is left; `None` when nothing is.
+    pub fn leak_report(&mut self) -> Option<LeakReport> {
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::leak_report(heap) }
     }
 
     /// Runs an epoch and recounts the heap from scratch.

@@ -16,7 +16,6 @@ use rc_runtime::statistics::Statistics;
 use rc_runtime::{Heap, abi, context};
 use std::arch::naked_asm;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -271,9 +270,9 @@ pub(crate) fn after_thread_end(heap: &mut Heap) {
 
 /// Says what is left in a heap that was just collected; the exit status that asks for.
 fn leak_check(heap: &mut Heap, when: &str) -> c_int {
-    match leak_report(heap, when) {
+    match heap.what_is_left() {
         Some(report) => {
-            eprint!("{report}");
+            eprint!("{}", report.text(when));
             STATUS_LEAK
         }
         None => 0,
@@ -292,43 +291,6 @@ fn report_statistics(statistics: &Statistics) -> c_int {
         }
     }
     0
-}
-
-/// What is left in the heap, by type; `None` when nothing is.
-fn leak_report(heap: &mut Heap, when: &str) -> Option<String> {
-    let mut by_type: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    heap.for_each_mature(|_, object| {
-        let info = object.type_info();
-        let entry = by_type.entry(&info.name).or_default();
-        entry.0 += 1;
-        entry.1 += info.cell_bytes_of(object);
-    });
-    if by_type.is_empty() {
-        return None;
-    }
-    let objects: u64 = by_type.values().map(|entry| entry.0).sum();
-    let bytes: u64 = by_type.values().map(|entry| entry.1).sum();
-    let mut report = format!("tally: {objects} objects ({bytes} bytes) are still reachable {when}:\n");
-    for (name, (objects, bytes)) in by_type {
-        report += &format!("  {objects:>10} {name} ({bytes} bytes)\n");
-    }
-    let roots = held_by_globals(heap);
-    if !roots.is_empty() {
-        report += &format!("  held by global roots: {}\n", roots.join(", "));
-    }
-    Some(report)
-}
-
-fn held_by_globals(heap: &Heap) -> Vec<String> {
-    let mut names = vec![];
-    rc_runtime::module_registry::for_each_global_reference(|object, global| {
-        if heap.owns(object) && names.len() < 20 {
-            names.push(global.name.to_string());
-        }
-    });
-    names.sort();
-    names.dedup();
-    names
 }
 
 /// The statistics with their keys, in the order of `docs/running.md`.
@@ -356,17 +318,36 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("roots_walked", statistics.roots_walked),
         ("log_entries", statistics.log_entries),
         ("blocks_logged", statistics.blocks_logged),
+        ("used_bytes", statistics.used_bytes),
+        ("pauses", statistics.pauses),
+    ]
+}
+
+/// The histograms with their keys and the unit of what they sort.
+fn histogram_entries(statistics: &Statistics) -> [(&'static str, &'static str, &[u64]); 2] {
+    [
+        ("pause_histogram", "ns", statistics.pause_histogram.used()),
+        ("size_histogram", "bytes", statistics.size_histogram.used()),
     ]
 }
 
 fn statistics_json(statistics: &Statistics) -> String {
-    let lines: Vec<String> =
-        statistics_entries(statistics).into_iter().map(|(key, value)| format!("  \"{key}\": {value}")).collect();
+    let numbers = statistics_entries(statistics).into_iter().map(|(key, value)| format!("  \"{key}\": {value}"));
+    let histograms =
+        histogram_entries(statistics).into_iter().map(|(key, _, buckets)| format!("  \"{key}\": {buckets:?}"));
+    let lines: Vec<String> = numbers.chain(histograms).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
 fn statistics_table(statistics: &Statistics) -> String {
-    statistics_entries(statistics).into_iter().map(|(key, value)| format!("tally: {key:<24} {value:>16}\n")).collect()
+    let line = |(key, value): (&str, u64)| format!("tally: {key:<24} {value:>16}\n");
+    let mut table: String = statistics_entries(statistics).into_iter().map(line).collect();
+    for (key, unit, buckets) in histogram_entries(statistics) {
+        for (power, &count) in buckets.iter().enumerate().filter(|(_, count)| **count != 0) {
+            table += &line((&format!("{key} {} {unit}", 1u64 << power), count));
+        }
+    }
+    table
 }
 
 /// Writes beside the target and renames: a reader never sees half a file.

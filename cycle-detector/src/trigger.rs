@@ -80,6 +80,9 @@ fn ticks() -> u64 {
 impl Collector {
     /// The mutator takes a block.
     pub(crate) fn pace_allocation(&mut self, heap: &mut Heap) {
+        if !heap.is_running() {
+            return;
+        }
         if self.has_work(heap) {
             self.slice(heap, ALLOCATION_UNITS);
         }
@@ -97,6 +100,9 @@ impl Collector {
 
     /// The mutator polls.
     pub(crate) fn pace_poll(&mut self, heap: &mut Heap) {
+        if !heap.is_running() {
+            return heap.set_poll(false);
+        }
         if heap.zeal.is_some() {
             return self.stopped(heap, Collector::run_epoch);
         }
@@ -137,7 +143,7 @@ impl Collector {
         });
     }
 
-    fn update_poll(&self, heap: &mut Heap) {
+    pub(crate) fn update_poll(&self, heap: &mut Heap) {
         let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
         heap.set_poll(due);
     }

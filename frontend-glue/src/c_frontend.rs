@@ -33,13 +33,15 @@ const HEADERS: [(&str, &str); 2] = [
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
 /// A function that calls one of these holds references, and lives by the contract of gc functions.
-const ROOTING: [&str; 7] = [
+const ROOTING: [&str; 9] = [
     "llvm.gcroot",
     "llvm.gcwrite",
     "llvm.gcread",
     "tally_gcwrite_i64",
     "tally_new",
     "tally_new_array",
+    "tally_try_new",
+    "tally_try_new_array",
     "tally_safepoint",
 ];
 

@@ -60,6 +60,14 @@ safepoint_shim! {
     tally_new_array => new_array
 }
 safepoint_shim! {
+    /// `void *tally_try_new(const tally_type *type)`: `tally_new`, or null.
+    tally_try_new => try_new
+}
+safepoint_shim! {
+    /// `void *tally_try_new_array(const tally_type *type, uint64_t n)`: `tally_new_array`, or null.
+    tally_try_new_array => try_new_array
+}
+safepoint_shim! {
     /// `void *tally_new_slow(tally_type_handle *)`: what inline allocation falls back to.
     tally_new_slow => new_slow
 }
@@ -170,6 +178,14 @@ fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
     }
 }
 
+extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
+    try_new_array(descriptor, 0)
+}
+
+extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
+    thread_heap().allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
+}
+
 fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
     match allocated {
         Ok(object) => object.address(),
@@ -202,6 +218,9 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
     let heap = thread_heap();
     if heap.plan == Plan::Prompt {
         return drain(value, size / 8);
+    }
+    if !heap.is_running() {
+        return;
     }
     if let Some(zeal) = &heap.zeal {
         for index in 0..size as usize / 8 {

@@ -51,6 +51,14 @@ pub enum OutOfMemory {
         /// The type to be allocated.
         type_name: String,
     },
+    /// The options asked for this failure (`fail_allocation`).
+    #[error("an allocation fails as --fail-allocation or TALLY_FAIL_ALLOCATION asks: `{type_name}`, {requested} bytes")]
+    AskedFor {
+        /// Bytes asked for.
+        requested: u64,
+        /// The type to be allocated.
+        type_name: String,
+    },
     /// No heap could ever hold it.
     #[error("an object of type `{type_name}` with {length} elements is larger than any heap")]
     Absurd {
@@ -85,18 +93,47 @@ impl Heap {
     /// [`OutOfMemory`].
     #[inline(never)]
     pub fn allocate_cell(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        let object = self.allocate_owned(info, length)?;
         if self.plan == Plan::Prompt {
-            let object = self.allocate_owned(info, length)?;
             object.set_exact_count(0);
             self.add_pending(object);
-            return Ok(object);
         }
+        Ok(object)
+    }
+
+    /// Allocates an object that the caller owns: under the prompt plan its count is one. All words of its payload are zero but
+    /// the length.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    #[inline(never)]
+    pub fn allocate_owned(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        let mut retries = 0;
+        loop {
+            if self.limits.soft_is_due {
+                // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+                unsafe { Heap::run_soft_limit_callback(self) };
+            }
+            let allocated = match self.plan {
+                Plan::Deferred => self.allocate_uncounted(info, length),
+                Plan::Prompt => self.allocate_counted(info, length),
+            };
+            match allocated {
+                // SAFETY: as above.
+                Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
+                answer => return answer,
+            }
+        }
+    }
+
+    fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
-        if self.zeal.is_some() {
+        if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
         }
+        self.fails_as_asked(info, cell)?;
         let object = if cell > LARGEST_SMALL_CELL {
             self.allocate_large(info, cell, length)?
         } else {
@@ -174,6 +211,7 @@ impl Heap {
     fn open_overflow_block(&mut self) -> bool {
         let hole = if self.allows(BLOCK_BYTES) { self.blocks.open_overflow_block(self.epoch) } else { None };
         self.overflow = hole.unwrap_or(self.overflow);
+        self.note_growth();
         hole.is_some()
     }
 
@@ -217,25 +255,26 @@ impl Heap {
         self.hole = hole;
         self.hole_start = hole.start;
         self.given_bytes += hole.end - hole.start;
-        let zeal = self.zeal.is_some();
+        let calls = self.every_allocation_calls();
         let context = self.context_mut();
         context.cursor = hole.start;
-        context.limit = if zeal { 0 } else { hole.end };
+        context.limit = if calls { 0 } else { hole.end };
     }
 
     /// Recyclable blocks are in use already: at the limit they are what is left.
     fn open_block(&mut self) -> bool {
         let epoch = self.epoch;
-        match self.allows(BLOCK_BYTES) {
+        let opened = match self.allows(BLOCK_BYTES) {
             true => self.blocks.open_block(epoch),
             false => self.blocks.open_recyclable_block(epoch),
-        }
-        .is_some()
+        };
+        self.note_growth();
+        opened.is_some()
     }
 
     /// Whether the heap limit allows `bytes` of blocks more.
     pub(crate) fn allows(&self, bytes: u64) -> bool {
-        self.options.heap_limit.is_none_or(|limit| self.used_bytes() + bytes <= limit)
+        self.options.heap_limit.is_none_or(|limit| self.used_bytes().saturating_add(bytes) <= limit)
     }
 
     /// Why `bytes` of blocks are not to be had.
@@ -267,6 +306,7 @@ impl Heap {
         let chunks = if info.has_references { info.chunk_count(length) } else { 1 };
         let epoch = self.epoch;
         self.large.adopt(object, blocks, chunks, epoch);
+        self.note_growth();
         self.given_bytes += cell;
         self.count_birth(cell);
         Ok(object)
@@ -277,16 +317,21 @@ impl Heap {
     }
 
     fn count_birth(&mut self, cell: u64) {
-        self.statistics.allocated_objects += 1;
-        self.statistics.allocated_bytes += cell;
+        self.statistics.note_births(cell, 1);
+    }
+
+    /// Counts what was allocated in the current hole.
+    pub fn count_hole(&mut self) {
+        let (start, end) = (self.hole_start, self.context_mut().cursor);
+        if start != 0 && self.options.count_objects {
+            self.count_cells(start, end);
+            self.hole_start = end;
+        }
     }
 
     /// Closes the current hole: what was allocated in it is counted, the rest is left to the next sweep.
     pub fn retire_hole(&mut self) {
-        let (start, end) = (self.hole_start, self.context_mut().cursor);
-        if start != 0 && self.options.count_objects {
-            self.count_cells(start, end);
-        }
+        self.count_hole();
         self.hole = Hole { start: 0, end: 0 };
         self.hole_start = 0;
         let context = self.context_mut();

@@ -10,6 +10,8 @@ pub trait EpochDriver {
     fn on_poll(&mut self, heap: &mut Heap);
     /// Flip now and run everything to its end: what is unreachable is gone afterwards. Answers how many objects died.
     fn collect(&mut self, heap: &mut Heap) -> u64;
+    /// A part of such a collection that takes about `ns` nanoseconds; true at its end.
+    fn step(&mut self, heap: &mut Heap, ns: u64) -> bool;
     /// Flip now and run the passes of that flip to their end.
     fn epoch(&mut self, heap: &mut Heap);
     /// Prompt plan: what the roots of compiled frames hold is to be in `heap.prompt.protected`: others may have written to them,

@@ -10,6 +10,7 @@ use crate::epoch_driver::EpochDriver;
 use crate::finalizer::Finalizers;
 use crate::host_roots::HostRoots;
 use crate::large::LargeSpace;
+use crate::limits::Limits;
 use crate::log::Log;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
@@ -52,6 +53,8 @@ pub struct HeapOptions {
     pub block_log_after: u16,
     /// Count allocated objects by walking retired holes.
     pub count_objects: bool,
+    /// The allocation that finds no room, counted from 1 (`limits`).
+    pub fail_allocation: Option<u64>,
     /// An epoch at every safepoint, poison, quarantine, verification.
     pub zeal: bool,
 }
@@ -71,6 +74,7 @@ impl Default for HeapOptions {
             slice_units: None,
             block_log_after: 64,
             count_objects: true,
+            fail_allocation: None,
             zeal: false,
         }
     }
@@ -86,6 +90,7 @@ impl HeapOptions {
             slice_ns: options.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: options.pause_goal_ns,
             count_objects: options.stats.is_some() || options.leak_check || options.zeal,
+            fail_allocation: options.fail_allocation,
             zeal: options.zeal,
             ..default
         }
@@ -157,6 +162,10 @@ pub struct Heap {
     pub prompt: Prompt,
     /// Whether drains of the pending list are sliced.
     pub(crate) sliced_drains: bool,
+    /// What happens when memory runs out.
+    pub(crate) limits: Limits,
+    /// Nothing dies by itself (`control`).
+    pub(crate) stopped: bool,
     pub(crate) driver: Option<Box<dyn EpochDriver>>,
 }
 
@@ -200,6 +209,8 @@ impl Heap {
             finalizers: Finalizers::default(),
             prompt: Prompt::default(),
             sliced_drains: options.pause_goal_ns.is_some(),
+            limits: Limits::failing(options.fail_allocation),
+            stopped: false,
             driver: Some(driver),
             options,
         });
@@ -271,6 +282,17 @@ impl Heap {
         unsafe { (*range::block_info(range::block_of(address))).owner == self.number }
     }
 
+    /// Whether any address at all lies in memory of this heap's objects: in one of its blocks of small ones, or in a large one.
+    pub fn contains(&self, address: u64) -> bool {
+        if !range::in_heap(address) || !range::is_reserved(address) {
+            return false;
+        }
+        // SAFETY: the entry of an address in the reserved range.
+        let state = unsafe { (*range::block_info(range::block_of(address))).state };
+        // Of a large object only the first block has an entry, which stays behind.
+        self.large.object_at(address).is_some() || state != crate::block::state::LARGE && self.owns_address(address)
+    }
+
     /// Bytes of blocks in use.
     pub fn used_bytes(&self) -> u64 {
         self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
@@ -298,7 +320,12 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             match (*heap).plan {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.on_poll(heap)),
+                Plan::Deferred => {
+                    (*heap).with_driver(|driver, heap| driver.on_poll(heap));
+                    if (*heap).limits.soft_is_due {
+                        Heap::run_soft_limit_callback(heap);
+                    }
+                }
                 Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
             }
         }

@@ -9,6 +9,7 @@
 //! blocks must be given back.
 
 use crate::block::{clear_tables, state};
+use crate::histogram::Histogram;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::{self, BLOCK_BYTES, block_info, block_start};
 
@@ -42,6 +43,8 @@ pub struct LargeSpace {
     pub taken_objects: u64,
     /// Bytes of their cells.
     pub taken_bytes: u64,
+    /// The cells by size.
+    pub taken_sizes: Histogram,
 }
 
 impl LargeSpace {
@@ -69,6 +72,7 @@ impl LargeSpace {
         self.enter(object, blocks, 0, 0);
         self.taken_objects += 1;
         self.taken_bytes += cell;
+        self.taken_sizes.add(cell, 1);
         // Every write of a host goes through the slow path, which counts.
         range::UNLOGGED.set(object.address());
     }

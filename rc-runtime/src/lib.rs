@@ -12,6 +12,8 @@
 //! | [`count`], [`bulk`] | who is counted, promoted, freed? |
 //! | [`plan`], [`prompt`], [`size_class`] | what is different when everything is counted at once? |
 //! | [`finalizer`], [`exception`] | how is a destructor called, and what may leave it? |
+//! | [`limits`] | what happens when memory runs out? |
+//! | [`control`], [`inventory`], [`statistics`], [`histogram`] | what may a host ask of a running heap? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //! | [`symbols`], [`abi`] | what do compiled programs call? |
 //!
@@ -25,6 +27,7 @@ pub mod block_source;
 pub mod builtin;
 pub mod bulk;
 pub mod context;
+pub mod control;
 pub mod count;
 pub mod descriptor;
 pub mod epoch_driver;
@@ -32,8 +35,12 @@ pub mod exception;
 pub mod fatal;
 pub mod finalizer;
 pub mod heap;
+pub mod histogram;
+pub mod host_abi;
 pub mod host_roots;
+pub mod inventory;
 pub mod large;
+pub mod limits;
 pub mod log;
 pub mod module_record;
 pub mod module_registry;

@@ -28,6 +28,8 @@ pub struct RunOptions {
     pub zeal: bool,
     /// Collect fully at exit and report what is left.
     pub leak_check: bool,
+    /// The allocation that finds no room, counted from 1.
+    pub fail_allocation: Option<u64>,
 }
 
 /// A value that cannot be understood.
@@ -39,6 +41,9 @@ pub enum OptionError {
     /// Not a time.
     #[error("`{0}` is not a time; write a number with a unit, such as 500us, 1ms or 2s")]
     Time(String),
+    /// Not the number of an allocation.
+    #[error("`{0}` is not the number of an allocation; they are counted from 1")]
+    Number(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
     Switch(String),
@@ -95,6 +100,14 @@ fn split_unit(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
+/// Reads the number of an allocation.
+///
+/// # Errors
+/// [`OptionError::Number`].
+pub fn parse_allocation(text: &str) -> Result<u64, OptionError> {
+    text.trim().parse().ok().filter(|&number| number != 0).ok_or_else(|| OptionError::Number(text.to_owned()))
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),
@@ -104,8 +117,8 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 }
 
 impl RunOptions {
-    /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL` and
-    /// `TALLY_LEAK_CHECK`, and checks `TALLY_RESERVE`.
+    /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
+    /// `TALLY_LEAK_CHECK` and `TALLY_FAIL_ALLOCATION`, and checks `TALLY_RESERVE`.
     ///
     /// # Errors
     /// [`OptionError::Variable`] naming the variable whose value is wrong.
@@ -140,6 +153,7 @@ impl RunOptions {
             stats,
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
+            fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
         })
     }
 }
@@ -160,6 +174,8 @@ mod tests {
             assert!(parse_size(wrong).is_err(), "{wrong}");
         }
         assert!(parse_time("5").is_err());
+        assert_eq!(parse_allocation("12"), Ok(12));
+        assert!(parse_allocation("0").is_err() && parse_allocation("first").is_err());
     }
 
     #[test]

@@ -76,12 +76,20 @@ impl Heap {
     pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
         // SAFETY: by the caller's promise.
         unsafe {
+            if (*heap).stopped {
+                return;
+            }
             Heap::drain(heap, words);
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             if zeal || (*heap).round_is_due() {
                 let held = (&mut *heap).protect_in_flight(words);
                 (*heap).with_driver(|driver, heap| if zeal { driver.epoch(heap) } else { driver.on_poll(heap) });
                 Heap::end_round(heap);
+                (*heap).prompt.protected.truncate(held);
+            }
+            if (*heap).limits.soft_is_due && (*heap).finalizers.depth() == 0 {
+                let held = (&mut *heap).protect_in_flight(words);
+                Heap::run_soft_limit_callback(heap);
                 (*heap).prompt.protected.truncate(held);
             }
         }
@@ -138,6 +146,37 @@ impl Heap {
         }
     }
 
+    /// A part of an explicit collection: what is at zero dies, in slices of `ns` nanoseconds; then cycles are judged.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(crate) unsafe fn prompt_step(heap: *mut Heap, ns: u64) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).finalizers.depth() > 0 {
+                return false;
+            }
+            let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
+            let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
+            // Whoever steps gives the collector its turn now.
+            (*heap).prompt.slice_start = None;
+            Heap::drain(heap, &[]);
+            let dying = |heap: *mut Heap| {
+                !(*heap).prompt.cascades.is_empty() || (&mut *heap).pending_count() > (*heap).prompt.protected.len()
+            };
+            let mut done = false;
+            if !dying(heap) {
+                done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
+                let finalizers = !(*heap).finalizers.queue.is_empty();
+                Heap::end_round(heap);
+                done &= !finalizers && !dying(heap);
+            }
+            (*heap).options.slice_ns = slice_ns;
+            (*heap).sliced_drains = goal;
+            done
+        }
+    }
+
     /// After the driver judged cycles: the finalizers it asked for run, and what its verdicts brought to zero dies.
     unsafe fn end_round(heap: *mut Heap) {
         // SAFETY: as for `prompt_safepoint`.
@@ -170,6 +209,7 @@ impl Heap {
     /// The counters as of now.
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
+        statistics.used_bytes = self.used_bytes();
         if self.plan == Plan::Deferred {
             return statistics;
         }
@@ -183,6 +223,10 @@ impl Heap {
         let (large_objects, large_bytes) = self.large.totals();
         statistics.allocated_objects = cells.allocated_objects + self.large.taken_objects;
         statistics.allocated_bytes = cells.allocated_bytes + self.large.taken_bytes;
+        statistics.size_histogram = cells.sizes;
+        for (bucket, more) in statistics.size_histogram.buckets.iter_mut().zip(&self.large.taken_sizes.buckets) {
+            *bucket += more;
+        }
         statistics.live_objects = cells.live_objects + large_objects;
         statistics.live_bytes = cells.live_bytes + large_bytes;
         statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;

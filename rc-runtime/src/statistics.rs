@@ -1,6 +1,10 @@
 //! Counters of one heap. Plain data; what each key means is said here once, and `docs/running.md` repeats it for users.
 
-/// See the fields. All are totals since the heap was made unless they say otherwise.
+use crate::histogram::Histogram;
+
+/// See the fields. All are totals since the heap was made unless they say otherwise. `tally.h` has the same fields in the same
+/// order, which is asserted below.
+#[repr(C)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Flips.
@@ -45,11 +49,48 @@ pub struct Statistics {
     pub log_entries: u64,
     /// Blocks logged as a whole.
     pub blocks_logged: u64,
+    /// Bytes of blocks in use, as of the question.
+    pub used_bytes: u64,
+    /// Stops of the mutator.
+    pub pauses: u64,
+    /// How long they were, nanoseconds: `pauses` in all.
+    pub pause_histogram: Histogram,
+    /// Cells that `allocated_objects` counts, by bytes.
+    pub size_histogram: Histogram,
 }
+
+const _: () = {
+    use std::mem::{offset_of, size_of};
+    assert!(offset_of!(Statistics, pause_ns_max) == 8);
+    assert!(offset_of!(Statistics, allocated_objects) == 32);
+    assert!(offset_of!(Statistics, freed_mature_objects) == 56);
+    assert!(offset_of!(Statistics, live_objects) == 72);
+    assert!(offset_of!(Statistics, marks) == 120);
+    assert!(offset_of!(Statistics, blocks_logged) == 160);
+    assert!(offset_of!(Statistics, used_bytes) == 168);
+    assert!(offset_of!(Statistics, pause_histogram) == 184);
+    assert!(size_of::<Statistics>() == 184 + 2 * size_of::<Histogram>());
+};
 
 impl Statistics {
     /// Objects freed, young or mature.
     pub fn freed_objects(&self) -> u64 {
         self.freed_mature_objects + self.died_young_objects
+    }
+
+    /// The mutator was stopped once.
+    pub fn note_pause(&mut self, ns: u64) {
+        self.pauses += 1;
+        self.pause_ns_total += ns;
+        self.pause_ns_max = self.pause_ns_max.max(ns);
+        self.pause_histogram.add(ns, 1);
+    }
+
+    /// Objects were allocated in cells of `bytes` bytes.
+    #[inline(always)]
+    pub fn note_births(&mut self, bytes: u64, objects: u64) {
+        self.allocated_objects += objects;
+        self.allocated_bytes += objects * bytes;
+        self.size_histogram.add(bytes, objects);
     }
 }

@@ -13,11 +13,27 @@ macro_rules! for_each_runtime_symbol {
         $then! {
             tally_new, "p(p)", safepoint;
             tally_new_array, "p(pl)", safepoint;
+            tally_try_new, "p(p)", safepoint;
+            tally_try_new_array, "p(pl)", safepoint;
             tally_new_slow, "p(p)", safepoint;
             tally_new_array_slow, "p(pl)", safepoint;
             tally_safepoint, "v()", safepoint;
             tally_safepoint_slow, "v()", safepoint;
             tally_collect, "v()", safepoint;
+            tally_step, "i(l)", safepoint;
+            tally_stop, "v()", leaf;
+            tally_restart, "v()", leaf;
+            tally_is_running, "i()", leaf;
+            tally_set_epoch_bytes, "v(l)", leaf;
+            tally_set_pause_goal, "v(l)", leaf;
+            tally_set_limits, "v(ll)", leaf;
+            tally_on_soft_limit, "v(pp)", leaf;
+            tally_on_out_of_memory, "v(pp)", leaf;
+            tally_count_of, "l(p)", leaf;
+            tally_is_in_heap, "i(p)", leaf;
+            tally_get_statistics, "v(p)", leaf;
+            tally_for_each_object, "v(pp)", safepoint;
+            tally_leak_report, "l(pp)", safepoint;
             tally_zeal_safepoint, "v(pl)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;

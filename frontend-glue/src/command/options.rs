@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_size, parse_time};
+use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_time};
 
 use frontend_glue::level::Level;
 use frontend_glue::lower::{PROMPT_STRATEGY, Plan, STRATEGY};
@@ -52,6 +52,9 @@ pub(super) struct Running {
     /// Collect fully at exit, print what is left by type, and exit with status 3 if something is
     #[arg(long)]
     leak_check: bool,
+    /// Let the N-th allocation find no room, as if the heap were full
+    #[arg(long, value_name = "N", value_parser = parse_allocation)]
+    fail_allocation: Option<u64>,
 }
 
 impl GcNames {
@@ -91,6 +94,7 @@ impl Running {
             stats: stats.or(base.stats.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
+            fail_allocation: self.fail_allocation.or(base.fail_allocation),
         }
     }
 }
@@ -123,6 +127,7 @@ mod tests {
             epoch_bytes: Some(4096),
             pause_goal: None,
             leak_check: false,
+            fail_allocation: Some(7),
         };
         let environment =
             RunOptions { heap_limit: Some(1), epoch_bytes: Some(2), leak_check: true, ..RunOptions::default() };
@@ -131,6 +136,7 @@ mod tests {
             epoch_bytes: Some(4096),
             stats: Some(StatsTarget::Stderr),
             leak_check: true,
+            fail_allocation: Some(7),
             ..RunOptions::default()
         };
         assert_eq!(running.over(environment, false), expected);

@@ -22,22 +22,16 @@ use crate::size_class::{LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::type_registry::TypeInfo;
 
 impl Heap {
-    /// Allocates an object that the caller owns: under the prompt plan its count is one. All words of its payload are zero but
-    /// the length.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`].
-    #[inline(never)]
-    pub fn allocate_owned(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
-        if self.plan == Plan::Deferred {
-            return self.allocate_cell(info, length);
-        }
+    /// Allocates an object whose count is one.
+    #[inline(always)]
+    pub(crate) fn allocate_counted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() || self.round_is_due() || self.drain_is_due() {
             self.allocation_safepoint();
         }
+        self.fails_as_asked(info, cell)?;
         let meta = info.fresh_meta(Plan::Prompt);
         let object = if cell > LARGEST_CELL {
             self.allocate_large_counted(info, cell)?
@@ -60,6 +54,7 @@ impl Heap {
             object.set_count(FRESH & !SETTLED);
             let blocks = LargeSpace::blocks_for(cell, info.align).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
+            self.note_growth();
         }
         if let Some(zeal) = &mut self.zeal {
             zeal.birth_counted(object, cell);
@@ -91,6 +86,7 @@ impl Heap {
                 return Ok(list);
             }
             let opened = if self.allows(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
+            self.note_growth();
             if opened.is_none() {
                 if std::mem::replace(&mut collected, true) {
                     return Err(self.refusal(BLOCK_BYTES, info));
@@ -105,7 +101,7 @@ impl Heap {
     }
 
     fn next_list(&mut self, class: u32) -> Option<u64> {
-        match self.zeal.is_some() {
+        match self.every_allocation_calls() {
             true => self.prompt.cells.carve(class, 1),
             false => self.prompt.cells.take_list(class),
         }

@@ -21,6 +21,7 @@ use super::Youth;
 use super::bin::Bin;
 use super::count::FRESH;
 use crate::block::{clear_tables, state};
+use crate::histogram::Histogram;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_of, block_start};
 use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
@@ -98,6 +99,8 @@ pub struct CellTally {
     pub allocated_objects: u64,
     /// Bytes of their cells.
     pub allocated_bytes: u64,
+    /// The cells by size.
+    pub sizes: Histogram,
     /// Objects now.
     pub live_objects: u64,
     /// Bytes of their cells.
@@ -305,6 +308,7 @@ impl CellSpace {
             let (allocated, live) = (self.handed[place] - left[place], used[place] - left[place]);
             tally.allocated_objects += allocated;
             tally.allocated_bytes += allocated * cell;
+            tally.sizes.add(cell, allocated);
             tally.live_objects += live;
             tally.live_bytes += live * cell;
         }

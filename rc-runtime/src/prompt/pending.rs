@@ -298,8 +298,7 @@ impl Heap {
         {
             let ns = start.elapsed().as_nanos() as u64;
             self.statistics.slices += 1;
-            self.statistics.pause_ns_total += ns;
-            self.statistics.pause_ns_max = self.statistics.pause_ns_max.max(ns);
+            self.statistics.note_pause(ns);
             self.prompt.slice_start = left.then(Instant::now);
         }
         let due = left || self.pending_len() != 0;

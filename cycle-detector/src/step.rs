@@ -1,0 +1,84 @@
+//! An explicit collection in parts, for hosts that have time to give now: between two frames, while waiting for input.
+//!
+//! It goes the way of `Collector::collect_all`, and remembers how far it has come:
+//!
+//! ```text
+//!  Idle ──► Epoch: what was unreachable is found by counting, or tried ──► Mark: the rest ──► LastEpoch ──► Idle, true
+//!                                                  what a log named, and the roots of the first flip, are let go
+//! ```
+//!
+//! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer. Under the prompt
+//! plan dying structures are the heap's own work (`Heap::step`); what is left here is a mark, in one piece.
+
+use crate::collector::Collector;
+use crate::epoch::{CHUNK_UNITS, Phase};
+use rc_runtime::Heap;
+use rc_runtime::plan::Plan;
+use std::time::Instant;
+
+/// How far a collection in parts has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Progress {
+    /// The next step begins one.
+    #[default]
+    Idle,
+    /// The passes of its first flip.
+    Epoch,
+    /// Its mark.
+    Mark,
+    /// The passes of its last flip.
+    LastEpoch,
+}
+
+impl Collector {
+    /// Works for about `ns` nanoseconds, at least one chunk; true when a collection has come to its end.
+    pub(crate) fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        heap.statistics.slices += 1;
+        let ended = self.stopped(heap, |collector, heap| match heap.plan {
+            Plan::Prompt => {
+                collector.prompt_mark(heap);
+                true
+            }
+            Plan::Deferred => collector.step_for(heap, ns),
+        });
+        if heap.plan == Plan::Deferred {
+            self.update_poll(heap);
+        }
+        ended
+    }
+
+    fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        let start = Instant::now();
+        loop {
+            if self.has_work(heap) {
+                self.work(heap, CHUNK_UNITS);
+            } else if self.go_on(heap) {
+                return true;
+            }
+            if start.elapsed().as_nanos() as u64 >= ns {
+                return false;
+            }
+        }
+    }
+
+    /// Nothing is left to do for this part: begins the next. True when that was the last.
+    fn go_on(&mut self, heap: &mut Heap) -> bool {
+        debug_assert_eq!(self.phase, Phase::Idle);
+        self.progress = match self.progress {
+            Progress::Idle => {
+                self.flip(heap);
+                Progress::Epoch
+            }
+            Progress::Epoch => {
+                self.start_mark(heap);
+                Progress::Mark
+            }
+            Progress::Mark => {
+                self.flip(heap);
+                Progress::LastEpoch
+            }
+            Progress::LastEpoch => Progress::Idle,
+        };
+        self.progress == Progress::Idle
+    }
+}

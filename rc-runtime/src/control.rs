@@ -1,0 +1,65 @@
+//! What a host may ask of a heap's collector: to stop, to go on, to do a part of its work now, to work more or less often.
+//!
+//! *Stopped* means that nothing dies by itself: safepoints do not drain, no epoch begins or goes on, no candidate is tried, so no
+//! byte comes back and no finalizer runs. Writes are logged, counted and noted as ever; what became garbage meanwhile is found
+//! after [`restart`](Heap::restart). What is asked for by name is done all the same, and leaves the collector stopped: `collect`,
+//! [`step`](Heap::step), and the collection that a heap at its limit needs to go on. (Lua decides so, too: a step of a stopped
+//! collector does not start it.)
+//!
+//! Thresholds take any number; those that make no sense mean the nearest that does.
+
+use crate::heap::Heap;
+use crate::plan::Plan;
+
+/// No epoch comes more often.
+pub const EPOCH_BYTES_MIN: u64 = 4096;
+/// No slice is shorter, in nanoseconds.
+pub const SLICE_NS_MIN: u64 = 10_000;
+
+impl Heap {
+    /// From now on nothing dies by itself.
+    pub fn stop(&mut self) {
+        self.stopped = true;
+    }
+
+    /// Undoes [`stop`](Self::stop): the next safepoint looks for work.
+    pub fn restart(&mut self) {
+        self.stopped = false;
+        self.set_poll(true);
+    }
+
+    /// Whether it is not stopped.
+    pub fn is_running(&self) -> bool {
+        !self.stopped
+    }
+
+    /// Bytes allocated between two epochs, from the next one on.
+    pub fn set_epoch_bytes(&mut self, bytes: u64) {
+        self.options.epoch_bytes = bytes.max(EPOCH_BYTES_MIN);
+    }
+
+    /// Longest stop to aim at, nanoseconds: slices take half of it, because one may overrun by a chunk. 0 takes the goal back.
+    pub fn set_pause_goal(&mut self, ns: u64) {
+        let default = crate::heap::HeapOptions::default().slice_ns;
+        self.options.pause_goal_ns = (ns != 0).then_some(ns);
+        self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
+        self.sliced_drains = ns != 0;
+    }
+
+    /// An explicit collection in parts: works for about `ns` nanoseconds, and answers true when all is done, that is when nothing is
+    /// left of what was unreachable at the first of these steps. The next step begins another collection.
+    ///
+    /// Under the prompt plan the judging of cycles, the last part, is one piece.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn step(heap: *mut Heap, ns: u64) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan {
+                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.step(heap, ns)),
+                Plan::Prompt => Heap::prompt_step(heap, ns),
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The C symbols by which a host controls its thread's heap and looks into it. Those that compiled code calls on its way stand in
+//! `abi`, which also says how a safepoint's shim and failures work. `tally.h` has the contract of each.
+
+use crate::abi::thread_heap;
+use crate::heap::Heap;
+use crate::inventory::OfType;
+use crate::limits::{OutOfMemoryHandler, SoftLimitCallback};
+use crate::object::ObjectRef;
+use crate::range;
+use crate::safepoint_shim;
+use crate::statistics::Statistics;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char, c_void};
+
+safepoint_shim! {
+    /// `int32_t tally_step(uint64_t ns)`: a part of an explicit collection; not 0 at its end.
+    tally_step => step
+}
+safepoint_shim! {
+    /// `void tally_for_each_object(void (*visit)(void *, const char *, uint64_t, void *), void *context)`.
+    tally_for_each_object => for_each_object
+}
+safepoint_shim! {
+    /// `uint64_t tally_leak_report(void (*visit)(const char *, uint64_t, uint64_t, void *), void *context)`.
+    tally_leak_report => leak_report
+}
+
+/// `visit(object, name of its type, bytes of its cell, context)`.
+type VisitObject = unsafe extern "C" fn(*mut c_void, *const c_char, u64, *mut c_void);
+/// `visit(name of the type, objects, bytes of their cells, context)`.
+type VisitType = unsafe extern "C" fn(*const c_char, u64, u64, *mut c_void);
+
+extern "C" fn step(ns: u64) -> i32 {
+    // SAFETY: compiled code holds no reference to its heap.
+    unsafe { Heap::step(thread_heap(), ns) }.into()
+}
+
+extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
+    let mut names: HashMap<u32, CString> = HashMap::new();
+    // SAFETY: as in `step`; `visit` is a function of that type, by the caller's promise.
+    unsafe {
+        Heap::for_each_object(thread_heap(), |object| {
+            let info = object.type_info();
+            let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
+            visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context);
+        });
+    }
+}
+
+extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64 {
+    // SAFETY: as in `step`.
+    let Some(report) = (unsafe { Heap::leak_report(thread_heap()) }) else { return 0 };
+    match visit {
+        None => eprint!("{}", report.text("now")),
+        Some(visit) => {
+            for OfType { name, objects, bytes } in &report.types {
+                // SAFETY: a function of that type, by the caller's promise.
+                unsafe { visit(c_text(name).as_ptr(), *objects, *bytes, context) };
+            }
+        }
+    }
+    report.objects()
+}
+
+/// Names come from C strings, so there is no NUL in them.
+fn c_text(name: &str) -> CString {
+    CString::new(name).unwrap_or_default()
+}
+
+/// `void tally_stop(void)`: from now on nothing dies by itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_stop() {
+    thread_heap().stop();
+}
+
+/// `void tally_restart(void)`: undoes `tally_stop`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_restart() {
+    thread_heap().restart();
+}
+
+/// `int32_t tally_is_running(void)`: 0 between `tally_stop` and `tally_restart`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_is_running() -> i32 {
+    thread_heap().is_running().into()
+}
+
+/// `void tally_set_epoch_bytes(uint64_t bytes)`: bytes allocated between two epochs.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_set_epoch_bytes(bytes: u64) {
+    thread_heap().set_epoch_bytes(bytes);
+}
+
+/// `void tally_set_pause_goal(uint64_t ns)`: longest stop to aim at; 0 = none.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_set_pause_goal(ns: u64) {
+    thread_heap().set_pause_goal(ns);
+}
+
+/// `void tally_set_limits(uint64_t soft, uint64_t hard)`: bytes of blocks; 0 = none.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_set_limits(soft: u64, hard: u64) {
+    let limit = |bytes| (bytes != 0).then_some(bytes);
+    thread_heap().set_limits(limit(soft), limit(hard));
+}
+
+/// `void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context)`: null = nobody.
+///
+/// # Safety
+/// `callback` may be called with `context` until another takes its place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_on_soft_limit(
+    callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
+    context: *mut c_void,
+) {
+    thread_heap().on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
+        // SAFETY: by the caller's promise.
+        Box::new(move |_, used| unsafe { callback(used, context) })
+    }));
+}
+
+/// `void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context)`: null = nobody.
+///
+/// # Safety
+/// As for [`tally_on_soft_limit`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_on_out_of_memory(
+    handler: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
+    context: *mut c_void,
+) {
+    thread_heap().on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
+        // SAFETY: by the caller's promise.
+        Box::new(move |_, requested| unsafe { handler(requested, context) } != 0)
+    }));
+}
+
+/// `uint64_t tally_count_of(const void *object)`: its count; 0 for what is no object of the heap range.
+///
+/// # Safety
+/// An address in the heap range is a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
+    if !range::in_heap(object) {
+        return 0;
+    }
+    // SAFETY: [HEADER] by the caller's promise.
+    thread_heap().count_of(unsafe { ObjectRef::from_address(object) }).into()
+}
+
+/// `int32_t tally_is_in_heap(const void *address)`: whether it lies in a block of this thread's heap.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
+    thread_heap().contains(address).into()
+}
+
+/// `void tally_get_statistics(tally_statistics *into)`: the counters as of now.
+///
+/// # Safety
+/// `into` is a `tally_statistics`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
+    let heap = thread_heap();
+    heap.count_hole();
+    // SAFETY: by the caller's promise.
+    unsafe { into.write(heap.statistics_now()) };
+}

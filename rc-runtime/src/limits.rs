@@ -1,0 +1,170 @@
+//! The end of memory, and what comes before it: a soft limit, an emergency collection, the host's handler, a refusal.
+//!
+//! ```text
+//!  blocks in use grow beyond the soft limit ──► its callback, once per crossing, at the next safepoint
+//!  beyond the hard limit, or the range       ──► a full collection ──► the handler: "try again"? ──► [`OutOfMemory`]
+//! ```
+//!
+//! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can do without,
+//! and collect. Neither is called while it runs already, and a handler that always says "try again" is believed
+//! [`RETRIES_MAX`] times for one allocation. What the refusal means decides the caller: `tally_try_new` answers null, `tally_new`
+//! ends the program.
+//!
+//! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
+//! real one, with the collection and the handler, so a program run once for each n has seen them all.
+
+use crate::allocate::OutOfMemory;
+use crate::heap::Heap;
+use crate::plan::Plan;
+use crate::type_registry::TypeInfo;
+
+/// How often a handler is believed that it made room, for one allocation.
+pub const RETRIES_MAX: u32 = 16;
+
+/// Told how many bytes of blocks are in use.
+pub type SoftLimitCallback = Box<dyn FnMut(&mut Heap, u64)>;
+/// Told how many bytes are asked for; answers whether to try again.
+pub type OutOfMemoryHandler = Box<dyn FnMut(&mut Heap, u64) -> bool>;
+
+/// See the file's first lines. The hard limit is an option of the heap.
+#[derive(Default)]
+pub struct Limits {
+    /// Bytes of blocks beyond which the callback is called.
+    soft: Option<u64>,
+    /// More than that is in use, and has been reported.
+    is_above: bool,
+    /// The callback is to be called.
+    pub(crate) soft_is_due: bool,
+    on_soft_limit: Option<SoftLimitCallback>,
+    on_out_of_memory: Option<OutOfMemoryHandler>,
+    /// Allocations up to and including the one that is to fail; 0 = none is.
+    pub(crate) until_failure: u64,
+}
+
+impl Limits {
+    /// Those of a new heap, whose `number`-th allocation finds no room.
+    pub(crate) fn failing(number: Option<u64>) -> Limits {
+        Limits { until_failure: number.unwrap_or(0), ..Limits::default() }
+    }
+}
+
+impl Heap {
+    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded; `None` for no limit.
+    pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
+        self.options.heap_limit = hard;
+        self.limits.soft = soft;
+        self.limits.is_above = false;
+        self.note_growth();
+    }
+
+    /// Calls `callback` at the first safepoint after each crossing of the soft limit.
+    pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
+        self.limits.on_soft_limit = callback;
+    }
+
+    /// Calls `handler` when a collection has not made enough room.
+    pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
+        self.limits.on_out_of_memory = handler;
+    }
+
+    /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
+    /// [`HeapOptions::fail_allocation`](crate::HeapOptions) asked for it before they began.
+    pub fn fail_allocation(&mut self, number: u64) {
+        self.limits.until_failure = number;
+    }
+
+    /// Whether compiled code must find no cell, so that each of its allocations comes to the runtime.
+    #[inline(always)]
+    pub(crate) fn every_allocation_calls(&self) -> bool {
+        self.zeal.is_some() || self.limits.until_failure != 0
+    }
+
+    /// More or fewer blocks are in use than before.
+    #[inline(always)]
+    pub(crate) fn note_growth(&mut self) {
+        if let Some(soft) = self.limits.soft {
+            let above = self.used_bytes() > soft;
+            self.limits.soft_is_due |= above && !self.limits.is_above;
+            self.limits.is_above = above;
+            if self.limits.soft_is_due {
+                match self.plan {
+                    Plan::Deferred => self.set_poll(true),
+                    Plan::Prompt => self.context_mut().pending = 1,
+                }
+            }
+        }
+    }
+
+    /// Calls what is due, at a safepoint.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    #[cold]
+    pub(crate) unsafe fn run_soft_limit_callback(heap: *mut Heap) {
+        // SAFETY: by the caller's promise; the callback is taken out, so that nobody calls it while it runs.
+        unsafe {
+            (*heap).limits.soft_is_due = false;
+            let Some(mut callback) = (*heap).limits.on_soft_limit.take() else { return };
+            let used = (*heap).used_bytes();
+            Heap::call_host(heap, |heap| callback(heap, used));
+            (*heap).limits.on_soft_limit.get_or_insert(callback);
+        }
+    }
+
+    /// Asks the host whether to try again after this refusal, for the `retries`-th time.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    #[cold]
+    pub(crate) unsafe fn host_made_room(heap: *mut Heap, error: &OutOfMemory, retries: u32) -> bool {
+        let requested = match error {
+            OutOfMemory::Absurd { .. } => return false,
+            OutOfMemory::Limit { requested, .. }
+            | OutOfMemory::Range { requested, .. }
+            | OutOfMemory::AskedFor { requested, .. } => *requested,
+        };
+        // SAFETY: as above.
+        unsafe {
+            if retries >= RETRIES_MAX {
+                return false;
+            }
+            let Some(mut handler) = (*heap).limits.on_out_of_memory.take() else { return false };
+            let again = Heap::call_host(heap, |heap| handler(heap, requested));
+            (*heap).limits.on_out_of_memory.get_or_insert(handler);
+            again
+        }
+    }
+
+    /// Runs mutator code in the middle of a safepoint: afterwards the stack is walked from where the safepoint began.
+    unsafe fn call_host<T>(heap: *mut Heap, call: impl FnOnce(&mut Heap) -> T) -> T {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let context = (*heap).context;
+            let anchor = [(*context).exit_pc, (*context).exit_sp, (*context).exit_fp, (*context).exit_rbx];
+            let answer = call(&mut *heap);
+            [(*context).exit_pc, (*context).exit_sp, (*context).exit_fp, (*context).exit_rbx] = anchor;
+            answer
+        }
+    }
+
+    /// Whether this allocation is the one that is to fail. The heap is collected then, as if it were full.
+    #[inline(always)]
+    pub(crate) fn fails_as_asked(&mut self, info: &TypeInfo, bytes: u64) -> Result<(), OutOfMemory> {
+        if self.limits.until_failure == 0 {
+            return Ok(());
+        }
+        self.limits.until_failure -= 1;
+        if self.limits.until_failure != 0 {
+            return Ok(());
+        }
+        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        unsafe { Heap::collect(self) };
+        Err(OutOfMemory::AskedFor { requested: bytes, type_name: info.name.to_string() })
+    }
+}
+
+impl std::fmt::Debug for Limits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Limits(soft {:?}, {} allocations to a failure)", self.soft, self.until_failure)
+    }
+}
