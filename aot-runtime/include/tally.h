@@ -34,6 +34,12 @@ extern "C" {
 
 /* tally_type.flags: no object of this type is ever part of a cycle. */
 #define TALLY_ACYCLIC 1u
+/* In which order finalizers run of objects that are found dead together: those that registered last first; owners before what they
+ * refer to (members of a ring in any order); without either, any. */
+#define TALLY_FINALIZE_REVERSE 4u
+#define TALLY_FINALIZE_OWNER_FIRST 8u
+/* Only objects that were given to tally_finalize_register are finalized; without it, all are registered at birth. */
+#define TALLY_FINALIZE_REGISTERED 16u
 
 /* tally_type.slot_kind: how the words at the reference offsets are read. */
 #define TALLY_SLOT_POINTER 0u   /* a plain reference, or null */
@@ -51,7 +57,7 @@ typedef void (*tally_visit)(void *reference, void *context);
  * a payload. */
 struct tally_type {
     uint32_t version;                    /* TALLY_TYPE_VERSION */
-    uint32_t flags;                      /* TALLY_ACYCLIC or 0 */
+    uint32_t flags;                      /* TALLY_ACYCLIC, TALLY_FINALIZE_…, or 0 */
     uint64_t size;                       /* bytes of the fixed part of the payload */
     uint32_t align;                      /* of the payload: a power of two up to 4096; 0 means 8 */
     uint32_t slot_kind;                  /* TALLY_SLOT_… */
@@ -65,8 +71,9 @@ struct tally_type {
     uint64_t stride;                     /* bytes of a tail element, 0 = no tail; the tail begins at `size`, a multiple of 8 */
     const uint32_t *element_ref_offsets; /* offsets of references in one element: ascending multiples of 8 */
     const char *name;                    /* for messages and reports */
-    /* Prompt plan only, else null: the destructor. Called once, when the object is about to die; it may do anything. If it stores
-     * the object somewhere, that lives on, and the destructor does not run again. What it throws: tally_on_finalizer_error. */
+    /* The destructor, or null. Called once, as code of the program at a safepoint, when the object was found dead: under the prompt
+     * plan when its last reference has gone, else after the epoch that has found it. It may do anything. If it stores the object
+     * somewhere, that lives on, and the destructor does not run again. What it throws: tally_on_finalizer_error. */
     void (*finalize)(void *object);
     /* TALLY_SLOT_TRACE only: reads an image of the fixed part (n = size / 8 words) or of one element (n = stride / 8). The
      * image may be a copy: it interprets the words it is given and nothing else, and calls nothing of this header. Words that it
@@ -111,6 +118,13 @@ void tally_safepoint(void);
 
 /* [safepoint] Collects until nothing unreachable is left, cycles included. */
 void tally_collect(void);
+
+/* [leaf] The object's finalizer is to run when it is found dead: for types with TALLY_FINALIZE_REGISTERED, and once more where it has
+ * run. 0: its type has none. */
+int32_t tally_finalize_register(void *object);
+
+/* [leaf] The object's finalizer is not to run, also if the object was found dead already and is waiting for it. */
+void tally_finalize_forget(void *object);
 
 /* [leaf] Something has left a finalizer by unwinding: a C++ exception, one of another language, a Rust panic. The rest goes on; `hook` is
  * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic; it is deleted

@@ -37,7 +37,8 @@
  *
  * What there is
  *   types    TALLY_TYPE(Type, fields…) · TALLY_ACYCLIC_TYPE(Type, fields…) · TALLY_SHARED_TYPE / TALLY_EXTERN_TYPE
- *            TALLY_FINALIZED_TYPE(Type, finalize, fields…)                           a destructor, under --plan refcount-prompt
+ *            TALLY_FINALIZED_TYPE(Type, finalize, fields…)                           a destructor
+ *            TALLY_FINALIZED_TYPE_AS(Type, TALLY_FINALIZE_…, finalize, fields…)       in an order, on request
  *   arrays   TALLY_ARRAY_TYPE(Type, length, elements, fields…)                       elements are references
  *            TALLY_STRUCT_ARRAY_TYPE(Type, length, elements, (element fields…), fields…)
  *            TALLY_DATA_ARRAY_TYPE(Type, length, elements, fields…)                  elements hold no references
@@ -81,13 +82,19 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
     TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
 
 /* A type with a destructor: `void finalize(Type *object)`, declared before this. It is called once, when the last reference to an
- * object has gone (of a cycle: when the cycle is found dead), before the object's fields are released; so it finds them as they
+ * object has gone (of a cycle, and under the deferred plan: when the object is found dead), before the object's fields are released; so it finds them as they
  * were. It is C like any other: it may allocate, write into the object, and call what it likes. If it stores the object somewhere the
  * object lives on, and is not finalized again. examples/prompt_files.c */
 #define TALLY_FINALIZED_TYPE(Type, finalize, ...)                                                                      \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
     TALLY__DESCRIBE(static, Type, 0, TALLY__FINALIZED(finalize), __VA_ARGS__)
+
+/* The same with flags: TALLY_FINALIZE_REVERSE or TALLY_FINALIZE_OWNER_FIRST, TALLY_FINALIZE_REGISTERED, TALLY_ACYCLIC. */
+#define TALLY_FINALIZED_TYPE_AS(Type, flags_, finalize, ...)                                                           \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__CHECK_FINALIZE(Type, finalize);                                                                             \
+    TALLY__DESCRIBE(static, Type, flags_, TALLY__FINALIZED(finalize), __VA_ARGS__)
 
 /* One descriptor for several modules: TALLY_SHARED_TYPE in one of them, TALLY_EXTERN_TYPE(Type) in the others, which then
  * allocate by a call instead of inline. (TALLY_TYPE in a shared header works too: each module then has a type of its own.) */

@@ -108,6 +108,7 @@ impl Collector {
         self.report.close(heap);
         self.trigger.learn(&self.report);
         self.last_report = self.report.clone();
+        heap.release_finalizers();
         if self.mark_is_due(heap) {
             self.start_mark(heap);
         }

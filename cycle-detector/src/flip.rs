@@ -68,6 +68,7 @@ impl Collector {
         heap.keep_hole_open();
         heap.large.flip();
         heap.specials.flip();
+        heap.flip_finalizers();
     }
 
     fn count_roots(&mut self, heap: &mut Heap) {
@@ -77,6 +78,8 @@ impl Collector {
         for root in &self.last_roots {
             root.remove_flags(flag::ROOTED);
         }
+        // They were held as if by roots of the flip before.
+        self.last_roots.append(&mut heap.finalizers.done);
         let mut roots = std::mem::take(&mut self.roots);
         let held: smallvec::SmallVec<[ObjectRef; 32]> = heap.host_roots.iter().collect();
         heap.statistics.roots_walked += held.len() as u64;

@@ -9,7 +9,12 @@
 //! Clear ──► Discover ──► Release ───────────────────────► Free ──► (off)
 //! bits      mark stack   unmarked mature objects are dead: give the memory of the dead back
 //!           and logs     marked survivors lose the references they held
+//!             ▲  │
+//!           Finalize     unmarked objects with finalizers are held, and what they reach is marked with them
 //! ```
+//!
+//! When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such objects are found
+//! before the first of them is followed: those that only others of them reach belong to the set as well.
 //!
 //! It is started by evidence only: suspects × what a suspect turned out to be worth last time, against the growth of the
 //! heap since the last mark. It is given up when counting alone frees the heap.
@@ -31,6 +36,7 @@ enum Stage {
     Off,
     Clear,
     Discover,
+    Finalize,
     Release,
     Free,
 }
@@ -48,6 +54,8 @@ pub struct Mark {
     suspects_at_start: u64,
     freed: u64,
     aborted: bool,
+    /// What has a finalizer was found.
+    finalizable_found: bool,
     /// Live objects after the last mark.
     live_base: u64,
     /// Growth asked for, in halves of `live_base`: doubled after a mark that found little.
@@ -68,6 +76,7 @@ impl Default for Mark {
             suspects_at_start: 0,
             freed: 0,
             aborted: false,
+            finalizable_found: false,
             live_base: LIVE_MIN,
             growth_halves: 1,
             yield_per_suspect: 64.0,
@@ -115,6 +124,7 @@ impl Collector {
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
         (mark.block_at, mark.large_at, mark.freed, mark.aborted) = (0, 0, 0, false);
+        mark.finalizable_found = false;
         mark.live_at_start = heap.statistics.live_objects;
         mark.suspects_at_start = std::mem::take(&mut heap.suspects);
         heap.set_poll(true);
@@ -148,7 +158,8 @@ impl Collector {
         mark.log_at = LogCursor::default();
         (heap.marking, heap.mark_discovers) = (true, true);
         self.roots.append(&mut heap.specials.upgraded);
-        for &root in &self.roots {
+        let held: Vec<ObjectRef> = heap.finalizers.held().collect();
+        for &root in self.roots.iter().chain(&held) {
             heap.show_to_mark(root);
         }
         self.roots.len() as i64 + 1
@@ -164,6 +175,7 @@ impl Collector {
                 Stage::Off => return,
                 Stage::Clear => self.clear_marks(heap),
                 Stage::Discover => self.discover(heap, units),
+                Stage::Finalize => self.find_finalizable(heap),
                 Stage::Release => self.release_unmarked(heap),
                 Stage::Free => self.free_dead(heap),
             };
@@ -200,13 +212,50 @@ impl Collector {
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
             } else if matches!(self.phase, Phase::Idle | Phase::Try) {
-                self.mark.stage = Stage::Release;
-                heap.mark_discovers = false;
-                heap.specials.mark_condemns = true;
+                self.end_discovery(heap);
                 return Some(spent + 1);
             } else {
                 return None;
             }
+        }
+        Some(spent)
+    }
+
+    /// What is unmarked now is dead, but for what is held for finalizers.
+    fn end_discovery(&mut self, heap: &mut Heap) {
+        heap.mark_discovers = false;
+        heap.specials.mark_condemns = true;
+        self.mark.stage = Stage::Release;
+        if heap.finalizers.due != 0 && !std::mem::replace(&mut self.mark.finalizable_found, true) {
+            heap.begin_reclaim_unmarked();
+            self.mark.stage = Stage::Finalize;
+        }
+    }
+
+    /// Looks for finalizers in one block, or at one large object; then discovery goes on with what they are for.
+    fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mark = &mut self.mark;
+        let mut spent = 32;
+        if let Some(&block) = heap.blocks.owned.get(mark.block_at) {
+            mark.block_at += 1;
+            heap.for_each_mature_in_block(block, |heap, object| {
+                spent += 1;
+                await_if_unmarked(heap, object);
+            });
+        } else if mark.large_at < heap.large.places() {
+            if let Some(object) = heap.large.at(mark.large_at) {
+                await_if_unmarked(heap, object);
+            }
+            mark.large_at += 1;
+        } else {
+            (mark.block_at, mark.large_at) = (0, 0);
+            heap.queue_found_by_mark();
+            if self.phase == Phase::Idle {
+                heap.release_finalizers();
+            }
+            self.mark.stage = Stage::Discover;
+            heap.mark_discovers = true;
+            heap.specials.mark_condemns = false;
         }
         Some(spent)
     }
@@ -317,6 +366,12 @@ impl Collector {
 /// counted it has count 0, too; what it held at the flip was the mark's already, or was promoted with a mark.
 pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
     object.count() != 0 && !object.has(flag::DEAD)
+}
+
+fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) {
+    if object.is_mature() && is_unmarked(object) && object.needs_finalizer() {
+        heap.await_finalizer_with_others(object);
+    }
 }
 
 /// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has

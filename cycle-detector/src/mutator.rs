@@ -9,6 +9,7 @@
 use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::verify::Violation;
+use rc_runtime::finalizer::FinalizerError;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::inventory::LeakReport;
 use rc_runtime::object::flag;
@@ -109,6 +110,34 @@ impl Mutator {
         self.heap.read_weak(slot)
     }
 
+    /// The object's finalizer is to run when it is found dead: for types that are finalized on request, and once more if it has run.
+    /// False: its type has none.
+    pub fn register_finalizer(&mut self, object: ObjectRef) -> bool {
+        self.heap.register_finalizer(object)
+    }
+
+    /// The object's finalizer is not to run, also if the object was found dead already.
+    pub fn forget_finalizer(&mut self, object: ObjectRef) {
+        self.heap.forget_finalizer(object);
+    }
+
+    /// Sets who is told what leaves finalizers by unwinding, in place of a line on standard error.
+    pub fn on_finalizer_error(&mut self, listener: impl FnMut(&FinalizerError<'_>) + 'static) {
+        self.heap.finalizers.on_error = Some(Box::new(listener));
+    }
+
+    /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there. `None` outside.
+    pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
+        let heap = rc_runtime::finalizer::running_heap();
+        if heap.is_null() {
+            return None;
+        }
+        // SAFETY: a mutator's heap (or a thread's) that waits for this finalizer; its owner does not look at it meanwhile, and this box
+        // is never dropped.
+        let mut mutator = std::mem::ManuallyDrop::new(Mutator { heap: unsafe { Box::from_raw(heap) } });
+        Some(run(&mut mutator))
+    }
+
     fn is_prompt(&self) -> bool {
         self.heap.plan == Plan::Prompt
     }
@@ -162,6 +191,16 @@ impl Mutator {
         }
         if self.heap.context_mut().poll != 0 {
             self.with_collector(|collector, heap| collector.pace_poll(heap));
+            self.run_finalizers();
+        }
+    }
+
+    /// Deferred plan: a safepoint ends.
+    fn run_finalizers(&mut self) {
+        if self.heap.finalizers.ready && self.heap.is_running() {
+            let heap = &raw mut *self.heap;
+            // SAFETY: as in `drain`.
+            unsafe { Heap::run_finalizers(heap) };
         }
     }
 
@@ -182,8 +221,9 @@ impl Mutator {
         self.with_collector(|collector, heap| {
             let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
             collector.stopped(heap, |collector, heap| collector.work(heap, units));
-            collector.has_work(heap)
-        })
+        });
+        self.run_finalizers();
+        self.with_collector(|collector, heap| collector.has_work(heap))
     }
 
     /// Flips and runs the passes of the flip to their end. Under the prompt plan: everything at zero dies, and all candidates
@@ -195,6 +235,7 @@ impl Mutator {
             return unsafe { Heap::prompt_epoch(heap) };
         }
         self.heap.with_driver(|driver, heap| driver.epoch(heap));
+        self.run_finalizers();
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
@@ -272,10 +313,12 @@ impl Mutator {
     /// # Errors
     /// The first [`Violation`].
     pub fn verify(&mut self) -> Result<(), Violation> {
-        self.epoch();
         if self.is_prompt() {
+            self.epoch();
             return crate::prompt::verify(&mut self.heap);
         }
+        // What finalizers write is logged: they wait.
+        self.heap.with_driver(|driver, heap| driver.epoch(heap));
         self.with_collector(|collector, heap| crate::verify::verify(heap, collector))
     }
 

@@ -71,10 +71,13 @@ impl Collector {
     }
 
     fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        if object.has(flag::LARGE | flag::SPECIAL) {
-            if object.has(flag::SPECIAL) {
-                heap.reclaim_special_all(&[object]);
+        if object.has(flag::LARGE | flag::SPECIAL | flag::ODD) {
+            heap.begin_reclaim_all(&[object]);
+            if object.needs_finalizer() {
+                heap.await_finalizer(object);
+                return 2;
             }
+            heap.dismantle(object);
             if object.has(flag::LARGE) {
                 self.dying_large.push((object, 0));
                 return 1;

@@ -70,6 +70,8 @@ enum Verdict {
     Live,
     /// So many objects were garbage.
     Garbage(u64),
+    /// There is garbage, and it will be judged again when its finalizers have run.
+    Finalizing,
     /// Cut off by a bound, or something in it may not be judged now.
     Undecided,
 }
@@ -150,7 +152,7 @@ impl Collector {
             verdict = self.trial(heap, candidate, 0);
         }
         match verdict {
-            Verdict::Live => {}
+            Verdict::Live | Verdict::Finalizing => {}
             Verdict::Garbage(objects) => {
                 heap.statistics.cyclic_garbage_objects += objects;
                 self.report.freed_by_trial += objects;
@@ -158,7 +160,7 @@ impl Collector {
             Verdict::Undecided => heap.suspects += 1,
         }
         if !was_root {
-            self.trials.learn(matches!(verdict, Verdict::Garbage(_)));
+            self.trials.learn(matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing));
         }
         4 + (heap.statistics.trial_edges - edges_before) as i64
     }
@@ -175,6 +177,7 @@ impl Collector {
         let verdict = match complete.then(|| trials.dead_nodes()) {
             None => Verdict::Undecided,
             Some(0) => Verdict::Live,
+            Some(_) if trials.await_finalizers(heap) => Verdict::Finalizing,
             Some(dead) => Verdict::Garbage(dead),
         };
         if let Verdict::Garbage(_) = verdict {
@@ -266,6 +269,18 @@ impl Trials {
             });
         }
         dead as u64
+    }
+
+    /// Whether finalizers come first. Those of all dead nodes are queued then.
+    fn await_finalizers(&self, heap: &mut Heap) -> bool {
+        let dead = || self.nodes.iter().filter(|node| !node.live).map(|node| node.object);
+        if !dead().any(ObjectRef::needs_finalizer) {
+            return false;
+        }
+        let special: SmallVec<[ObjectRef; 8]> = dead().filter(|object| object.has(flag::SPECIAL)).collect();
+        heap.begin_reclaim_all(&special);
+        dead().filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
+        true
     }
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.

@@ -52,7 +52,8 @@ pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
     }
     let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(&heap.dead_queue).copied().collect();
     let mut recount = Recount::default();
-    for &root in collector.roots.iter().chain(&heap.specials.upgraded) {
+    let roots = collector.roots.iter().chain(&heap.specials.upgraded).copied();
+    for root in roots.chain(heap.finalizers.held()) {
         *recount.expected.entry(root).or_default() += 1;
     }
     let mut fault = None;

@@ -12,8 +12,8 @@ static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail
 
 const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 
-fn type_of(m: &mut Mutator, descriptor: &'static TypeDescriptor) -> TypeId {
-    type_registry::register_for(m.heap().plan, descriptor).expect("a sound descriptor")
+fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register(descriptor).expect("a sound descriptor")
 }
 
 /// A test of both plans: each gets a heap that counts what it allocates.
@@ -24,7 +24,7 @@ fn each_plan(test: impl Fn(Mutator)) {
 }
 
 fn node(m: &mut Mutator) -> ObjectRef {
-    let node = type_of(m, &NODE);
+    let node = type_of(&NODE);
     m.allocate(node).expect("room")
 }
 
@@ -122,7 +122,7 @@ fn live_bytes_fall_by_steps() {
         m.push_root(Some(kept));
         m.collect();
         let base = m.statistics().live_bytes;
-        let big = type_of(&mut m, &ARRAY);
+        let big = type_of(&ARRAY);
         for _ in 0..100 {
             let array = m.allocate_array(big, 500).expect("room");
             m.push_root(Some(array));
@@ -225,7 +225,7 @@ fn a_program_that_never_asks_stays_small() {
 #[test]
 fn leaves_are_never_tried() {
     each_plan(|mut m| {
-        let (leaf, array) = (type_of(&mut m, &LEAF), type_of(&mut m, &ARRAY));
+        let (leaf, array) = (type_of(&LEAF), type_of(&ARRAY));
         let holder = m.allocate_array(array, 100).expect("room");
         m.push_root(Some(holder));
         let shared = m.allocate(leaf).expect("room");
@@ -249,7 +249,7 @@ fn leaves_are_never_tried() {
 fn counters_are_consistent() {
     each_plan(|mut m| {
         m.set_epoch_bytes(16 << 10);
-        let array = type_of(&mut m, &ARRAY);
+        let array = type_of(&ARRAY);
         for round in 0..400 {
             drop_ring(&mut m, 1 + round % 9);
             let kept = m.allocate_array(array, (round * 37 % 3000) as u64).expect("room");
@@ -281,7 +281,7 @@ fn counters_are_consistent() {
 #[test]
 fn a_walk_meets_every_live_object_once() {
     each_plan(|mut m| {
-        let (leaf, array) = (type_of(&mut m, &LEAF), type_of(&mut m, &ARRAY));
+        let (leaf, array) = (type_of(&LEAF), type_of(&ARRAY));
         let mut expected = HashSet::new();
         for index in 0..3000u64 {
             let object = match index % 3 {
@@ -314,7 +314,7 @@ fn the_leak_report_names_what_is_left() {
         assert_eq!(m.leak_report(), None);
         drop_ring(&mut m, 3);
         assert_eq!(m.leak_report(), None, "garbage is no leak");
-        let leaf = type_of(&mut m, &LEAF);
+        let leaf = type_of(&LEAF);
         for _ in 0..4 {
             let leaf = m.allocate(leaf).expect("room");
             m.push_root(Some(leaf));
@@ -338,7 +338,7 @@ fn the_leak_report_names_what_is_left() {
 #[test]
 fn addresses_are_classified_as_in_the_heap_or_not() {
     each_plan(|mut m| {
-        let array = type_of(&mut m, &ARRAY);
+        let array = type_of(&ARRAY);
         let (small, large) = (node(&mut m), m.allocate_array(array, 100_000).expect("room"));
         m.push_root(Some(large));
         let mut other = Mutator::new(HeapOptions::default()).expect("address space");

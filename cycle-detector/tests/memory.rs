@@ -14,8 +14,8 @@ static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail
 
 const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 
-fn type_of(m: &mut Mutator, descriptor: &'static TypeDescriptor) -> TypeId {
-    type_registry::register_for(m.heap().plan, descriptor).expect("a sound descriptor")
+fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
+    type_registry::register(descriptor).expect("a sound descriptor")
 }
 
 fn mutator(plan: Plan) -> Mutator {
@@ -24,7 +24,7 @@ fn mutator(plan: Plan) -> Mutator {
 
 /// Allocates rooted nodes until it is refused.
 fn fill(m: &mut Mutator) -> OutOfMemory {
-    let node = type_of(m, &NODE);
+    let node = type_of(&NODE);
     loop {
         match m.allocate(node) {
             Ok(object) => m.push_root(Some(object)),
@@ -56,7 +56,7 @@ fn a_handler_that_cannot_help_is_asked_once_and_the_program_goes_on() {
         assert!(matches!(fill(&mut m), OutOfMemory::Limit { .. }));
         assert_eq!(*told.borrow(), [32 << 10], "{plan:?}");
         m.truncate_roots(m.root_count() / 2);
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         for _ in 0..1000 {
             m.allocate(node).expect("half of it is free");
         }
@@ -111,7 +111,7 @@ fn an_allocation_in_a_handler_fails_without_asking_it_again() {
         m.set_limits(None, Some(256 << 10));
         let told = Told::default();
         let note = note_of(&told);
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         m.on_out_of_memory(move |heap, _| {
             note(heap.allocate(node).is_err() as u64);
             false
@@ -135,7 +135,7 @@ fn the_soft_limit_tells_of_each_crossing_once() {
             // SAFETY: the closure is the mutator now, and uses no reference afterwards.
             unsafe { rc_runtime::Heap::collect(heap) };
         });
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         for crossing in 1..=3 {
             for _ in 0..100_000 {
                 let object = m.allocate(node).expect("room");
@@ -163,7 +163,7 @@ fn the_soft_limit_tells_of_each_crossing_once() {
 fn limits_may_be_set_at_any_time_to_anything() {
     for plan in PLANS {
         let mut m = mutator(plan);
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         for (soft, hard) in [(Some(0), None), (Some(1), Some(u64::MAX)), (None, Some(i64::MAX as u64)), (None, None)] {
             m.set_limits(soft, hard);
             for _ in 0..2000 {
@@ -186,7 +186,7 @@ fn an_absurd_request_fails_cleanly() {
     for plan in PLANS {
         let mut m = mutator(plan);
         m.on_out_of_memory(|_, _| panic!("nothing would help"));
-        let array = type_of(&mut m, &ARRAY);
+        let array = type_of(&ARRAY);
         let epochs = m.statistics().epochs;
         for length in [u64::MAX, u64::MAX / 8, 1 << 40] {
             let refused = m.allocate_array(array, length).expect_err("no heap holds it");
@@ -205,7 +205,7 @@ fn an_absurd_request_fails_cleanly() {
 fn build_with_failure(plan: Plan, fail: u64, zeal: bool) -> (u64, Vec<u64>) {
     let mut m = Mutator::new(HeapOptions { plan, fail_allocation: Some(fail), zeal, ..HeapOptions::default() })
         .expect("address space");
-    let (node, array) = (type_of(&mut m, &NODE), type_of(&mut m, &ARRAY));
+    let (node, array) = (type_of(&NODE), type_of(&ARRAY));
     let list = m.push_root(None);
     let table = m.push_root(None);
     let (mut refused, mut kept) = (0, vec![]);
@@ -267,7 +267,7 @@ fn a_failure_at_any_allocation_loses_nothing_and_corrupts_nothing() {
 fn a_failure_that_was_asked_for_is_one_that_a_handler_can_mend() {
     for plan in PLANS {
         let mut m = mutator(plan);
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         m.heap().fail_allocation(3);
         let told = Told::default();
         let note = note_of(&told);
@@ -289,7 +289,7 @@ fn an_emergency_collection_frees_what_nothing_holds_and_keeps_the_rest() {
         let mut m = mutator(plan);
         m.stop();
         m.set_limits(None, Some(1 << 20));
-        let node = type_of(&mut m, &NODE);
+        let node = type_of(&NODE);
         let kept = m.push_root(None);
         for number in 0..200_000u64 {
             let object = m.allocate(node).expect("garbage makes room, although the collector is stopped");

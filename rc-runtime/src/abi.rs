@@ -169,7 +169,7 @@ pub(crate) fn root_type(descriptor: &'static TypeDescriptor) -> &'static TypeInf
 }
 
 fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    match type_registry::register_for(thread_heap().plan, descriptor) {
+    match type_registry::register(descriptor) {
         Ok(id) => id.info(),
         Err(error) => {
             let out_of_room = matches!(error.fault, DescriptorFault::Range(_));

@@ -133,11 +133,16 @@ impl Heap {
         if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
         }
+        if self.finalizers.ready && self.is_running() {
+            self.finalizer_safepoint();
+        }
         self.fails_as_asked(info, cell)?;
-        let object = if cell > LARGEST_SMALL_CELL {
-            self.allocate_large(info, cell, length)?
-        } else {
-            self.allocate_small(info, cell)?
+        let object = match self.allocate_anywhere(info, cell, length) {
+            Err(_) if !self.finalizers.queue.is_empty() => {
+                self.finalize_for_room();
+                self.allocate_anywhere(info, cell, length)?
+            }
+            allocated => allocated?,
         };
         if info.stride != 0 {
             object.slot(info.length_offset).store(length);
@@ -145,7 +150,31 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             zeal.birth(object, cell);
         }
+        if info.finalize.is_some() {
+            self.note_birth_with_finalizer(object, info);
+        }
         Ok(object)
+    }
+
+    fn allocate_anywhere(&mut self, info: &TypeInfo, cell: u64, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        match cell > LARGEST_SMALL_CELL {
+            true => self.allocate_large(info, cell, length),
+            false => self.allocate_small(info, cell),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn finalizer_safepoint(&mut self) {
+        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        unsafe { Heap::run_finalizers(self) };
+    }
+
+    /// A full collection has found objects that wait for their finalizers: with those they go.
+    #[cold]
+    fn finalize_for_room(&mut self) {
+        // SAFETY: as in `finalizer_safepoint`.
+        unsafe { Heap::collect(self) };
     }
 
     fn allocate_small(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
@@ -158,7 +187,7 @@ impl Heap {
             }
             self.next_hole(info)?;
         };
-        let object = self.write_header(start, info.id);
+        let object = self.write_header(start, info.fresh_meta(Plan::Deferred));
         // SAFETY: the payload of the cell just carved.
         unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
         Ok(object)
@@ -302,7 +331,7 @@ impl Heap {
                 self.take_large(blocks, info.align).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
-        let object = self.write_header(payload - HEADER_BYTES, info.id | flag::LARGE);
+        let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta(Plan::Deferred) | flag::LARGE);
         let chunks = if info.has_references { info.chunk_count(length) } else { 1 };
         let epoch = self.epoch;
         self.large.adopt(object, blocks, chunks, epoch);

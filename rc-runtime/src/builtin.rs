@@ -1,19 +1,16 @@
 //! Types of the runtime's own objects, as the services make them.
 
 use crate::descriptor::TypeDescriptor;
-use crate::plan::Plan;
-use crate::type_registry::{TypeInfo, register_for};
+use crate::type_registry::{TypeInfo, register};
 
 /// A weak reference: its slot.
 static WEAK: TypeDescriptor = TypeDescriptor::plain(c"weak reference", 8, &[]);
 
 /// The type of weak references.
-pub fn weak(plan: Plan) -> &'static TypeInfo {
-    registered(plan, &WEAK)
+pub fn weak() -> &'static TypeInfo {
+    registered(&WEAK)
 }
 
-fn registered(plan: Plan, descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    register_for(plan, descriptor)
-        .expect("a type of the runtime's own is in order, and a heap has reserved the range")
-        .info()
+fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
+    register(descriptor).expect("a type of the runtime's own is in order, and a heap has reserved the range").info()
 }

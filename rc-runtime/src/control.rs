@@ -57,7 +57,10 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             match (*heap).plan {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.step(heap, ns)),
+                Plan::Deferred => {
+                    let done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
+                    done && Heap::finalizers_are_done(heap)
+                }
                 Plan::Prompt => Heap::prompt_step(heap, ns),
             }
         }

@@ -5,13 +5,31 @@
 //! A descriptor also serves as the second argument of `llvm.gcroot`; then it describes the stack slot as if that were a
 //! payload.
 
-use crate::plan::Plan;
 use std::ffi::{CStr, c_char, c_void};
 
 /// The version of the layout below.
 pub const DESCRIPTOR_VERSION: u32 = 1;
 /// Flag: no object of this type is ever part of a cycle.
 pub const FLAG_ACYCLIC: u32 = 1;
+/// Flag: of objects that are found dead together, those that registered last are finalized first.
+pub const FLAG_FINALIZE_REVERSE: u32 = 4;
+/// Flag: an object is finalized before those that it refers to.
+pub const FLAG_FINALIZE_OWNER_FIRST: u32 = 8;
+/// Flag: only objects that were registered for it are finalized.
+pub const FLAG_FINALIZE_REGISTERED: u32 = 16;
+const FINALIZE_FLAGS: u32 = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST | FLAG_FINALIZE_REGISTERED;
+
+/// In which order finalizers of objects run that are found dead together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FinalizeOrder {
+    /// Any.
+    #[default]
+    Any,
+    /// Who registered last is first.
+    Reverse,
+    /// Owners before what they own.
+    OwnerFirst,
+}
 
 /// How the words at the reference offsets are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +56,7 @@ pub type TraceFunction = unsafe extern "C" fn(words: *const u64, n: u64, visit: 
 pub struct TypeDescriptor {
     /// [`DESCRIPTOR_VERSION`].
     pub version: u32,
-    /// [`FLAG_ACYCLIC`] or 0.
+    /// The `FLAG_` constants.
     pub flags: u32,
     /// Payload bytes of the fixed part.
     pub size: u64,
@@ -66,7 +84,7 @@ pub struct TypeDescriptor {
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
-    /// Prompt plan: called when an object is about to die ([`crate::finalizer::Finalizer`]). Deferred plan: null.
+    /// Called when an object was found dead ([`crate::finalizer::Finalizer`]), or null.
     pub finalize: *const c_void,
     /// Only with [`SlotKind::Trace`].
     pub trace: Option<TraceFunction>,
@@ -182,7 +200,7 @@ pub struct DescriptorError {
 pub enum DescriptorFault {
     #[error("version is {0}, this runtime reads version 1; compile the program with the tally.h of this runtime")]
     Version(u32),
-    #[error("flags {0:#x} are not known; only TALLY_ACYCLIC (1) is")]
+    #[error("flags {0:#x} are not known; TALLY_ACYCLIC (1) and the TALLY_FINALIZE_ flags (4, 8, 16) are")]
     Flags(u32),
     #[error("slot_kind {0} is not known; use 0 (pointer), 1 (tagged), 2 (NaN-boxed) or 3 (trace)")]
     SlotKind(u32),
@@ -214,8 +232,10 @@ pub enum DescriptorFault {
     MissingTrace,
     #[error("trace is set, but slot_kind is not 3: it would never be called")]
     UnusedTrace,
-    #[error("finalize is set; only the prompt plan (gc \"refcount-prompt\") runs finalizers so far")]
-    Finalize,
+    #[error("flags {0:#x} say how its objects are finalized, and finalize is null")]
+    UnusedFinalizeFlags(u32),
+    #[error("TALLY_FINALIZE_REVERSE (4) and TALLY_FINALIZE_OWNER_FIRST (8) are two orders; choose one")]
+    TwoOrders,
     #[error("all 2^23 type ids are in use")]
     TooManyTypes,
     #[error("{0}")]
@@ -232,28 +252,43 @@ impl TypeDescriptor {
         unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
     }
 
-    /// The same with a destructor, for the prompt plan.
+    /// The same with a destructor.
     pub const fn finalized(mut self, finalize: crate::finalizer::Finalizer) -> TypeDescriptor {
         self.finalize = finalize as *const c_void;
         self
     }
 
-    /// Checks every field, for the deferred plan.
-    ///
-    /// # Errors
-    /// [`DescriptorError`] naming the first wrong field.
-    pub fn check(&self) -> Result<(), DescriptorError> {
-        self.check_for(Plan::Deferred)
+    /// The same with finalizers in that order.
+    pub const fn finalized_in(mut self, order: FinalizeOrder) -> TypeDescriptor {
+        self.flags |= match order {
+            FinalizeOrder::Any => 0,
+            FinalizeOrder::Reverse => FLAG_FINALIZE_REVERSE,
+            FinalizeOrder::OwnerFirst => FLAG_FINALIZE_OWNER_FIRST,
+        };
+        self
+    }
+
+    /// The same, of which only registered objects are finalized.
+    pub const fn finalized_on_request(mut self) -> TypeDescriptor {
+        self.flags |= FLAG_FINALIZE_REGISTERED;
+        self
+    }
+
+    /// In which order its objects are finalized.
+    pub const fn finalize_order(&self) -> FinalizeOrder {
+        match self.flags & (FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST) {
+            0 => FinalizeOrder::Any,
+            FLAG_FINALIZE_REVERSE => FinalizeOrder::Reverse,
+            _ => FinalizeOrder::OwnerFirst,
+        }
     }
 
     /// Checks every field.
     ///
     /// # Errors
     /// [`DescriptorError`] naming the first wrong field.
-    pub fn check_for(&self, plan: Plan) -> Result<(), DescriptorError> {
-        let finalizer = plan == Plan::Deferred && !self.finalize.is_null();
-        let fault = self.fault().or(finalizer.then_some(DescriptorFault::Finalize));
-        fault.map_or(Ok(()), |fault| Err(DescriptorError { name: self.display_name(), fault }))
+    pub fn check(&self) -> Result<(), DescriptorError> {
+        self.fault().map_or(Ok(()), |fault| Err(DescriptorError { name: self.display_name(), fault }))
     }
 
     fn fault(&self) -> Option<DescriptorFault> {
@@ -261,8 +296,15 @@ impl TypeDescriptor {
         if self.version != DESCRIPTOR_VERSION {
             return Some(F::Version(self.version));
         }
-        if self.flags & !FLAG_ACYCLIC != 0 {
+        if self.flags & !(FLAG_ACYCLIC | FINALIZE_FLAGS) != 0 {
             return Some(F::Flags(self.flags));
+        }
+        if self.flags & FINALIZE_FLAGS != 0 && self.finalize.is_null() {
+            return Some(F::UnusedFinalizeFlags(self.flags & FINALIZE_FLAGS));
+        }
+        let orders = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
+        if self.flags & orders == orders {
+            return Some(F::TwoOrders);
         }
         if self.slot_kind > SlotKind::Trace as u32 {
             return Some(F::SlotKind(self.slot_kind));
@@ -395,8 +437,12 @@ mod tests {
         assert_eq!(fault(pair().with_tail(16, 8, &[0])), Some(F::LengthOffset(16)));
         assert_eq!(fault(pair().with_tail(8, 8, &[0])), Some(F::LengthIsReference(8)));
         let mut wrong = pair();
+        wrong.flags = FLAG_FINALIZE_REGISTERED;
+        assert_eq!(fault(wrong), Some(F::UnusedFinalizeFlags(16)));
+        let mut wrong = pair();
         wrong.finalize = &0u8 as *const u8 as *const c_void;
-        assert_eq!(fault(wrong), Some(F::Finalize));
+        wrong.flags = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
+        assert_eq!(fault(wrong), Some(F::TwoOrders));
     }
 
     #[test]

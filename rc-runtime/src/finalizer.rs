@@ -8,9 +8,14 @@
 //! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on standard error; the
 //! rest goes on. The context's exit anchor, from which stacks are walked, is that of the collector's caller again afterwards.
 
+mod queue;
+
+pub(crate) use queue::ROUNDS_MAX;
+
 use crate::exception::{self, Escaped};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
+use crate::range;
 use crate::type_registry::TypeInfo;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -41,6 +46,22 @@ pub struct Finalizers {
     pub queue: VecDeque<ObjectRef>,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: Vec<ObjectRef>,
+    /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their counts go at the end of
+    /// the safepoint.
+    pub done: Vec<ObjectRef>,
+    /// Registered anew while a collection is running; done when that ends.
+    later: Vec<ObjectRef>,
+    /// Held for a set that the mark has not found all of.
+    found_by_mark: Vec<ObjectRef>,
+    /// Deferred plan: the epoch has ended with objects on the queue.
+    pub ready: bool,
+    young: queue::Young,
+    /// Deferred plan: objects with finalizers that have not run.
+    pub due: u64,
+    /// Registrations so far, those at birth included (prompt plan: not where allocation is inline).
+    registrations: u64,
+    /// A collection is running.
+    collecting: bool,
     /// A collection was asked for inside a finalizer.
     pub(crate) collect_wanted: bool,
     /// Is told of errors before the process's hook is.
@@ -59,7 +80,8 @@ impl Finalizers {
 
     /// Objects that are held by one count for their finalizers' sake, once for each count.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        self.queue.iter().chain(&self.running).copied()
+        let waiting = self.queue.iter().chain(&self.found_by_mark).chain(&self.running);
+        waiting.chain(&self.done).chain(&self.later).copied()
     }
 }
 
@@ -87,11 +109,11 @@ impl Heap {
     /// # Safety
     /// As for [`collect`](Self::collect).
     pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
-        object.add_flags(flag::FINALIZED);
         let info = object.type_info();
         let Some(finalizer) = info.finalize else { return };
         // SAFETY: by the caller's promise; the borrows end before the calls.
         unsafe {
+            (&mut *heap).end_registration(object);
             let before = (&mut *heap).enter_finalizer(object);
             let outer = RUNNING.replace(heap);
             if let Err(escaped) = exception::call(finalizer, object.address() as *mut c_void) {
@@ -143,6 +165,29 @@ impl Heap {
         if let Err(again) = told {
             eprintln!("tally: the hook for errors of finalizers {}", again.message());
         }
+    }
+}
+
+/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`] from C.
+///
+/// # Safety
+/// `object` is an object of this thread's heap, or outside of all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
+    // SAFETY: [HEADER] by the caller's promise.
+    let object = range::in_heap(object).then(|| unsafe { ObjectRef::from_address(object) });
+    object.is_some_and(|object| crate::abi::thread_heap().register_finalizer(object)).into()
+}
+
+/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`] from C.
+///
+/// # Safety
+/// As for [`tally_finalize_register`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
+    if range::in_heap(object) {
+        // SAFETY: [HEADER] by the caller's promise.
+        crate::abi::thread_heap().forget_finalizer(unsafe { ObjectRef::from_address(object) });
     }
 }
 

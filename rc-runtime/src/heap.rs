@@ -306,7 +306,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             match (*heap).plan {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.collect(heap)),
+                Plan::Deferred => Heap::deferred_collect(heap),
                 Plan::Prompt => Heap::prompt_collect(heap),
             }
         }
@@ -324,6 +324,9 @@ impl Heap {
                     (*heap).with_driver(|driver, heap| driver.on_poll(heap));
                     if (*heap).limits.soft_is_due {
                         Heap::run_soft_limit_callback(heap);
+                    }
+                    if (*heap).finalizers.ready && (&*heap).is_running() {
+                        Heap::run_finalizers(heap);
                     }
                 }
                 Plan::Prompt => Heap::prompt_safepoint(heap, &[]),

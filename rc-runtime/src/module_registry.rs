@@ -143,7 +143,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     for handle in &*types {
         // SAFETY: a handle names a descriptor of its module, or nothing.
         let descriptor = unsafe { handle.descriptor.as_ref() };
-        descriptor.ok_or_else(|| malformed("a type without descriptor".to_owned()))?.check_for(plan).map_err(wrong)?;
+        descriptor.ok_or_else(|| malformed("a type without descriptor".to_owned()))?.check().map_err(wrong)?;
     }
     if let Some(global) = globals.iter().find(|global| global.slot.is_null()) {
         return Err(malformed(format!("a global root at address {:#x}", global.slot as u64)));
@@ -157,7 +157,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     for handle in types {
         // SAFETY: checked above.
         let descriptor: &'static TypeDescriptor = unsafe { &*handle.descriptor };
-        let info = match type_registry::register_for(plan, descriptor) {
+        let info = match type_registry::register(descriptor) {
             Ok(id) => id.info(),
             Err(error) => {
                 forget(module as u64, descriptors);

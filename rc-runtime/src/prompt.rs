@@ -31,6 +31,7 @@ pub use cells::CellSpace;
 pub use reclaim::Cascade;
 pub use youth::{Carved, Youth};
 
+use crate::finalizer::ROUNDS_MAX;
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
@@ -92,6 +93,7 @@ impl Heap {
                 Heap::run_soft_limit_callback(heap);
                 (*heap).prompt.protected.truncate(held);
             }
+            (&mut *heap).let_registered_anew_go();
         }
     }
 
@@ -108,6 +110,7 @@ impl Heap {
                 Heap::end_round(heap);
                 Heap::drain_all(heap);
             }
+            (&mut *heap).let_registered_anew_go();
         }
     }
 
@@ -131,7 +134,7 @@ impl Heap {
                 return 0;
             }
             let before = (*heap).counted_frees();
-            loop {
+            for _ in 0..ROUNDS_MAX {
                 Heap::drain_all(heap);
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
                 let again = !(*heap).finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
@@ -140,6 +143,7 @@ impl Heap {
                     break;
                 }
             }
+            (&mut *heap).let_registered_anew_go();
             (*heap).finalizers.collect_wanted = false;
             (*heap).prompt.cells.give_idle_back();
             (*heap).counted_frees() - before
@@ -181,6 +185,7 @@ impl Heap {
     unsafe fn end_round(heap: *mut Heap) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
+            (&mut *heap).order_finalizers();
             while let Some(object) = (&mut *heap).finalizers.queue.pop_front() {
                 Heap::finalize_in_cycle(heap, object);
             }

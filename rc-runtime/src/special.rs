@@ -21,6 +21,7 @@
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
+use crate::range::MARK;
 use crate::weak::WeakSlot;
 use rustc_hash::FxHashMap;
 
@@ -33,13 +34,15 @@ pub struct Special {
     pub(crate) ephemerons: Vec<u64>,
     /// Weak slots and keys in it.
     pub(crate) slots: Vec<u64>,
+    /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
+    pub(crate) registration: u64,
     /// Its reclaim begins together with that of others.
     pub(crate) condemned: bool,
 }
 
 impl Special {
     fn is_needed(&self) -> bool {
-        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty())
+        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty()) || self.registration != 0
     }
 }
 
@@ -53,6 +56,8 @@ enum Judgement {
     Condemn(usize),
     /// Weak references to them are cleared.
     Begin(usize),
+    /// Those with finalizers are held until these have run.
+    Finalize,
     /// What is still dead lets go of its keys.
     Dismantle(usize),
     /// And goes.
@@ -160,6 +165,16 @@ impl Heap {
         dead.iter().for_each(|&object| self.dismantle(object));
     }
 
+    /// The mark has seen all there is, and finalizers come before what it condemns: weak references to that are cleared now.
+    pub fn begin_reclaim_unmarked(&mut self) {
+        let records = self.specials.records.keys().copied();
+        let dead: Vec<ObjectRef> = records
+            .filter(|object| object.is_mature() && !object.has(flag::DEAD) && object.count() != 0)
+            .filter(|object| !MARK.get(object.address()))
+            .collect();
+        self.begin_reclaim_all(&dead);
+    }
+
     /// The memory of a dead object is about to go.
     #[cold]
     pub fn end_special(&mut self, object: ObjectRef) {
@@ -178,11 +193,22 @@ impl Heap {
             self.specials.judgement = Judgement::Condemn(0);
         }
         while units > 0 {
+            if self.specials.judgement == Judgement::Finalize {
+                let (left, done) = self.judge_young_finalizable(units);
+                if done {
+                    self.specials.judgement = Judgement::Dismantle(0);
+                }
+                if !done || !self.promotion_queue.is_empty() {
+                    return (left, false);
+                }
+                units = left;
+            }
             let (at, judgement) = (self.specials.judgement.place(), self.specials.judgement);
             let Some(&object) = self.specials.pending.get(at) else {
                 self.specials.judgement = match judgement {
                     Judgement::Waits | Judgement::Condemn(_) => Judgement::Begin(0),
-                    Judgement::Begin(_) => Judgement::Dismantle(0),
+                    Judgement::Begin(_) => Judgement::Finalize,
+                    Judgement::Finalize => unreachable!("has no places"),
                     Judgement::Dismantle(_) => Judgement::End(0),
                     Judgement::End(_) => {
                         self.specials.pending.clear();
@@ -206,6 +232,7 @@ impl Heap {
                     }
                     Judgement::Begin(at + 1)
                 }
+                Judgement::Finalize => unreachable!("has no places"),
                 Judgement::Dismantle(_) => {
                     match dead {
                         true => self.dismantle(object),
@@ -228,7 +255,7 @@ impl Heap {
 impl Judgement {
     fn place(self) -> usize {
         match self {
-            Judgement::Waits => 0,
+            Judgement::Waits | Judgement::Finalize => 0,
             Judgement::Condemn(at) | Judgement::Begin(at) | Judgement::Dismantle(at) | Judgement::End(at) => at,
         }
     }

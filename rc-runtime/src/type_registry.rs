@@ -8,9 +8,12 @@
 //! declared field types from it never leads back to it nor to a field of unknown type. An acyclic object is never a
 //! candidate for the cycle detector. `[CANDIDATE]`
 
-use crate::descriptor::{DescriptorError, DescriptorFault, FLAG_ACYCLIC, SlotKind, TraceFunction, TypeDescriptor};
+use crate::descriptor::{
+    DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind, TraceFunction,
+    TypeDescriptor,
+};
 use crate::finalizer::Finalizer;
-use crate::object::{HEADER_BYTES, SMALLEST_CELL, prompt_flag};
+use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::{self, TYPE_ID_BITS};
 use dashmap::DashMap;
@@ -56,8 +59,12 @@ pub struct TypeInfo {
     pub has_references: bool,
     /// How reference words are read.
     pub reading: Reading,
-    /// The destructor, under the prompt plan.
+    /// The destructor.
     pub finalize: Option<Finalizer>,
+    /// In which order destructors run.
+    pub finalize_order: FinalizeOrder,
+    /// Whether only registered objects are finalized.
+    pub finalize_on_request: bool,
     /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
     pub simple: bool,
     /// Bytes of a cell without tail elements, header included.
@@ -120,12 +127,13 @@ impl TypeInfo {
     /// The meta word of a fresh object under `plan`.
     #[inline(always)]
     pub fn fresh_meta(&self, plan: Plan) -> u32 {
+        let asleep = if self.finalize_on_request { flag::FINALIZED } else { 0 };
         match plan {
-            Plan::Deferred => self.id,
+            Plan::Deferred => self.id | asleep | if self.finalize.is_none() { 0 } else { flag::ODD },
             Plan::Prompt => {
                 let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
                 let odd = if self.simple && self.finalize.is_none() { 0 } else { prompt_flag::ODD };
-                self.id | acyclic | odd
+                self.id | asleep | acyclic | odd
             }
         }
     }
@@ -159,30 +167,19 @@ fn image(descriptor: &TypeDescriptor) -> DescriptorImage {
     unsafe { *(&raw const *descriptor).cast() }
 }
 
-/// Registers `descriptor` for the deferred plan, or finds it registered.
+/// Registers `descriptor`, or finds it registered.
 ///
 /// # Errors
 /// [`DescriptorError`] when the descriptor is malformed, or no heap range can be reserved.
 pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
-    register_for(Plan::Deferred, descriptor)
-}
-
-/// The same for either plan: finalizers are for the prompt plan only.
-///
-/// # Errors
-/// As [`register`].
-pub fn register_for(plan: Plan, descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
     let key = descriptor as *const TypeDescriptor as u64;
     let image = image(descriptor);
-    // What is known was in order when it was registered, but perhaps under the other plan.
-    let is_for_all = plan == Plan::Prompt || descriptor.finalize.is_null();
     if let Some(known) = types().get(&key)
         && known.1 == image
-        && is_for_all
     {
         return Ok(known.0);
     }
-    descriptor.check_for(plan)?;
+    descriptor.check()?;
     let info = describe(descriptor)?;
     range::reserve()
         .map_err(|error| DescriptorError { name: descriptor.display_name(), fault: DescriptorFault::Range(error) })?;
@@ -226,7 +223,7 @@ pub fn pointer_mask_count() -> usize {
 /// # Errors
 /// [`DescriptorError`] when the descriptor is malformed.
 pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError> {
-    descriptor.check_for(Plan::Prompt)?;
+    descriptor.check()?;
     let reading = match descriptor.slot_kind {
         kind if kind == SlotKind::Pointer as u32 => Reading::Plain,
         kind if kind == SlotKind::Trace as u32 => Reading::Traced(descriptor.trace.expect("checked: trace is set")),
@@ -253,6 +250,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         simple,
         // SAFETY: a checked descriptor's finalizer is null or such a function.
         finalize: unsafe { std::mem::transmute::<*const c_void, Option<Finalizer>>(descriptor.finalize) },
+        finalize_order: descriptor.finalize_order(),
+        finalize_on_request: descriptor.flags & FLAG_FINALIZE_REGISTERED != 0,
         fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),
         reading,
         fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
@@ -274,7 +273,7 @@ fn may_reach_itself(start: &TypeDescriptor) -> bool {
     while let Some(next) = queue.pop() {
         // SAFETY: field types are constants of the same program as the descriptor that names them.
         let descriptor = unsafe { &*next };
-        if descriptor.check_for(Plan::Prompt).is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
+        if descriptor.check().is_err() || descriptor.slot_kind == SlotKind::Trace as u32 {
             return true;
         }
         let fields = [

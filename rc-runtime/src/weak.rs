@@ -67,7 +67,7 @@ impl Heap {
     /// # Errors
     /// [`OutOfMemory`].
     pub fn new_weak(&mut self, target: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
-        let info = builtin::weak(self.plan);
+        let info = builtin::weak();
         let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
         self.write_weak(weak, weak.slot(0), target, WeakKind::Reference);
         Ok(weak)

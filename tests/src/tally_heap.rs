@@ -50,7 +50,7 @@ impl TallyHeap {
     /// An empty heap.
     pub fn new(options: HeapOptions) -> TallyHeap {
         let (plan, zeal) = (options.plan, options.zeal);
-        let register = |kind| type_registry::register_for(plan, descriptor(kind)).expect("a sound descriptor");
+        let register = |kind| type_registry::register(descriptor(kind)).expect("a sound descriptor");
         let deaths = match plan {
             Plan::Deferred => Deaths::Deferred,
             Plan::Prompt if options.pause_goal_ns.is_some() => Deaths::AtEpochs,

@@ -113,8 +113,9 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
     };
     unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
     static CLOSED: TypeDescriptor = TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing);
-    let handles = || &mut *Box::leak(Box::new([TypeHandle { descriptor: &CLOSED, meta: 0, cell: 0 }]));
-    let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles()), record(c"second.ll", 0, &mut []));
+    static WRONG: TypeDescriptor = TypeDescriptor::plain(c"Wrong", 16, &[]).finalized_on_request();
+    let handles = |descriptor| &mut *Box::leak(Box::new([TypeHandle { descriptor, meta: 0, cell: 0 }]));
+    let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles(&CLOSED)), record(c"second.ll", 0, &mut []));
     // SAFETY: the records stay until the end of the test.
     unsafe {
         module_registry::register(&first).expect("the first of its plan");
@@ -125,9 +126,12 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
         module_registry::unregister(&first);
         module_registry::register(&second).expect("alone");
         module_registry::unregister(&second);
-        let deferred = record(c"third.ll", 0, handles());
-        let error = module_registry::register(&deferred).expect_err("a finalizer").to_string();
-        assert!(error.contains("third.ll") && error.contains("finalize"), "{error}");
+        let third = record(c"third.ll", 0, handles(&WRONG));
+        let error = module_registry::register(&third).expect_err("no finalizer").to_string();
+        assert!(error.contains("third.ll") && error.contains("finalize is null"), "{error}");
+        let fourth = record(c"fourth.ll", 0, handles(&CLOSED));
+        module_registry::register(&fourth).expect("finalizers are for both plans");
+        module_registry::unregister(&fourth);
     }
-    assert!(type_registry::register(&CLOSED).is_err());
+    assert!(type_registry::register(&WRONG).is_err());
 }

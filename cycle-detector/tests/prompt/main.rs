@@ -31,7 +31,7 @@ pub fn mutator() -> Mutator {
 
 /// The registered type.
 pub fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
-    type_registry::register_for(Plan::Prompt, descriptor).expect("a sound descriptor")
+    type_registry::register(descriptor).expect("a sound descriptor")
 }
 
 /// A new node, in no root.

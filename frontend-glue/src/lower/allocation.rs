@@ -13,12 +13,14 @@
 //!
 //! Cost of two reference words: 3 loads, 4 stores, 1 branch, 10 instructions (benches/compiled.rs).
 //!
+//! A type with a finalizer is not allocated inline: the runtime keeps a list of such objects while they are young.
+//!
 //! Arrays clear their elements in the runtime. A descriptor that is not defined here is unknown here: a plain call.
 
-use super::ContextAccess;
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{context_field, declare};
+use super::{ContextAccess, Plan};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Value};
@@ -66,7 +68,7 @@ pub(super) fn new_object(
     }
     let handle = tables.type_handle(builder.module(), call.argument(0));
     let cell = cell_bytes(&descriptor);
-    if setting.inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
+    if setting.inline && descriptor.is_born_unnoted(Plan::Deferred) && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
         bump(builder, setting.context, call, handle, &descriptor, cell, roots);
         return Allocation::Inline;
     }

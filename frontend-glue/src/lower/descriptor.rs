@@ -6,7 +6,8 @@
 use super::Plan;
 use crate::llvm::{Module, Opcode, TypeKind, Value};
 use rc_runtime::descriptor::{
-    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
+    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE, SlotKind,
+    TraceFunction, TraceVisit, TypeDescriptor,
 };
 use std::ffi::{CString, c_void};
 use std::mem::{offset_of, size_of};
@@ -20,6 +21,10 @@ pub(crate) struct Descriptor {
     pub(crate) align: u64,
     /// Bytes of a tail element; 0 for none.
     stride: u64,
+    /// Whether an object has a finalizer from birth.
+    finalized: bool,
+    /// Whether such objects have numbers.
+    numbered: bool,
     /// Offsets of the references in the fixed part; none when only `trace` or another module knows.
     pub(crate) references: Option<Vec<u32>>,
 }
@@ -42,7 +47,12 @@ impl Descriptor {
         } else {
             offsets(module, constant, count)
         };
+        let flags = field(offset_of!(TypeDescriptor, flags))?;
+        let finalize = scalar_at(module, constant, offset_of!(TypeDescriptor, finalize) as u64)?;
+        let finalized = !finalize.is_null() && flags & u64::from(FLAG_FINALIZE_REGISTERED) == 0;
         Some(Descriptor {
+            finalized,
+            numbered: finalized && flags & u64::from(FLAG_FINALIZE_REVERSE) != 0,
             size: field(offset_of!(TypeDescriptor, size))?,
             align: field(offset_of!(TypeDescriptor, align))?,
             stride: field(offset_of!(TypeDescriptor, stride))?,
@@ -53,18 +63,24 @@ impl Descriptor {
     pub(crate) fn has_tail(&self) -> bool {
         self.stride > 0
     }
+
+    /// Whether the runtime has nothing to note when such an object is born: of those with finalizers the deferred plan keeps a list while
+    /// they are young, and both plans number those whose finalizers run in reverse order.
+    pub(crate) fn is_born_unnoted(&self, plan: Plan) -> bool {
+        !(self.numbered || self.finalized && plan == Plan::Deferred)
+    }
 }
 
 /// What the runtime would say against the descriptor at `address`, or what it could not see and would stumble over; none
-/// if it is in order for this plan, or spelled in a way that cannot be read here.
-pub(crate) fn fault(module: Module, address: Value, plan: Plan) -> Option<String> {
+/// if it is in order, or spelled in a way that cannot be read here.
+pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
     let constant = address.definitive_initializer()?;
     let bytes = module.size_of(constant.type_of());
     if bytes < size_of::<TypeDescriptor>() as u64 {
         return Some(format!("a type descriptor has {} bytes, this constant has {bytes}", size_of::<TypeDescriptor>()));
     }
     let image = Image { module, constant };
-    image.fault(plan).map(|fault| match fault {
+    image.fault().map(|fault| match fault {
         Fault::Runtime(error) => error.to_string(),
         Fault::Short { field, count, entries } => {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
@@ -100,7 +116,7 @@ struct Image {
 }
 
 impl Image {
-    fn fault(&self, plan: Plan) -> Option<Fault> {
+    fn fault(&self) -> Option<Fault> {
         use std::mem::offset_of as at;
         type D = TypeDescriptor;
         let name = match self.pointee(at!(D, name))? {
@@ -171,11 +187,7 @@ impl Image {
             ref_types: std::ptr::null(),
             element_ref_types: std::ptr::null(),
         };
-        let plan = match plan {
-            Plan::Deferred => rc_runtime::plan::Plan::Deferred,
-            Plan::Prompt => rc_runtime::plan::Plan::Prompt,
-        };
-        copy.check_for(plan).err().map(Fault::Runtime)
+        copy.check().err().map(Fault::Runtime)
     }
 
     fn u32_at(&self, offset: usize) -> Option<u32> {

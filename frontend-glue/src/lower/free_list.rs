@@ -14,13 +14,13 @@
 //! Cost of two reference words: 2 loads, 3 stores, 1 branch, 7 instructions. Memory that was never used costs 17 more for each
 //! object, by which the slow path threads the list through it (benches/compiled.rs).
 
-use super::ContextAccess;
 use super::allocation::{
     Allocation, CELL_BYTES_MAX, Setting, Ways, cell_bytes, load_meta, null_references, replace_by_object,
 };
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{REFERENCES, context_field, declare};
+use super::{ContextAccess, Plan};
 use crate::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
@@ -45,7 +45,11 @@ pub(super) fn allocate(
         (_, Some(descriptor)) if !descriptor.has_tail() => {
             let handle = tables.type_handle(builder.module(), call.argument(0));
             let cell = cell_bytes(descriptor);
-            if setting.inline && descriptor.align <= 8 && cell <= CELL_BYTES_MAX {
+            if setting.inline
+                && descriptor.is_born_unnoted(Plan::Prompt)
+                && descriptor.align <= 8
+                && cell <= CELL_BYTES_MAX
+            {
                 take(builder, setting.context, call, handle, descriptor, cell, roots);
                 return Allocation::Inline;
             }

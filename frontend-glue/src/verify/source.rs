@@ -56,13 +56,12 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         let finding = Diagnostic::about_module(name, "the module is lowered already");
         return vec![finding.help("hand over the IR as the frontend wrote it")];
     }
-    let plan = module.functions().find_map(|function| known_plan(function, gc_names)).unwrap_or(Plan::Deferred);
     let mut check = Check {
         name,
         gc_names,
         callees: Callees::of(module),
         module,
-        faults: Faults { plan, seen: HashSet::new() },
+        faults: Faults { seen: HashSet::new() },
         seen_slots: HashSet::new(),
         findings: Vec::new(),
     };

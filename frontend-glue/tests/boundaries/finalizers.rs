@@ -72,8 +72,8 @@ int main(int argc, char **argv) {
 fn a_finalizer_that_throws_is_told_to_the_hook_and_the_rest_is_collected() {
     let folder = Folder::with(&[("native.cpp", CPP), ("program.c", THROWS)]);
     library(&folder, "clang++-22", "native.cpp", &[]);
-    let plan = ["--plan", "refcount-prompt"];
-    for level in ["0", "2"] {
+    for (level, plan) in [("0", "refcount"), ("2", "refcount"), ("0", "refcount-prompt"), ("2", "refcount-prompt")] {
+        let plan = ["--plan", plan];
         let run = [&["run", "--leak-check", "--opt", level], &plan[..], &["program.c"]].concat();
         let mut ran = folder.tally(&run);
         sort_lines(&mut ran.stdout);

@@ -59,6 +59,9 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             zeal.birth_counted(object, cell);
         }
+        if info.finalize.is_some() {
+            self.note_birth_with_finalizer(object, info);
+        }
         Ok(object)
     }
 

@@ -1,7 +1,7 @@
 //! Finalizers of objects that die by counting: inside the drain, with the object held by one count meanwhile.
 //!
 //! What the finalizer stores into the dying object is released with its other fields; if it stores the object somewhere, that
-//! lives on. A drain inside it takes what became pending since it began. Members of dead cycles wait on the queue
+//! lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside it takes what became pending since it began. Members of dead cycles wait on the queue
 //! ([`crate::finalizer`]) until the driver has returned, and their cycle is judged again afterwards.
 
 use crate::heap::Heap;
@@ -17,6 +17,11 @@ impl Heap {
         object.set_exact_count(1);
         // SAFETY: by the caller's promise.
         unsafe { Heap::finalize(heap, object) };
+        if object.needs_finalizer() {
+            // SAFETY: as above.
+            unsafe { (&mut *heap).finalizers.done.push(object) };
+            return false;
+        }
         let count = object.exact_count().wrapping_sub(1);
         object.set_exact_count(count);
         if count != 0 {
@@ -37,7 +42,19 @@ impl Heap {
             if object.needs_finalizer() {
                 Heap::finalize(heap, object);
             }
-            (&mut *heap).decrement_exact(object);
+            match object.needs_finalizer() {
+                true => (&mut *heap).finalizers.done.push(object),
+                false => (&mut *heap).decrement_exact(object),
+            }
+        }
+    }
+
+    /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
+    pub(super) fn let_registered_anew_go(&mut self) {
+        if self.finalizers.depth() == 0 {
+            for object in std::mem::take(&mut self.finalizers.done) {
+                self.decrement_exact(object);
+            }
         }
     }
 

@@ -14,6 +14,7 @@
 
 use super::{Cascade, Prompt};
 use crate::block::state;
+use crate::finalizer::ROUNDS_MAX;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::range::{self, block_info, block_of};
@@ -188,7 +189,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             let goal = std::mem::replace(&mut (*heap).sliced_drains, false);
-            loop {
+            for _ in 0..ROUNDS_MAX {
                 Heap::drain(heap, &[]);
                 let stays = (&*heap).prompt.protected.len();
                 if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
@@ -208,7 +209,16 @@ impl Heap {
             let from = (*heap).prompt.drain_from;
             let (mut at, mut kept) = (from, from);
             let mut cascade = Cascade::default();
+            let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
             while at < (&mut *heap).pending_len() {
+                if at >= generation_end {
+                    // Finalizers have brought more to zero. Those that always do leave the rest to the next safepoint.
+                    generation += 1;
+                    if generation == ROUNDS_MAX {
+                        break;
+                    }
+                    generation_end = (&mut *heap).pending_len();
+                }
                 let object = (*heap).pending_at(at);
                 if object.exact_count() != 0 {
                     // Counted again: it lives, or what counts it hangs on it in turn.

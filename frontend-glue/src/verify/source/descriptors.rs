@@ -6,15 +6,13 @@
 //! only the compiler sees: arrays shorter than their count, and a root's slot smaller than what its descriptor describes.
 
 use crate::llvm::{Module, Value};
+use crate::lower::descriptor;
 use crate::lower::roots::slot_bytes;
-use crate::lower::{Plan, descriptor};
 use std::collections::HashSet;
 
 /// The descriptors looked at; each is complained about once.
 #[derive(Debug)]
 pub(super) struct Faults {
-    /// The module's plan: finalizers are for one of them.
-    pub(super) plan: Plan,
     pub(super) seen: HashSet<Value>,
 }
 
@@ -52,7 +50,7 @@ impl Faults {
         if !self.seen.insert(address) {
             return None;
         }
-        let fault = descriptor::fault(module, address, self.plan)?;
+        let fault = descriptor::fault(module, address)?;
         Some(format!("@{}: {fault}", address.name()))
     }
 }
