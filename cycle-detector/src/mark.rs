@@ -192,9 +192,21 @@ impl Collector {
         while spent < units {
             if let Some(object) = heap.mark_stack.pop() {
                 spent += 2;
-                if object.has(flag::LARGE) {
-                    self.mark.large.push((object, 0));
-                    continue;
+                if object.has(flag::LARGE | flag::SPECIAL) {
+                    if object.has(flag::SPECIAL) {
+                        heap.for_each_value_of_key(object, |heap, value| {
+                            spent += 1;
+                            heap.show_to_mark(value);
+                        });
+                        if heap.is_held_back(object) {
+                            heap.specials.held_back.push(object);
+                            continue;
+                        }
+                    }
+                    if object.has(flag::LARGE) {
+                        self.mark.large.push((object, 0));
+                        continue;
+                    }
                 }
                 object.type_info().for_each_reference(object, Part::Whole, |target| {
                     spent += 1;
@@ -212,7 +224,9 @@ impl Collector {
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
             } else if matches!(self.phase, Phase::Idle | Phase::Try) {
-                self.end_discovery(heap);
+                if !heap.follow_released_ephemerons() {
+                    self.end_discovery(heap);
+                }
                 return Some(spent + 1);
             } else {
                 return None;
@@ -229,7 +243,10 @@ impl Collector {
         if heap.finalizers.due != 0 && !std::mem::replace(&mut self.mark.finalizable_found, true) {
             heap.begin_reclaim_unmarked();
             self.mark.stage = Stage::Finalize;
+            return;
         }
+        let held_back = std::mem::take(&mut heap.specials.held_back);
+        heap.empty_ephemerons(held_back);
     }
 
     /// Looks for finalizers in one block, or at one large object; then discovery goes on with what they are for.
@@ -350,6 +367,7 @@ impl Collector {
     /// Counting frees the heap by itself: release what the mark holds back.
     fn abort_mark(&mut self, heap: &mut Heap) {
         heap.mark_stack.clear();
+        heap.specials.held_back.clear();
         self.mark.large.clear();
         self.mark.stage = Stage::Free;
         self.mark.aborted = true;

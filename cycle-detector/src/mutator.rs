@@ -138,6 +138,19 @@ impl Mutator {
         Some(run(&mut mutator))
     }
 
+    /// A new ephemeron: `value` lives as long as `key` does, if the ephemeron does. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_ephemeron(&mut self, key: ObjectRef, value: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.new_ephemeron(key, value)
+    }
+
+    /// The value of an ephemeron, until the next safepoint; `None` when its key is dead.
+    pub fn ephemeron_value(&mut self, ephemeron: ObjectRef) -> Option<ObjectRef> {
+        self.heap.ephemeron_value(ephemeron)
+    }
+
     fn is_prompt(&self) -> bool {
         self.heap.plan == Plan::Prompt
     }

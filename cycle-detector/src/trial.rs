@@ -152,7 +152,10 @@ impl Collector {
             verdict = self.trial(heap, candidate, 0);
         }
         match verdict {
-            Verdict::Live | Verdict::Finalizing => {}
+            Verdict::Finalizing => {}
+            Verdict::Live if heap.specials.is_empty() => {}
+            // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
+            Verdict::Live => heap.suspects += self.trials.nodes.iter().any(|node| heap.is_key(node.object)) as u64,
             Verdict::Garbage(objects) => {
                 heap.statistics.cyclic_garbage_objects += objects;
                 self.report.freed_by_trial += objects;

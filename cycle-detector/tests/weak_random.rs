@@ -6,12 +6,15 @@
 use cycle_detector::Mutator;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
+use rc_runtime::weak::WeakKind;
 use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 use std::collections::HashSet;
 
 /// Two counted fields, a weak slot, a number.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 32, &[0, 8]);
 static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 20_000, &[0, 8]);
+/// An ephemeron: the weak slot is its key.
+static EPHEMERON: TypeDescriptor = TypeDescriptor::plain(c"Ephemeron", 32, &[0, 8]).ephemeron();
 const WEAK: u64 = 16;
 const NUMBER: u64 = 24;
 const ROOTS: usize = 24;
@@ -31,6 +34,7 @@ impl Random {
 #[derive(Clone, Copy)]
 struct Node {
     object: ObjectRef,
+    ephemeron: bool,
     fields: [Option<usize>; 2],
     weak: Option<usize>,
 }
@@ -67,13 +71,43 @@ impl Program {
 
     fn reachable(&self) -> HashSet<usize> {
         let mut stack: Vec<usize> = self.roots.iter().flatten().copied().collect();
-        let mut seen = HashSet::new();
-        while let Some(node) = stack.pop() {
-            if seen.insert(node) {
-                stack.extend(self.nodes[node].fields.iter().flatten());
+        let (mut seen, mut held_back) = (HashSet::new(), vec![]);
+        loop {
+            while let Some(node) = stack.pop() {
+                if seen.insert(node) {
+                    held_back.push(node);
+                }
             }
+            let lives = |node: &usize| {
+                let node = self.nodes[*node];
+                !node.ephemeron || node.weak.is_none_or(|key| seen.contains(&key))
+            };
+            let (follow, rest): (Vec<usize>, Vec<usize>) = held_back.into_iter().partition(lives);
+            held_back = rest;
+            if follow.is_empty() {
+                return seen;
+            }
+            stack.extend(follow.iter().flat_map(|&node| self.nodes[node].fields).flatten());
         }
-        seen
+    }
+
+    /// Whether the node's fields may be used: an ephemeron's only with its key at hand.
+    fn may_use(&mut self, node: usize) -> bool {
+        let Node { object, ephemeron, weak, .. } = self.nodes[node];
+        let Some(key) = weak.filter(|_| ephemeron) else { return true };
+        if self.m.read_weak(object.slot(WEAK)).is_some() {
+            return true;
+        }
+        assert!(!self.reachable().contains(&key), "node {key} is reachable, and an ephemeron has lost it");
+        if object.slot(WEAK).read() == 0 {
+            assert_eq!(
+                [0, 8].map(|offset| object.slot(offset).read()),
+                [0, 0],
+                "an ephemeron without its key is empty"
+            );
+            (self.nodes[node].weak, self.nodes[node].fields) = (None, [None; 2]);
+        }
+        false
     }
 
     fn step(&mut self) {
@@ -87,7 +121,11 @@ impl Program {
         let (root, field) = (self.random.below(ROOTS), self.random.below(2));
         match self.random.below(100) {
             0..20 => {
-                let descriptor = if self.random.below(40) == 0 { &LARGE } else { &NODE };
+                let descriptor = match self.random.below(40) {
+                    0 => &LARGE,
+                    1..12 => &EPHEMERON,
+                    _ => &NODE,
+                };
                 self.allocate(descriptor, root);
             }
             20..25 => self.ring(root),
@@ -98,8 +136,9 @@ impl Program {
                 }
             }
             45..55 => {
-                let loaded = self.any().and_then(|holder| self.nodes[holder].fields[field]);
-                self.set_root(root, loaded);
+                if let Some(holder) = self.any().filter(|&holder| self.may_use(holder)) {
+                    self.set_root(root, self.nodes[holder].fields[field]);
+                }
             }
             55..65 => self.set_root(root, None),
             65..78 => {
@@ -125,21 +164,29 @@ impl Program {
         let type_id = type_registry::register(descriptor).expect("sound");
         let object = self.m.allocate(type_id).expect("memory");
         object.slot(NUMBER).store(self.nodes.len() as u64);
-        self.nodes.push(Node { object, fields: [None; 2], weak: None });
+        let ephemeron = std::ptr::eq(descriptor, &EPHEMERON);
+        self.nodes.push(Node { object, ephemeron, fields: [None; 2], weak: None });
         self.set_root(root, Some(self.nodes.len() - 1));
         self.nodes.len() - 1
     }
 
     fn link(&mut self, holder: usize, field: usize, target: Option<usize>) {
+        if !self.may_use(holder) {
+            return;
+        }
         let (object, word) = (self.nodes[holder].object, target.map_or(0, |at| self.nodes[at].object.address()));
         self.nodes[holder].fields[field] = target;
         self.m.write(object, object.slot(field as u64 * 8), word);
     }
 
     fn link_weakly(&mut self, holder: usize, target: Option<usize>) {
-        let object = self.nodes[holder].object;
+        if !self.may_use(holder) {
+            return;
+        }
+        let Node { object, ephemeron, .. } = self.nodes[holder];
         self.nodes[holder].weak = target;
-        self.m.write_weak(object, object.slot(WEAK), target.map(|at| self.nodes[at].object));
+        let kind = if ephemeron { WeakKind::Key } else { WeakKind::Reference };
+        self.m.heap().write_weak(object, object.slot(WEAK), target.map(|at| self.nodes[at].object), kind);
     }
 
     /// A ring over what the root holds, which some other object refers to weakly.
@@ -188,6 +235,11 @@ impl Program {
             let expected =
                 node.weak.filter(|target| reachable.contains(target)).map(|at| self.nodes[at].object.address());
             assert_eq!(word, expected.unwrap_or(0));
+            let emptied = node.ephemeron && node.weak.is_some() && expected.is_none();
+            for (field, offset) in node.fields.iter().zip([0, 8]) {
+                let expected = field.filter(|_| !emptied).map_or(0, |at| self.nodes[at].object.address());
+                assert_eq!(node.object.slot(offset).read(), expected);
+            }
         }
     }
 }
@@ -203,13 +255,16 @@ fn options(plan: Plan, kind: usize) -> HeapOptions {
     }
 }
 
-/// `TALLY_WEAK_SEEDS` runs more of them.
+/// `TALLY_WEAK_SEEDS` runs more of them; `TALLY_WEAK_TRACE` names each before it runs, for those that a violation ends.
 fn run(plan: Plan, steps: usize) {
     let seeds = std::env::var("TALLY_WEAK_SEEDS").map_or(12, |count| count.parse().expect("a number"));
     let mut seen = (0, 0);
     for seed in 0..seeds {
         for kind in 0..5 {
             let steps = if kind == 3 { steps / 4 } else { steps };
+            if std::env::var_os("TALLY_WEAK_TRACE").is_some() {
+                eprintln!("{plan:?}, options {kind}, seed {seed}");
+            }
             let mut program = Program::new(options(plan, kind), seed * 7919 + 1);
             let run = std::panic::AssertUnwindSafe(|| {
                 (0..steps).for_each(|_| program.step());

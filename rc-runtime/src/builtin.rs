@@ -11,6 +11,14 @@ pub fn weak() -> &'static TypeInfo {
     registered(&WEAK)
 }
 
+/// An ephemeron: value and key, as `ephemeron` says.
+static EPHEMERON: TypeDescriptor = TypeDescriptor::plain(c"ephemeron", 16, &[0]).ephemeron();
+
+/// The type of ephemerons.
+pub fn ephemeron() -> &'static TypeInfo {
+    registered(&EPHEMERON)
+}
+
 fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
     register(descriptor).expect("a type of the runtime's own is in order, and a heap has reserved the range").info()
 }

@@ -11,6 +11,8 @@ use std::ffi::{CStr, c_char, c_void};
 pub const DESCRIPTOR_VERSION: u32 = 1;
 /// Flag: no object of this type is ever part of a cycle.
 pub const FLAG_ACYCLIC: u32 = 1;
+/// Flag: objects of this type are ephemerons: while one has a key, its references count for a mark only if the key is alive.
+pub const FLAG_EPHEMERON: u32 = 2;
 /// Flag: of objects that are found dead together, those that registered last are finalized first.
 pub const FLAG_FINALIZE_REVERSE: u32 = 4;
 /// Flag: an object is finalized before those that it refers to.
@@ -200,7 +202,9 @@ pub struct DescriptorError {
 pub enum DescriptorFault {
     #[error("version is {0}, this runtime reads version 1; compile the program with the tally.h of this runtime")]
     Version(u32),
-    #[error("flags {0:#x} are not known; TALLY_ACYCLIC (1) and the TALLY_FINALIZE_ flags (4, 8, 16) are")]
+    #[error(
+        "flags {0:#x} are not known; TALLY_ACYCLIC (1), TALLY_EPHEMERON (2) and the TALLY_FINALIZE_ flags (4, 8, 16) are"
+    )]
     Flags(u32),
     #[error("slot_kind {0} is not known; use 0 (pointer), 1 (tagged), 2 (NaN-boxed) or 3 (trace)")]
     SlotKind(u32),
@@ -236,6 +240,10 @@ pub enum DescriptorFault {
     UnusedFinalizeFlags(u32),
     #[error("TALLY_FINALIZE_REVERSE (4) and TALLY_FINALIZE_OWNER_FIRST (8) are two orders; choose one")]
     TwoOrders,
+    #[error(
+        "an ephemeron has a fixed size of at most 8192 bytes, and references that can be nulled: no tail, no trace function"
+    )]
+    Ephemeron,
     #[error("all 2^23 type ids are in use")]
     TooManyTypes,
     #[error("{0}")]
@@ -283,6 +291,12 @@ impl TypeDescriptor {
         }
     }
 
+    /// The same for ephemerons.
+    pub const fn ephemeron(mut self) -> TypeDescriptor {
+        self.flags |= FLAG_EPHEMERON;
+        self
+    }
+
     /// Checks every field.
     ///
     /// # Errors
@@ -296,7 +310,7 @@ impl TypeDescriptor {
         if self.version != DESCRIPTOR_VERSION {
             return Some(F::Version(self.version));
         }
-        if self.flags & !(FLAG_ACYCLIC | FINALIZE_FLAGS) != 0 {
+        if self.flags & !(FLAG_ACYCLIC | FLAG_EPHEMERON | FINALIZE_FLAGS) != 0 {
             return Some(F::Flags(self.flags));
         }
         if self.flags & FINALIZE_FLAGS != 0 && self.finalize.is_null() {
@@ -305,6 +319,10 @@ impl TypeDescriptor {
         let orders = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
         if self.flags & orders == orders {
             return Some(F::TwoOrders);
+        }
+        let unfit = self.stride != 0 || self.size > 8192 || self.slot_kind == SlotKind::Trace as u32;
+        if self.flags & FLAG_EPHEMERON != 0 && unfit {
+            return Some(F::Ephemeron);
         }
         if self.slot_kind > SlotKind::Trace as u32 {
             return Some(F::SlotKind(self.slot_kind));

@@ -64,6 +64,8 @@ pub struct Finalizers {
     collecting: bool,
     /// A collection was asked for inside a finalizer.
     pub(crate) collect_wanted: bool,
+    /// Finalizers that were called so far.
+    pub(crate) called: u64,
     /// Is told of errors before the process's hook is.
     pub on_error: Option<ErrorListener>,
 }
@@ -127,6 +129,7 @@ impl Heap {
     fn enter_finalizer(&mut self, object: ObjectRef) -> Interrupted {
         let drain_from = self.enter_nested_drains();
         self.finalizers.running.push(object);
+        self.finalizers.called += 1;
         let units_left = self.prompt.units_left;
         let context = self.context_mut();
         let anchor = [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx];

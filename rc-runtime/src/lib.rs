@@ -30,6 +30,7 @@ pub mod context;
 pub mod control;
 pub mod count;
 pub mod descriptor;
+pub mod ephemeron;
 pub mod epoch_driver;
 pub mod exception;
 pub mod fatal;

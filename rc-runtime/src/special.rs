@@ -79,6 +79,10 @@ pub struct Specials {
     pub upgraded: Vec<ObjectRef>,
     /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.
     pub mark_condemns: bool,
+    /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
+    pub held_back: Vec<ObjectRef>,
+    /// Deferred plan: the program has not run since the flip, and waits for the passes to end.
+    pub mutator_waits: bool,
 }
 
 impl Specials {

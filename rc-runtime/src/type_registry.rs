@@ -9,8 +9,8 @@
 //! candidate for the cycle detector. `[CANDIDATE]`
 
 use crate::descriptor::{
-    DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind, TraceFunction,
-    TypeDescriptor,
+    DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
+    TraceFunction, TypeDescriptor,
 };
 use crate::finalizer::Finalizer;
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
@@ -65,6 +65,8 @@ pub struct TypeInfo {
     pub finalize_order: FinalizeOrder,
     /// Whether only registered objects are finalized.
     pub finalize_on_request: bool,
+    /// Whether objects are ephemerons when they have a key.
+    pub ephemeron: bool,
     /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
     pub simple: bool,
     /// Bytes of a cell without tail elements, header included.
@@ -248,6 +250,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
         has_references,
         simple,
+        ephemeron: descriptor.flags & FLAG_EPHEMERON != 0,
         // SAFETY: a checked descriptor's finalizer is null or such a function.
         finalize: unsafe { std::mem::transmute::<*const c_void, Option<Finalizer>>(descriptor.finalize) },
         finalize_order: descriptor.finalize_order(),

@@ -35,11 +35,11 @@ pub enum WeakKind {
 /// One registered slot.
 #[derive(Debug)]
 pub struct WeakSlot {
-    holder: ObjectRef,
-    target: ObjectRef,
-    kind: WeakKind,
+    pub(crate) holder: ObjectRef,
+    pub(crate) target: ObjectRef,
+    pub(crate) kind: WeakKind,
     /// Its place among the target's referrers, or ephemerons.
-    at_target: u32,
+    pub(crate) at_target: u32,
     /// Its place among the holder's slots.
     at_holder: u32,
 }
@@ -181,7 +181,7 @@ impl Heap {
     }
 
     /// The slot's target has forgotten it: so do the table and the holder, and its word is cleared.
-    fn clear_weak_slot(&mut self, address: u64) -> ObjectRef {
+    pub(crate) fn clear_weak_slot(&mut self, address: u64) -> ObjectRef {
         // SAFETY: a registered slot is a word of its holder, which has its memory as long as it is registered.
         let slot = unsafe { Slot::from_address(address) };
         let entry = self.leave_holder(slot).expect("a listed slot");
@@ -201,36 +201,6 @@ impl Heap {
         {
             // SAFETY: as in `clear_weak_slot`.
             self.forget_weak_slot(unsafe { Slot::from_address(slot) });
-        }
-    }
-
-    /// The ephemerons whose key the object is lose it, and let go of what they refer to.
-    pub(crate) fn end_key(&mut self, key: ObjectRef) {
-        let Some(record) = self.special_of(key) else { return };
-        for address in std::mem::take(&mut record.ephemerons) {
-            let ephemeron = self.clear_weak_slot(address);
-            self.release_ephemeron(ephemeron);
-        }
-    }
-
-    /// As if null were written to all its references. Deferred plan: what is clean has been counted as it is, and nothing but decrements
-    /// happens any more until the next flip, so that chains of ephemerons die in one epoch.
-    fn release_ephemeron(&mut self, ephemeron: ObjectRef) {
-        let direct = self.plan == Plan::Deferred && !self.counting && ephemeron.is_mature() && ephemeron.stamp() == 0;
-        let direct = direct && !ephemeron.has(flag::LARGE);
-        for slot in ephemeron.type_info().reference_slots(ephemeron) {
-            let old = ephemeron.type_info().decode(slot.read());
-            if !direct {
-                self.write(ephemeron, slot, 0);
-                continue;
-            }
-            slot.store(0);
-            if let Some(old) = old {
-                if self.mark_discovers {
-                    self.show_to_mark(old);
-                }
-                self.decrement(old);
-            }
         }
     }
 }

@@ -65,7 +65,7 @@ impl Collector {
         let mut marker = Marker::default();
         clear_marks(heap);
         self.mark_roots(heap, &mut marker);
-        marker.finish();
+        marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let special: Vec<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
@@ -74,7 +74,8 @@ impl Collector {
         for &object in &finalizable {
             marker.show(object);
         }
-        marker.finish();
+        marker.finish(heap);
+        heap.empty_ephemerons(marker.held_back);
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         let freed = sweep(heap);
         for object in finalizable {
@@ -122,6 +123,8 @@ impl Collector {
 #[derive(Default)]
 struct Marker {
     stack: Vec<ObjectRef>,
+    /// Ephemerons that must not be followed, as far as is known.
+    held_back: Vec<ObjectRef>,
 }
 
 impl Marker {
@@ -136,8 +139,15 @@ impl Marker {
         self.stack.len() as u64
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self, heap: &mut Heap) {
         while let Some(object) = self.stack.pop() {
+            if object.has(prompt_flag::SPECIAL) {
+                heap.for_each_value_of_key(object, |_, value| self.show(value));
+                if heap.is_held_back(object) {
+                    self.held_back.push(object);
+                    continue;
+                }
+            }
             Heap::for_each_counted_reference(object, |target| self.show(target));
         }
     }

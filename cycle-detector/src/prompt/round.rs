@@ -99,7 +99,12 @@ impl Rings {
         let verdict = self.trial(heap, candidate, waited, unbounded);
         heap.statistics.trial_edges += self.edges as u64;
         match verdict {
-            Verdict::Live | Verdict::Finalizing => 0,
+            Verdict::Live | Verdict::Finalizing => {
+                if !heap.specials.is_empty() {
+                    self.suspect_keys(heap);
+                }
+                0
+            }
             Verdict::Garbage(objects) => {
                 report.freed_by_trial += objects;
                 objects

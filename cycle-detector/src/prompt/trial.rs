@@ -368,6 +368,12 @@ impl Rings {
         Verdict::Finalizing
     }
 
+    /// An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
+    #[cold]
+    pub(super) fn suspect_keys(&self, heap: &mut Heap) {
+        heap.suspects += self.members.iter().any(|member| heap.is_key(member.object)) as u64;
+    }
+
     /// Puts the counts back; if all are known to be alive, they are candidates no more.
     fn restore(&mut self, alive: bool) {
         for member in &self.members {

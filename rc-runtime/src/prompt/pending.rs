@@ -210,10 +210,13 @@ impl Heap {
             let (mut at, mut kept) = (from, from);
             let mut cascade = Cascade::default();
             let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
+            let mut called = (*heap).finalizers.called;
             while at < (&mut *heap).pending_len() {
                 if at >= generation_end {
-                    // Finalizers have brought more to zero. Those that always do leave the rest to the next safepoint.
-                    generation += 1;
+                    // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint; ephemerons whose keys
+                    // died come to an end.
+                    let more = std::mem::replace(&mut called, (*heap).finalizers.called) != called;
+                    generation += u32::from(more);
                     if generation == ROUNDS_MAX {
                         break;
                     }
