@@ -363,6 +363,17 @@ pub fn type_cell(id: u32) -> *mut u64 {
     (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
 }
 
+/// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a fault for each
+/// page. Only saves time: where the system cannot (Linux before 5.14, valgrind, no memory left) faults provide it, or fail to.
+pub fn provide_pages(start: u64, end: u64) {
+    debug_assert!(in_heap(start));
+    let counts = (count_cell(start) as u64 & !4095, (count_cell(end) as u64 + 4095) & !4095);
+    for (start, end) in [(start, end), counts] {
+        // SAFETY: changes no byte of what is mapped.
+        unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
 /// Gives the memory of whole pages in `start..end` back to the system; it reads as zero afterwards.
 pub fn release_pages(start: u64, end: u64) {
     debug_assert!(start & 4095 == 0 && end & 4095 == 0 && in_heap(start));

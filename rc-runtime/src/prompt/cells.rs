@@ -28,6 +28,10 @@ use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 
 /// Bytes of cells that are carved at once.
 const CARVED_AT_ONCE: u64 = 4096;
+/// A heap grows by this part of what it has …
+const GROWTH: usize = 16;
+/// … and by no more blocks than these.
+const GROWN_AT_ONCE: usize = 32;
 /// Blocks opened between two looks at idle memory.
 const LOOK_EVERY: u32 = 256;
 /// Looks over which a block must have been free before its memory goes back to the system.
@@ -221,13 +225,7 @@ impl CellSpace {
         }
         let block = match self.free.pop().or_else(|| self.given_back.pop()) {
             Some(block) => block,
-            None => {
-                let block = crate::block_source::take(1)?;
-                self.owned.push(block);
-                // Every write of a host goes through the slow path, which counts.
-                UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
-                block
-            }
+            None => self.grow()?,
         };
         self.idle = self.idle.min(self.free.len());
         let (owner, class_number) = (self.owner, class as u8);
@@ -245,6 +243,29 @@ impl CellSpace {
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);
         Some(())
+    }
+
+    /// A block that nobody has used; a heap that grows takes several at once. The others are free.
+    #[cold]
+    fn grow(&mut self) -> Option<u32> {
+        let wanted = (self.owned.len() / GROWTH).clamp(1, GROWN_AT_ONCE) as u32;
+        let taken = crate::block_source::take(wanted).map(|first| (first, wanted));
+        let (first, count) = match taken {
+            Some(taken) => taken,
+            None => (crate::block_source::take(1)?, 1),
+        };
+        let (start, end) = (block_start(first), block_start(first + count));
+        if count > 1 {
+            range::provide_pages(start, end);
+        }
+        // Every write of a host goes through the slow path, which counts.
+        UNLOGGED.set_range(start, end);
+        self.owned.extend(first..first + count);
+        for block in (first + 1..first + count).rev() {
+            entry(block).state = state::FREE;
+            self.free.push(block);
+        }
+        Some(first)
     }
 
     fn look_for_idle(&mut self) {
@@ -459,6 +480,20 @@ mod tests {
         pop(&mut space, &mut other, 9);
         assert_eq!(space.owned.len(), 1, "the block is used again");
         assert_eq!(space.take_list(3), None, "its entry in the old class's list is passed over");
+    }
+
+    #[test]
+    fn a_heap_that_grows_has_blocks_ahead_and_they_count_as_free() {
+        range::reserve().expect("address space");
+        let mut space = CellSpace::default();
+        let (mut list, class) = (0, 40);
+        for _ in 0..cells_per_block(class) * 64 {
+            pop(&mut space, &mut list, class);
+        }
+        let ahead = space.owned.len() - 64;
+        assert!(ahead > 0 && ahead <= 64 / GROWTH, "{ahead} blocks");
+        assert_eq!((space.free.len(), space.used_bytes()), (ahead, 64 * BLOCK_BYTES));
+        assert!(space.owned[64..].iter().all(|&block| CellSpace::objects_in(block).count() == 0));
     }
 
     #[test]
