@@ -34,6 +34,29 @@ fn at_the_heap_limit_cycles_are_collected_and_then_the_program_is_told() {
     m.verify().expect("sound");
 }
 
+/// Objects of many sizes were alive once; each size has a list of free cells, in a block of its own.
+#[test]
+fn at_the_heap_limit_blocks_that_only_free_lists_lie_in_are_used_for_what_is_wanted() {
+    static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 8, &[]);
+    let mut m = Mutator::new(HeapOptions { heap_limit: Some(1 << 20), ..options() }).expect("room");
+    for length in 4..28 {
+        m.allocate_array(type_of(&BYTES), length * length).expect("room");
+    }
+    m.poll();
+    assert_eq!(live(&m), 0);
+    let used = m.heap().used_bytes();
+    assert!(used > 300 << 10, "{used} bytes in blocks without objects");
+    for held in 0..31_000 {
+        let node = m.allocate(type_of(&crate::NODE)).unwrap_or_else(|error| panic!("after {held}: {error}"));
+        m.push_root(Some(node));
+    }
+    assert_eq!(live(&m), 31_000);
+    m.verify().expect("sound");
+    m.truncate_roots(0);
+    m.allocate_array(type_of(&BYTES), 100_000).expect("a large object finds room as well");
+    m.verify().expect("sound");
+}
+
 #[test]
 fn in_zeal_dead_objects_are_poisoned_and_never_used_again() {
     let mut m = Mutator::new(HeapOptions { zeal: true, ..options() }).expect("room");

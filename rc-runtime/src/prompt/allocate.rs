@@ -18,7 +18,7 @@ use crate::large::LargeSpace;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::plan::Plan;
 use crate::range::BLOCK_BYTES;
-use crate::size_class::{LARGEST_CELL, aligned_class_of, class_cell, class_of};
+use crate::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -95,10 +95,6 @@ impl Heap {
                     return Err(self.refusal(BLOCK_BYTES, info));
                 }
                 self.collect_for_room();
-                let left_by_finalizers = self.context_mut().free[class as usize];
-                if left_by_finalizers != 0 {
-                    return Ok(left_by_finalizers);
-                }
             }
         }
     }
@@ -110,10 +106,17 @@ impl Heap {
         }
     }
 
+    /// What is garbage goes, and what the context's lists hold goes back to its blocks: one without objects is free for any
+    /// class, and each class would keep one.
     #[cold]
     fn collect_for_room(&mut self) {
         // SAFETY: as in `allocation_safepoint`.
         unsafe { Heap::prompt_collect(self) };
+        for class in 0..CLASSES {
+            let first = std::mem::take(&mut self.context_mut().free[class as usize]);
+            self.prompt.cells.take_back(class, first);
+        }
+        self.prompt.handed_at_round = self.prompt.handed_at_round.min(self.prompt.cells.handed_cells());
     }
 
     fn allocate_large_counted(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {

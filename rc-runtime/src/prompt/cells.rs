@@ -217,6 +217,19 @@ impl CellSpace {
         Some(base + first * cell)
     }
 
+    /// Cells of `class` that were handed out, linked from `first` on, and have not been used: as if they had not been.
+    pub fn take_back(&mut self, class: u32, first: u64) {
+        let (mut bin, mut cell) = (Bin::default(), first);
+        while cell != 0 {
+            // SAFETY: a free cell; its payload word is the next one.
+            let free = unsafe { ObjectRef::from_address(cell) };
+            cell = free.slot(0).read();
+            bin.take(self, free);
+            self.handed[class as usize] -= 1;
+        }
+        bin.empty();
+    }
+
     /// Opens a block for `class`; `None` when the range is used up.
     pub fn open_block(&mut self, class: u32) -> Option<()> {
         self.opened += 1;
