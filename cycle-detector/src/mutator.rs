@@ -9,6 +9,7 @@
 use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::verify::Violation;
+use rc_runtime::builtin::Callback;
 use rc_runtime::finalizer::FinalizerError;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::inventory::LeakReport;
@@ -136,6 +137,14 @@ impl Mutator {
         // is never dropped.
         let mut mutator = std::mem::ManuallyDrop::new(Mutator { heap: unsafe { Box::from_raw(heap) } });
         Some(run(&mut mutator))
+    }
+
+    /// The same with a callback, which is called with the weak reference at a safepoint after that was cleared, if that is alive then.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak_with(&mut self, target: ObjectRef, callback: Callback) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.new_weak_with(target, callback)
     }
 
     /// A new ephemeron: `value` lives as long as `key` does, if the ephemeron does. A safepoint.

@@ -111,14 +111,25 @@ impl Heap {
     /// # Safety
     /// As for [`collect`](Self::collect).
     pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
-        let info = object.type_info();
-        let Some(finalizer) = info.finalize else { return };
-        // SAFETY: by the caller's promise; the borrows end before the calls.
+        let Some(finalizer) = object.type_info().finalize else { return };
+        // SAFETY: by the caller's promise.
         unsafe {
             (&mut *heap).end_registration(object);
+            Heap::call_program(heap, object, finalizer);
+        }
+    }
+
+    /// Calls a function of the program with an object, which a count holds meanwhile.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn call_program(heap: *mut Heap, object: ObjectRef, function: Finalizer) {
+        let info = object.type_info();
+        // SAFETY: by the caller's promise; the borrows end before the calls.
+        unsafe {
             let before = (&mut *heap).enter_finalizer(object);
             let outer = RUNNING.replace(heap);
-            if let Err(escaped) = exception::call(finalizer, object.address() as *mut c_void) {
+            if let Err(escaped) = exception::call(function, object.address() as *mut c_void) {
                 Heap::report_error(heap, object, info, &escaped);
             }
             RUNNING.set(outer);

@@ -32,6 +32,7 @@ pub mod count;
 pub mod descriptor;
 pub mod ephemeron;
 pub mod epoch_driver;
+pub mod errand;
 pub mod exception;
 pub mod fatal;
 pub mod finalizer;

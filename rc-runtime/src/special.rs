@@ -18,6 +18,7 @@
 //! of a flip are done, whoever is on it and not mature is dead ([`Heap::judge_young_special`]): the cost is that of the young special
 //! objects, not of the young.
 
+use crate::errand::Errands;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
@@ -38,11 +39,15 @@ pub struct Special {
     pub(crate) registration: u64,
     /// Its reclaim begins together with that of others.
     pub(crate) condemned: bool,
+    /// Its place in the queue of errands.
+    pub(crate) errand: Option<u64>,
 }
 
 impl Special {
     fn is_needed(&self) -> bool {
-        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty()) || self.registration != 0
+        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty())
+            || self.registration != 0
+            || self.errand.is_some()
     }
 }
 
@@ -75,6 +80,8 @@ pub struct Specials {
     /// The same, of the epoch before.
     pending: Vec<ObjectRef>,
     judgement: Judgement,
+    /// What is to be done when the collector has returned.
+    pub errands: Errands,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been roots of it.
     pub upgraded: Vec<ObjectRef>,
     /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.

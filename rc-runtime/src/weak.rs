@@ -17,7 +17,7 @@
 //! a million holders.
 
 use crate::allocate::OutOfMemory;
-use crate::builtin;
+use crate::builtin::{self, Callback};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
@@ -70,6 +70,18 @@ impl Heap {
         let info = builtin::weak();
         let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
         self.write_weak(weak, weak.slot(0), target, WeakKind::Reference);
+        Ok(weak)
+    }
+
+    /// The same with a callback, which is called with the weak reference once that was cleared, if that is alive then. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak_with(&mut self, target: ObjectRef, callback: Callback) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak_with_callback();
+        let weak = self.holding(&[Some(target)], |heap| heap.allocate_cell(info, 0))?;
+        weak.slot(builtin::CALLBACK).store(callback as usize as u64);
+        self.write_weak(weak, weak.slot(0), Some(target), WeakKind::Reference);
         Ok(weak)
     }
 
@@ -190,12 +202,24 @@ impl Heap {
             Some(clear) => unsafe { clear(entry.holder.address() as *mut _, address as *mut _) },
             None => slot.store(0),
         }
+        if entry.kind == WeakKind::Reference
+            && builtin::has_errand(entry.holder)
+            && !self.is_condemned_too(entry.holder)
+        {
+            self.add_errand(entry.holder);
+        }
         self.tidy_special(entry.holder);
         entry.holder
     }
 
+    /// Whether the object is part of the garbage whose reclaim begins.
+    fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
+        self.special_of(object).is_some_and(|record| record.condemned)
+    }
+
     /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
     pub fn dismantle(&mut self, object: ObjectRef) {
+        self.forget_errand(object);
         while let Some(record) = self.special_of(object)
             && let Some(&slot) = record.slots.last()
         {

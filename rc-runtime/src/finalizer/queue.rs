@@ -158,7 +158,7 @@ impl Heap {
 
     /// The epoch has ended: its set is complete.
     pub fn release_finalizers(&mut self) {
-        self.finalizers.ready = !self.finalizers.queue.is_empty();
+        self.finalizers.ready = !self.finalizers.queue.is_empty() || self.specials.errands.are_due();
     }
 
     /// Deferred plan, at the end of a safepoint: runs the finalizers of what was found dead.
@@ -172,6 +172,7 @@ impl Heap {
                 return;
             }
             (*heap).finalizers.ready = false;
+            Heap::run_errands(heap);
             (&mut *heap).order_finalizers();
             // What is queued meanwhile belongs to another set.
             for _ in 0..(&*heap).finalizers.queue.len() {
@@ -207,7 +208,8 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             let registrations = (*heap).finalizers.registrations;
-            if (*heap).finalizers.depth() > 0 || (&*heap).finalizers.queue.is_empty() {
+            let none = (&*heap).finalizers.queue.is_empty() && !(*heap).specials.errands.are_due();
+            if (*heap).finalizers.depth() > 0 || none {
                 return true;
             }
             Heap::run_finalizers(heap);
@@ -231,10 +233,14 @@ impl Heap {
             (*heap).finalizers.collecting = true;
             for round in 1.. {
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
-                if (&*heap).finalizers.queue.is_empty() {
+                if (&*heap).finalizers.queue.is_empty() && !(*heap).specials.errands.are_due() {
                     break;
                 }
+                let called = (*heap).finalizers.called;
                 Heap::run_finalizers(heap);
+                if round >= crate::errand::ROUNDS_MAX && (*heap).finalizers.called != called {
+                    break;
+                }
                 if round >= ROUNDS_MAX && (*heap).finalizers.registrations != registrations {
                     break;
                 }

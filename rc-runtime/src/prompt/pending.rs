@@ -173,6 +173,10 @@ impl Heap {
             if depth == 0 && !rationed {
                 Heap::continue_cascades(heap);
             }
+            while depth == 0 && (*heap).specials.errands.are_due() {
+                Heap::run_errands(heap);
+                Heap::drain_pending(heap);
+            }
             (*heap).prompt.protected.truncate(held);
             (&mut *heap).end_slice();
             if depth == 0 && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
@@ -314,7 +318,7 @@ impl Heap {
             self.statistics.note_pause(ns);
             self.prompt.slice_start = left.then(Instant::now);
         }
-        let due = left || self.pending_len() != 0;
+        let due = left || self.pending_len() != 0 || self.specials.errands.are_due();
         self.context_mut().pending = due as u64;
     }
 }

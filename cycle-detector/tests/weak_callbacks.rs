@@ -1,0 +1,204 @@
+//! Callbacks of weak references under both plans: when, how often, and that none brings garbage back.
+
+use cycle_detector::Mutator;
+use rc_runtime::plan::Plan;
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use std::cell::RefCell;
+use std::ffi::c_void;
+
+static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+
+thread_local! {
+    /// Weak references that callbacks were called with.
+    static CALLED: RefCell<Vec<u64>> = const { RefCell::new(vec![]) };
+}
+
+fn called() -> Vec<u64> {
+    CALLED.take()
+}
+
+unsafe extern "C-unwind" fn note(weak: *mut c_void) {
+    let called = Mutator::in_finalizer(|m| {
+        // SAFETY: [HEADER] the weak reference that the runtime calls back with.
+        let weak = unsafe { ObjectRef::from_address(weak as u64) };
+        assert_eq!(m.read_weak(weak.slot(0)), None, "it was cleared before");
+        CALLED.with_borrow_mut(|called| called.push(weak.address()));
+    });
+    assert!(called.is_some());
+}
+
+/// Does what any program may.
+unsafe extern "C-unwind" fn work(weak: *mut c_void) {
+    // SAFETY: as the runtime's caller.
+    unsafe { note(weak) };
+    Mutator::in_finalizer(|m| {
+        for _ in 0..100 {
+            node(m);
+            m.poll();
+        }
+        m.collect();
+    });
+}
+
+fn node_type() -> TypeId {
+    type_registry::register(&NODE).expect("a sound descriptor")
+}
+
+fn node(m: &mut Mutator) -> ObjectRef {
+    m.allocate(node_type()).expect("memory")
+}
+
+fn rooted(m: &mut Mutator) -> ObjectRef {
+    let node = node(m);
+    m.push_root(Some(node));
+    node
+}
+
+fn link(m: &mut Mutator, from: ObjectRef, field: u64, to: ObjectRef) {
+    m.write(from, from.slot(field), to.address());
+}
+
+fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for (zeal, trials) in [(false, true), (true, true), (false, false)] {
+            let options = HeapOptions { plan, zeal, trials, ..HeapOptions::default() };
+            let mut m = Mutator::new(options).expect("address space");
+            called();
+            situation(&mut m);
+            m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}, trials {trials}: {violation}"));
+            m.truncate_roots(0);
+            m.collect();
+            m.collect();
+            assert_eq!(m.live_objects(), []);
+            assert!(m.heap().specials.is_empty());
+            called();
+        }
+    }
+}
+
+#[test]
+fn called_once_after_the_target_has_gone() {
+    for_all_heaps(|m| {
+        for (old, callback) in
+            [(false, note as rc_runtime::builtin::Callback), (true, note), (false, work), (true, work)]
+        {
+            let top = m.root_count();
+            let holder = rooted(m);
+            let target_root = m.root_count();
+            let target = rooted(m);
+            let weak = m.new_weak_with(target, callback).expect("memory");
+            link(m, holder, 0, weak);
+            if old {
+                m.epoch();
+                m.epoch();
+            }
+            m.poll();
+            assert_eq!(called(), []);
+            m.truncate_roots(target_root);
+            m.collect();
+            assert_eq!(called(), [weak.address()], "old: {old}");
+            m.collect();
+            assert_eq!(called(), []);
+            m.truncate_roots(top);
+        }
+    });
+}
+
+/// Scenario 83: no collector runs.
+#[test]
+fn prompt_plan_calls_at_the_next_safepoint() {
+    let mut m = Mutator::new(HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() }).expect("address space");
+    let holder = rooted(&mut m);
+    let target = rooted(&mut m);
+    let weak = m.new_weak_with(target, note).expect("memory");
+    link(&mut m, holder, 0, weak);
+    m.truncate_roots(1);
+    m.poll();
+    assert_eq!((m.read_weak(weak.slot(0)), called()), (None, vec![weak.address()]));
+    assert_eq!((m.statistics().marks, m.statistics().trial_runs), (0, 0));
+}
+
+/// Scenario 86: the weak reference is part of the cycle that dies.
+#[test]
+fn not_called_when_the_weak_reference_is_in_the_same_garbage() {
+    for_all_heaps(|m| {
+        for old in [false, true] {
+            let top = m.root_count();
+            let (a, b) = (rooted(m), rooted(m));
+            link(m, a, 0, b);
+            link(m, b, 0, a);
+            let weak = m.new_weak_with(b, note).expect("memory");
+            link(m, a, 8, weak);
+            if old {
+                m.epoch();
+                m.epoch();
+            }
+            m.truncate_roots(top);
+            m.collect();
+            assert_eq!(called(), [], "old: {old}");
+        }
+    });
+}
+
+/// Scenario 87: the weak reference is older than the garbage, and alive.
+#[test]
+fn old_weak_reference_to_young_garbage() {
+    for_all_heaps(|m| {
+        let holder = rooted(m);
+        let anchor = rooted(m);
+        let weak = m.new_weak_with(anchor, note).expect("memory");
+        link(m, holder, 0, weak);
+        m.epoch();
+        m.epoch();
+        let top = m.root_count();
+        let (a, b) = (rooted(m), rooted(m));
+        link(m, a, 0, b);
+        link(m, b, 0, a);
+        m.write_weak(weak, weak.slot(0), Some(a));
+        m.truncate_roots(top);
+        m.collect();
+        assert_eq!(called(), [weak.address()]);
+        assert_eq!(m.read_weak(weak.slot(0)), None);
+    });
+}
+
+/// The weak reference dies between the death of its target and the call.
+#[test]
+fn weak_reference_that_dies_with_its_target() {
+    for_all_heaps(|m| {
+        let target = rooted(m);
+        let weak = m.new_weak_with(target, note).expect("memory");
+        // The target holds it.
+        link(m, target, 0, weak);
+        m.truncate_roots(0);
+        m.collect();
+        assert_eq!(called(), []);
+    });
+}
+
+unsafe extern "C-unwind" fn fail(weak: *mut c_void) {
+    // SAFETY: as the runtime's caller.
+    unsafe { note(weak) };
+    panic!("on purpose");
+}
+
+#[test]
+fn callback_that_panics_is_reported_and_the_others_are_called() {
+    for_all_heaps(|m| {
+        let errors = std::rc::Rc::new(std::cell::Cell::new(0));
+        let seen = errors.clone();
+        m.on_finalizer_error(move |error| {
+            assert!(error.message.contains("on purpose"));
+            seen.set(seen.get() + 1);
+        });
+        let holder = rooted(m);
+        let target = rooted(m);
+        for (field, callback) in [(0, fail as rc_runtime::builtin::Callback), (8, note)] {
+            let weak = m.new_weak_with(target, callback).expect("memory");
+            link(m, holder, field, weak);
+        }
+        m.truncate_roots(1);
+        m.collect();
+        assert_eq!((called().len(), errors.get()), (2, 1));
+    });
+}
