@@ -9,7 +9,7 @@
 
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::type_registry::TypeInfo;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_char};
 
 /// What dead payload bytes are overwritten with.
@@ -30,6 +30,8 @@ pub struct Birth {
 #[derive(Debug, Default)]
 pub struct Zeal {
     objects: BTreeMap<u64, Birth>,
+    /// Those of `objects` that have not died. The dead are kept for good, and a recount must not go through them each time.
+    living: BTreeSet<u64>,
     young: Vec<ObjectRef>,
 }
 
@@ -59,6 +61,7 @@ impl Zeal {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
         self.objects.insert(object.address(), Birth { end, type_meta, died: None });
+        self.living.insert(object.address());
     }
 
     /// Notes an object's death, in the header too, and poisons it.
@@ -66,6 +69,7 @@ impl Zeal {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
             birth.died = Some(epoch);
         }
+        self.living.remove(&object.address());
         object.add_flags(crate::object::flag::DEAD);
         // SAFETY: a dead object of this heap, whose memory is quarantined.
         unsafe { std::ptr::write_bytes(object.address() as *mut u8, POISON, (cell - HEADER_BYTES) as usize) };
@@ -82,6 +86,12 @@ impl Zeal {
         for object in dead.into_iter().filter(|object| !object.has(crate::object::flag::LARGE)) {
             self.bury(object, object.type_info().cell_bytes_of(object), epoch);
         }
+    }
+
+    /// What was not buried, by address.
+    pub fn living(&self) -> Vec<ObjectRef> {
+        // SAFETY: [HEADER] registered objects that have not died.
+        self.living.iter().map(|&address| unsafe { ObjectRef::from_address(address) }).collect()
     }
 
     /// The allocation that contains `address`.

@@ -320,6 +320,14 @@ impl Heap {
 
     /// Every object of a prompt heap that is alive or pending: not dying, not zeal's dead.
     pub fn for_each_counted(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        if let Some(zeal) = &self.zeal {
+            for object in zeal.living() {
+                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+                    visit(self, object);
+                }
+            }
+            return;
+        }
         for place in 0..self.prompt.cells.owned.len() {
             let block = self.prompt.cells.owned[place];
             for object in super::CellSpace::objects_in(block) {
