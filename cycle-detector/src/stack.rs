@@ -14,6 +14,7 @@ use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
 use rc_runtime::descriptor::TypeDescriptor;
 use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
+use rc_runtime::module_record::OWN_ROOT;
 use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
@@ -69,13 +70,16 @@ impl StackRoots {
         heap.statistics.roots_walked += slots;
     }
 
-    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null.
+    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null. What the lowering
+    /// added by itself is left out: the shadow of a root would be its variable twice.
     pub(crate) fn visit_slots(&mut self, context: &Context, mut visit: impl FnMut(u64, *const TypeDescriptor)) {
         let Some(registers) = anchor(context) else { return };
         self.refresh();
         walk(registers, &self.snapshot, |root| {
             let named = self.snapshot.roots.get(root.id);
-            visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
+            if named.is_none_or(|named| !named.name.starts_with(OWN_ROOT)) {
+                visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
+            }
         });
         shadow_stack::visit(registers.sp..stack_end(), visit);
     }

@@ -36,6 +36,8 @@ pub struct CompileOptions {
     pub gc_names: Vec<(String, Plan)>,
     /// Paranoid code: an epoch at every safepoint, a check at every access.
     pub zeal: bool,
+    /// Which counts the prompt plan saves; without an answer all of them where passes run, and none elsewhere.
+    pub patterns: Option<Patterns>,
     /// Where the code will run.
     pub destination: Destination,
 }
@@ -197,6 +199,7 @@ pub fn is_lowered(module: &Module) -> bool {
 /// Lowers a module in place. What is left is IR that any tool of this LLVM understands. Answers which counts were saved.
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
+    let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
     let lower_options = LowerOptions {
         context: match options.destination {
             Destination::LinkedImage => ContextAccess::Symbol,
@@ -205,7 +208,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
         zeal: options.zeal,
         gc_names: options.gc_names.clone(),
         eliminate_tail_calls: options.level.passes().is_some(),
-        patterns: if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE },
+        patterns: options.patterns.unwrap_or(patterns),
         module_name: file.display().to_string(),
         ..LowerOptions::default()
     };

@@ -70,6 +70,26 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
             );
         }
     }
+    match first {
+        Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, &described),
+        _ => Ok(()),
+    }
+}
+
+/// Roots of LLVM's shadow stack are found by collections, but nobody counts them: under the prompt plan what they hold would die.
+fn nothing_uncounted(modules: &[Module], files: &[PathBuf], counted: &str) -> Result<(), Diagnostic> {
+    for (module, file) in modules.iter().zip(files) {
+        let is_uncounted =
+            |function: &llvm::Value| function.has_body() && function.gc().as_deref() == Some("shadow-stack");
+        if let Some(function) = llvm::Module::of(module).functions().find(is_uncounted) {
+            let name = file.to_string_lossy();
+            let message = format!(
+                "gc \"shadow-stack\" does not count what its roots hold, and gc \"refcount-prompt\" of {counted} does"
+            );
+            let finding = Diagnostic::about_function(&name, function, message);
+            return Err(finding.help("give it the same strategy, or compile all by --plan refcount"));
+        }
+    }
     Ok(())
 }
 

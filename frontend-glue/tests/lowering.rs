@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! ; OPTIONS: zeal fs=-64 all-roots tail-calls gc-name=mine   how it is lowered
-//! ; OPTIONS: plan=refcount-prompt patterns=none|all|moves,lazy_roots,…   with which counts
+//! ; OPTIONS: plan=refcount-prompt patterns=none|all|moves,lazy-roots,…   with which counts
 //! ; OPTIONS: operations              CHECK, CHECK-NOT and COUNT look at the operations on counts, before they become code
 //! ; CHECK: text                      stands in the lowered module, after the previous CHECK's place
 //! ; CHECK-NOT: text                  stands nowhere between the CHECKs around it
@@ -161,28 +161,11 @@ fn option(options: &mut LowerOptions, word: &str) {
         ("tail-calls", _) => options.eliminate_tail_calls = true,
         ("fs", offset) => options.context = ContextAccess::FsOffset(offset.parse().expect("an offset")),
         ("plan", plan) => options.gc_names.push(("refcount".to_owned(), plan.parse().expect("a plan"))),
-        ("patterns", names) => options.patterns = patterns(names),
+        ("patterns", names) => options.patterns = names.parse().expect("names of patterns"),
         ("operations", _) => options.stop_at_counts = true,
         ("gc-name", name) => options.gc_names.push((name.to_owned(), Plan::Deferred)),
         _ => panic!("unknown option {word}"),
     }
-}
-
-fn patterns(names: &str) -> Patterns {
-    let mut patterns = Patterns::NONE;
-    for name in names.split(',') {
-        match name {
-            "none" => patterns = Patterns::NONE,
-            "all" => patterns = Patterns::ALL,
-            "moves" => patterns.moves = true,
-            "lazy_roots" => patterns.lazy_roots = true,
-            "quiet_calls" => patterns.quiet_calls = true,
-            "last_use" => patterns.last_use = true,
-            "owned_results" => patterns.owned_results = true,
-            _ => panic!("unknown pattern {name}"),
-        }
-    }
-    patterns
 }
 
 fn parse<'ctx>(context: &'ctx Context, text: &str, machine: &TargetMachine) -> Result<Module<'ctx>, String> {

@@ -61,6 +61,9 @@ pub struct GlobalRoot {
     pub name: *const c_char,
 }
 
+/// What the names of roots begin with that are no variable of the program: the lowering added them.
+pub const OWN_ROOT: &str = "tally.";
+
 /// One stack root that stack maps name by `id`.
 #[repr(C)]
 #[derive(Debug)]

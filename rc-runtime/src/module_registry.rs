@@ -222,6 +222,21 @@ pub fn unregister(module: *const ModuleRecord) {
     }
 }
 
+/// Lets go of what the module's globals hold while its code is still there, so that the destructors of what dies then can run;
+/// they are no roots any more. Answers whether something may have died. Under the deferred plan nothing does.
+pub fn let_go_of_globals(module: u64) -> bool {
+    let Some(mut registered) = modules().get_mut(&module) else { return false };
+    if registered.plan != Plan::Prompt {
+        return false;
+    }
+    let globals = std::mem::take(&mut registered.globals);
+    drop(registered);
+    release_globals(&globals);
+    let mut held = false;
+    globals.iter().for_each(|global| global.for_each_reference(|_| held = true));
+    held
+}
+
 fn release_globals(globals: &[GlobalSlot]) {
     // SAFETY: this thread's context; an attached heap outlives its attachment.
     let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };

@@ -9,7 +9,7 @@ use clap::Args;
 use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_time};
 
 use frontend_glue::level::Level;
-use frontend_glue::lower::{PROMPT_STRATEGY, Plan, STRATEGY};
+use frontend_glue::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
 use frontend_glue::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
@@ -32,6 +32,10 @@ pub(super) struct Compiling {
     level: Level,
     #[command(flatten)]
     gc_names: GcNames,
+    /// Which counts the prompt plan saves: all, none, or of moves, lazy-roots, quiet-calls, last-use, owned-results (all above
+    /// --opt 0, none there)
+    #[arg(long, value_name = "SAVINGS")]
+    save_counts: Option<Patterns>,
 }
 
 /// How the heap behaves.
@@ -72,7 +76,8 @@ impl GcNames {
 impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
-        CompileOptions { level: self.level, gc_names: self.gc_names.plans(), zeal, destination }
+        let gc_names = self.gc_names.plans();
+        CompileOptions { level: self.level, gc_names, zeal, patterns: self.save_counts, destination }
     }
 }
 

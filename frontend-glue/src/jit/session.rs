@@ -13,6 +13,8 @@ use std::path::PathBuf;
 use cycle_detector::{program, stack};
 use inkwell::context::Context;
 use inkwell::module::Module;
+use rc_runtime::abi::tally_collect;
+use rc_runtime::module_registry;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
@@ -169,10 +171,11 @@ impl Session {
     }
 
     /// Removes a module: its destructors run, its globals are no roots any more, its code and data go away. Objects of its
-    /// types stay valid, unless the type has a `trace` function, which goes with the module.
+    /// types stay valid, unless the type has a `trace` function or a finalizer, which goes with the module. Under the prompt plan
+    /// this is a safepoint: what only the module's globals held dies before its code goes.
     ///
     /// # Safety
-    /// No other thread has a frame of the module on its stack, no thread will call it again, and no module that is left refers
+    /// No reference is held in no root; no other thread has a frame of the module on its stack, no thread will call it again, and no module that is left refers
     /// to it. This thread's stack is looked at.
     ///
     /// # Errors
@@ -217,8 +220,14 @@ impl Loaded {
     /// # Safety
     /// Nobody executes the module's code or will.
     unsafe fn unload(self) -> Result<(), SessionError> {
-        for function in self.destructors {
-            // SAFETY: an entry of the module's table; the last of them unregisters it.
+        let last = self.destructors.len().saturating_sub(1);
+        for (place, function) in self.destructors.into_iter().enumerate() {
+            // The last of them unregisters the module. What dies with its globals may have destructors in it.
+            if place == last && self.key.is_some_and(module_registry::let_go_of_globals) {
+                // SAFETY: the host holds no reference: the caller's duty.
+                unsafe { tally_collect() };
+            }
+            // SAFETY: an entry of the module's table.
             unsafe { call(function) };
         }
         self.tracker.remove().map_err(|error| SessionError::Link { module: self.name, error })

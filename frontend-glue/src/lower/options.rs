@@ -46,6 +46,33 @@ impl std::str::FromStr for Plan {
     }
 }
 
+impl std::str::FromStr for Patterns {
+    type Err = String;
+
+    /// `all`, `none`, or names between commas.
+    fn from_str(text: &str) -> Result<Patterns, String> {
+        let mut patterns = Patterns::NONE;
+        for name in text.split(',') {
+            match name {
+                "none" => patterns = Patterns::NONE,
+                "all" => patterns = Patterns::ALL,
+                "moves" => patterns.moves = true,
+                "lazy-roots" => patterns.lazy_roots = true,
+                "quiet-calls" => patterns.quiet_calls = true,
+                "last-use" => patterns.last_use = true,
+                "owned-results" => patterns.owned_results = true,
+                _ => {
+                    return Err(format!(
+                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use and \
+                         owned-results, all and none"
+                    ));
+                }
+            }
+        }
+        Ok(patterns)
+    }
+}
+
 /// What a lowering can be told.
 #[derive(Debug, Clone)]
 pub struct LowerOptions {

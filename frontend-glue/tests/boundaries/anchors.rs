@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::prints;
-use crate::tally::{self, Folder, Outcome};
+use crate::program::Folder;
+use crate::tally::{self, Outcome};
 
 /// Compiles `native.c` to `native.so`, or an object, without tables and frame pointers.
 fn native(folder: &Folder, compiler: &str, level: &str, how: &[&str]) {

@@ -1,47 +1,13 @@
 //! Managed, native, managed again, to any depth; and what is thrown through all of them.
 
-use crate::tally::Folder;
+use crate::program::{Folder, of_nodes};
 use crate::{prints, runs};
-
-/// A list whose nodes are made while native frames lie below, and checked afterwards.
-const NODES: &str = r#"
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <tally_gc.h>
-typedef struct Node { struct Node *next, *other; long value; } Node;
-TALLY_TYPE(Node, next, other);
-static Node *push(Node *list, long value) {
-    TALLY_ROOT(list);
-    Node *node = TALLY_NEW(Node);
-    node->value = value;
-    TALLY_WRITE(node, next, list);
-    return node;
-}
-static void garbage(long count) {
-    Node *ring = NULL;
-    TALLY_ROOT(ring);
-    for (long i = 0; i < count; i++) {
-        ring = push(NULL, i);
-        TALLY_WRITE(ring, other, push(ring, i));
-    }
-}
-static long sum(Node *n) {
-    long sum = 0;
-    for (; n; n = n->next) sum += n->value;
-    return sum;
-}
-"#;
-
-fn program(main: &str) -> String {
-    format!("{NODES}{main}")
-}
 
 /// scenario 179.
 #[test]
 fn collections_run_inside_qsort_and_bsearch_inside_it() {
     runs(
-        &program(
+        &of_nodes(
             r#"
 static const long *table;
 static int found(const void *a, const void *b) {
@@ -65,7 +31,7 @@ int main(void) {
     table = sorted;
     qsort(numbers, 64, sizeof(long), compare);
     for (int i = 0; i < 64; i++) if (numbers[i] != i) printf("%d: %ld\n", i, numbers[i]);
-    printf("%ld\n", sum(outer));
+    printf("%ld\n", sum_of(outer));
 }
 "#,
         ),
@@ -77,7 +43,7 @@ int main(void) {
 #[test]
 fn deep_stack_of_a_million_managed_frames_is_walked() {
     runs(
-        &program(
+        &of_nodes(
             r#"
 #include <pthread.h>
 static long descend(Node *list, long depth) {
@@ -85,7 +51,7 @@ static long descend(Node *list, long depth) {
     if (depth == 0) {
         tally_collect();
         garbage(10000);
-        return sum(list);
+        return sum_of(list);
     }
     Node *mine = push(depth % 1000 == 0 ? list : NULL, depth);
     TALLY_ROOT(mine);
@@ -111,7 +77,7 @@ int main(void) {
 
 #[test]
 fn main_that_is_called_again_from_another_module_keeps_the_roots_of_both() {
-    let main = program(
+    let main = of_nodes(
         r#"
 int again(int);
 int main(int argc, char **argv) {
@@ -135,7 +101,7 @@ int main(int argc, char **argv) {
 #[test]
 fn longjmp_over_managed_frames_drops_their_roots_and_nothing_else() {
     runs(
-        &program(
+        &of_nodes(
             r#"
 static jmp_buf back;
 static int compare(const void *a, const void *b) {
@@ -163,7 +129,7 @@ static long attempt(long round) {
         return -1;
     }
     garbage(500);
-    return sum(kept);
+    return sum_of(kept);
 }
 int main(void) {
     long total = 0;
@@ -180,7 +146,7 @@ int main(void) {
 #[test]
 fn longjmp_out_of_a_signal_handler_that_interrupted_no_runtime_code() {
     runs(
-        &program(
+        &of_nodes(
             r#"
 #include <signal.h>
 static sigjmp_buf back;

@@ -1,45 +1,12 @@
 //! Unusual ways in which a process or a thread of it ends, goes on as two, or is interrupted.
 
 use crate::prints;
-use crate::tally::{Folder, Outcome};
-
-const NODES: &str = r#"
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <tally.h>
-#include <tally_gc.h>
-typedef struct Node { struct Node *next, *other; long value; } Node;
-TALLY_TYPE(Node, next, other);
-static Node *push(Node *list, long value) {
-    TALLY_ROOT(list);
-    Node *node = TALLY_NEW(Node);
-    node->value = value;
-    TALLY_WRITE(node, next, list);
-    return node;
-}
-static long work(long rounds) {
-    Node *kept = NULL, *ring = NULL;
-    TALLY_ROOT(kept, ring);
-    for (long i = 0; i < rounds; i++) {
-        kept = push(kept, i);
-        ring = push(NULL, i);
-        TALLY_WRITE(ring, other, push(ring, i));
-    }
-    long sum = 0;
-    for (Node *n = kept; n; n = n->next) sum += n->value;
-    return sum;
-}
-"#;
+use crate::program::{Folder, of_nodes};
+use crate::tally::Outcome;
 
 /// Both ways, at both ends of optimisation, with an epoch every 64 KiB and these variables.
 fn ran(main: &str, variables: &[(&str, &str)], check: impl Fn(&str, Outcome)) {
-    let folder = Folder::with(&[("program.c", &format!("{NODES}{main}"))]);
+    let folder = Folder::with(&[("program.c", &of_nodes(main))]);
     let variables = [&[("TALLY_EPOCH_BYTES", "64KiB")], variables].concat();
     for level in ["0", "2"] {
         let jit = folder.tally_with(&variables, &["run", "--opt", level, "program.c"]);

@@ -1,10 +1,12 @@
 //! A host in Rust: its functions between managed frames, its panics through them, its modules that come and go.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
+use crate::program::{options, plan};
 use frontend_glue::jit::{ModuleHandle, Session, SessionError};
-use frontend_glue::pipeline::CompileOptions;
+use frontend_glue::lower::Plan;
 use rc_runtime::abi::{tally_collect, thread_heap};
 
 /// A list node, and `push` as in the README. `NAME` makes a module's symbols its own.
@@ -70,7 +72,7 @@ unsafe extern "C-unwind" fn host_goes_on(depth: u64, host: *mut Host) {
 
 impl Host {
     fn new(at: fn(u64, &mut Host)) -> Host {
-        let mut session = Session::new(CompileOptions::default()).unwrap();
+        let mut session = Session::new(options()).unwrap();
         session.define("host_goes_on", host_goes_on as *const ()).unwrap();
         Host { session, through: None, at, removed: Vec::new() }
     }
@@ -222,6 +224,50 @@ fn two_hundred_modules_come_and_go_below_frames_with_roots() {
     });
 }
 
+/// The numbers of objects that were destroyed, on the thread that destroyed them.
+extern "C" fn destroyed(number: u64) {
+    DESTROYED.with_borrow_mut(|all| all.push(number));
+}
+
+thread_local!(static DESTROYED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) });
+
+/// Types have destructors under the prompt plan only; here it is a function of the module, as are the globals.
+#[test]
+fn what_only_the_globals_of_a_module_hold_is_destroyed_before_its_code_is_gone() {
+    if plan() == Plan::Deferred {
+        return;
+    }
+    on_a_deep_stack(|| {
+        let mut host = Host::with_through(|depth, host| {
+            if depth > 0 {
+                assert_eq!(host.call(depth - 1), depth - 1);
+                return;
+            }
+            host.session.define("destroyed", destroyed as *const ()).unwrap();
+            let destructor = "declare void @destroyed(i64)\ndefine void @die.NAME(ptr %object) {\n  \
+                %value = call i64 @value.NAME(ptr %object)\n  call void @destroyed(i64 %value)\n  ret void\n}\n";
+            for number in 0..20 {
+                let name = format!("mortal{number}");
+                let text = format!("{NODE}{VISITOR}{destructor}").replace("@kept", "@kept.NAME");
+                let text = text.replace("ptr @name, ptr null,", "ptr @name, ptr @die.NAME,");
+                let module = host.add(&name, &text);
+                let address = host.session.lookup(&format!("visit.{name}")).unwrap();
+                // SAFETY: the module defines it with that type.
+                let visit = unsafe { std::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> u64>(address) };
+                // SAFETY: as above.
+                assert_eq!(unsafe { visit() }, 49);
+                assert_eq!(live_objects(), 4 + 50, "the frames below, and the list in the global");
+                // SAFETY: its only function has returned.
+                unsafe { host.session.remove(module).unwrap() };
+                assert_eq!(DESTROYED.take(), (0..50).rev().collect::<Vec<_>>());
+                assert_eq!(live_objects(), 4);
+            }
+        });
+        assert_eq!(host.call(3), 3);
+        assert_eq!(live_objects(), 0);
+    });
+}
+
 #[test]
 fn module_that_is_refused_leaves_the_session_as_it_was() {
     let mut host = Host::with_through(|_, _| {});
@@ -253,7 +299,7 @@ fn one_session_serves_threads_with_a_heap_each() {
                 // SAFETY: the module defines it with that type.
                 let push = unsafe { std::mem::transmute::<u64, unsafe extern "C-unwind" fn(u64, u64) -> u64>(push) };
                 let mut other = Host {
-                    session: Session::new(CompileOptions::default()).unwrap(),
+                    session: Session::new(options()).unwrap(),
                     ..Host::new(|depth, _| {
                         assert_eq!(live_objects(), 1, "{depth}");
                     })

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::prints;
-use crate::tally::{self, Folder};
+use crate::program::Folder;
+use crate::tally;
 
 const MANAGED: &str = r#"
 #include <tally_gc.h>

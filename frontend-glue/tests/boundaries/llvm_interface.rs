@@ -1,7 +1,8 @@
 //! The functions that LLVM's documentation recommends to collectors, and code of its own strategy `shadow-stack`.
 
-use crate::tally::Folder;
+use crate::program::{Folder, plan};
 use crate::{prints, runs};
+use frontend_glue::lower::Plan;
 
 #[test]
 fn untyped_objects_are_read_word_by_word() {
@@ -125,9 +126,18 @@ int main(void) {
 }
 "#;
 
+/// Under the deferred plan. What such roots hold nobody counts, so the other plan would let it die.
 #[test]
-fn roots_of_llvms_shadow_stack_are_roots() {
+fn roots_of_llvms_shadow_stack_are_roots_or_refused() {
     let folder = Folder::with(&[("shadow.ll", SHADOW), ("main.c", MANAGED)]);
+    if plan() == Plan::Prompt {
+        let refused = folder.tally(&["run", "main.c", "shadow.ll"]);
+        let message = "shadow.ll: in @keep: gc \"shadow-stack\" does not count what its roots hold, and gc \"refcount-prompt\" of \
+                       @make of main.c does; give it the same strategy";
+        assert_eq!(refused.status, Some(2), "{refused:?}");
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+        return;
+    }
     for level in ["0", "2"] {
         let ran = folder.tally(&["run", "--opt", level, "--leak-check", "main.c", "shadow.ll"]);
         assert_eq!(ran, prints("5050\n"), "tally run --opt {level}");

@@ -1,5 +1,6 @@
 //! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the stack,
-//! the host that loads and unloads code. Promised in `docs/embedding.md`.
+//! the host that loads and unloads code. Promised in `docs/embedding.md`, for both plans: `program.rs` says how each test comes to
+//! run under either.
 
 #[path = "../cli/tally.rs"]
 #[allow(dead_code, reason = "the tests of the command use all of it")]
@@ -13,12 +14,16 @@ mod host;
 mod host_in_c;
 mod llvm_interface;
 mod native_code;
+mod program;
 mod signals;
 mod stack_overflow;
 mod thread_locals;
 mod threads;
 
-use tally::{Folder, Outcome};
+use frontend_glue::lower::Plan;
+use program::Folder;
+use std::process::Command;
+use tally::Outcome;
 
 /// A program that ends in peace.
 fn prints(stdout: &str) -> Outcome {
@@ -35,4 +40,15 @@ fn runs(program: &str, stdout: &str) {
         let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
         assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
     }
+}
+
+/// All other tests, in a process of that plan.
+#[test]
+fn everything_here_holds_under_the_prompt_plan() {
+    if program::plan() == Plan::Prompt {
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    let ran = Command::new(own).env(program::VARIABLE, Plan::Prompt.strategy()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
 }

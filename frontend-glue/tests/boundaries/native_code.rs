@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use crate::prints;
-use crate::tally::{Folder, Outcome};
+use crate::program::Folder;
+use crate::tally::{self, Outcome};
 
 const CPP: &str = r#"
 extern "C" void throw_it(int value) { throw value; }
@@ -58,7 +59,7 @@ int main(void) {
 "#;
 
 /// Compiles `source` to `native.so` in the folder.
-pub fn library(folder: &Folder, compiler: &str, source: &str, options: &[&str]) {
+pub fn library(folder: &tally::Folder, compiler: &str, source: &str, options: &[&str]) {
     let status = Command::new(compiler)
         .args(["-O2", "-shared", "-fPIC", source, "-o", "native.so"])
         .args(options)

@@ -1,6 +1,6 @@
 //! Signals at any time, and the end of the stack.
 
-use crate::tally::Folder;
+use crate::program::Folder;
 use crate::{prints, runs};
 
 #[test]

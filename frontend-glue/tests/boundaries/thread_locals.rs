@@ -1,10 +1,9 @@
 //! Thread-local variables of programs: their loader's in an executable, ours under the JIT.
 
 use frontend_glue::jit::Session;
-use frontend_glue::pipeline::CompileOptions;
 
 use crate::prints;
-use crate::tally::Folder;
+use crate::program::{Folder, options};
 
 const MAIN: &str = r#"
 #include <pthread.h>
@@ -85,7 +84,7 @@ fn each_thread_has_its_copies_and_modules_share_them() {
 
 #[test]
 fn module_loaded_where_another_was_has_copies_of_its_own() {
-    let mut session = Session::new(CompileOptions::default()).unwrap();
+    let mut session = Session::new(options()).unwrap();
     let text = "@count = thread_local global i64 START\ndeclare ptr @llvm.threadlocal.address.p0(ptr)\n\
         define i64 @next() {\n  %p = call ptr @llvm.threadlocal.address.p0(ptr @count)\n  %n = load i64, ptr %p\n\
         %m = add i64 %n, 1\n  store i64 %m, ptr %p\n  ret i64 %m\n}\n";

@@ -2,7 +2,7 @@
 ; is let go at the end. While others may write to a root by its address the frame says so.
 ; OPTIONS: operations
 ; CHECK: define void @array
-; CHECK: %all.counted = alloca
+; CHECK: %tally.counted.all = alloca
 ; CHECK-NOT: tally.count.lend
 ; CHECK: call void @tally.count.settle(i32 0)
 ; CHECK: call void (...) @tally.count.drain()

@@ -9,6 +9,7 @@ use crate::callee::{Callee, Callees};
 use crate::llvm::{Builder, HandleSet, Opcode, Value};
 use crate::lower::module_record::root_id;
 use crate::lower::roots::Root;
+use rc_runtime::module_record::OWN_ROOT;
 
 /// Whether the root is one plain reference whose every access is a load or store of this function.
 pub(super) fn is_simple(callees: &Callees, root: &Root) -> bool {
@@ -81,7 +82,7 @@ pub(super) fn is_lent(callees: &Callees, root: &Root) -> bool {
 
 /// A new root of `function`: an empty slot at the top of its entry block.
 pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, number: usize) -> Root {
-    let name = format!("tally.argument.{number}");
+    let name = format!("{OWN_ROOT}argument.{number}");
     let pointer = builder.module().pointer();
     let slot = builder.alloca_at_entry(function, pointer, &name);
     builder.before_unlocated(function.entry().behind_allocas());
@@ -92,7 +93,7 @@ pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, 
 
 /// The shadow of a root that is settled: what is counted on its behalf.
 pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
-    let name = format!("{}.counted", root.name);
+    let name = format!("{OWN_ROOT}counted.{}", root.name);
     let words = root.bytes.div_ceil(8);
     let slot = builder.alloca_at_entry(function, builder.module().integer(64).array(words), &name);
     builder.before_unlocated(function.entry().behind_allocas());
