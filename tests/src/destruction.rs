@@ -91,6 +91,8 @@ pub struct Program {
     pub functions: Vec<(Vec<Statement>, Place)>,
     /// Whether one C function makes objects of every kind.
     pub makes_in_one_function: bool,
+    /// Its functions are spread over so many; references go to and fro between them.
+    pub modules: usize,
 }
 
 impl Program {
@@ -99,10 +101,10 @@ impl Program {
         let mut dice = Dice::new(seed);
         let count = 2 + dice.below(3);
         let functions = (0..count).map(|_| (block(&mut dice, count, 12, 0), place(&mut dice))).collect();
-        Program { functions, makes_in_one_function: seed.is_multiple_of(2) }
+        Program { functions, makes_in_one_function: seed.is_multiple_of(2), modules: 1 + (seed / 2 % 3) as usize }
     }
 
-    /// As C.
+    /// As C, in the form of `random_program/modules.rs`.
     pub fn text(&self) -> String {
         text::text(self)
     }

@@ -3,11 +3,13 @@
 //! The op programs of `strategies.rs` drive the heap; these drive all of it: lowering, optimiser, code generator, stack
 //! maps, walk, epochs. A program keeps the rules of `tally_gc.h` by construction, prints a checksum of everything it
 //! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says what
-//! is right.
+//! is right. It may be several modules, whose functions call each other's and hand references over; and under the prompt plan
+//! its types have destructors, which run once for each object.
 //!
 //! * `kinds.rs`: the types (their C stands in `prelude.h`) and how their fields are named
 //! * `function.rs`: signatures, frames, parameters, results; `body.rs`: what a function's text is made of
 //! * `statement.rs`: statements that may call; `calls.rs`: calls; `quiet.rs`: stretches without a call, where references need no root
+//! * `modules.rs`: the files of a program
 //! * `trial.rs`: the ways a program is run and compared; `passes.rs`: its IR optimised before Tally sees it
 //! * `reduce.rs`: makes a failing program short
 //!
@@ -18,6 +20,7 @@ mod calls;
 pub mod dice;
 mod function;
 mod kinds;
+pub mod modules;
 pub mod passes;
 mod quiet;
 pub mod reduce;
@@ -45,31 +48,39 @@ static int compare(const void *a, const void *b) {
 }
 ";
 
-/// The program of a seed: C text.
+/// The program of a seed: C text, of one module or several, each of which is all of it with `MODULE` defined.
 pub fn program(seed: u64) -> String {
     let mut dice = Dice::new(seed);
-    let signatures: Vec<Signature> = signatures(&mut dice);
-    let mut text = format!("/* Random program of seed {seed}. */\n{PRELUDE}\n");
+    let modules = [1, 1, 2, 3][dice.below(4)];
+    let signatures: Vec<Signature> = signatures(&mut dice, modules);
+    let mut text = format!("/* Random program of seed {seed}. */\n#define MODULES {modules}\n{PRELUDE}\n");
     if dice.one_in(3) {
         text = text.replace("static __attribute__((noinline)) void look", "static void look");
     }
-    text.push_str("static Any *first, *second;\nstatic struct { long n; Any *owner, *few[3]; } globals;\n");
+    text.push_str("SHARED Any *first, *second;\nSHARED struct Globals { long n; Any *owner, *few[3]; } globals;\n");
     text.push_str("typedef Any *Method(Any *, Any *, long, int);\ntypedef long Measure(Any *, Any *, long, int);\n");
-    for signature in &signatures {
-        text.push_str(&format!("{};\n", signature.head()));
+    for module in 0..modules {
+        let visible: Vec<Signature> = signatures.iter().filter(|one| one.is_visible_in(module)).cloned().collect();
+        text.push_str(&format!("#if MODULE == {module}\n"));
+        for signature in &visible {
+            text.push_str(&format!("{};\n", signature.head()));
+        }
+        text.push_str(&table(&mut dice, "Method", "methods", &visible, Shape::Reference));
+        text.push_str(&table(&mut dice, "Measure", "measures", &visible, Shape::Number));
+        text.push_str(COMPARE);
+        for signature in visible.iter().filter(|one| one.module == module) {
+            text.push_str(&function::definition(&mut dice, signature, &visible));
+        }
+        if module + 1 == modules {
+            text.push_str(&main_function(&mut dice, &signatures));
+        }
+        text.push_str("#endif\n");
     }
-    text.push_str(&table(&mut dice, "Method", "methods", &signatures, Shape::Reference));
-    text.push_str(&table(&mut dice, "Measure", "measures", &signatures, Shape::Number));
-    text.push_str(COMPARE);
-    for signature in &signatures {
-        text.push_str(&function::definition(&mut dice, signature, &signatures));
-    }
-    text.push_str(&main_function(&mut dice, &signatures));
     text
 }
 
 /// At least one function that returns a reference and one that returns a number come first.
-fn signatures(dice: &mut Dice) -> Vec<Signature> {
+fn signatures(dice: &mut Dice, modules: usize) -> Vec<Signature> {
     let count = 4 + dice.below(9);
     (0..count)
         .map(|number| {
@@ -78,7 +89,7 @@ fn signatures(dice: &mut Dice) -> Vec<Signature> {
                 2 => Shape::Number,
                 _ => *dice.pick(&Shape::ALL),
             };
-            Signature::new(dice, number, shape)
+            Signature::new(dice, number, shape, modules)
         })
         .collect()
 }
@@ -113,6 +124,9 @@ fn main_function(dice: &mut Dice, signatures: &[Signature]) -> String {
          \x20       look(q, 20);\n\
          \x20       printf(\"%d %016lx %ld\\n\", round, sum, serial);\n\
          \x20   }}\n\
-         {clear}}}\n"
+         {clear}\
+         \x20   p = q = NULL;\n\
+         \x20   tally_collect();\n\
+         \x20   if (ARE_BURIED) printf(\"%ld %lx\\n\", births - burials, born - buried); else printf(\"0 0\\n\");\n}}\n"
     )
 }

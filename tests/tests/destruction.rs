@@ -1,10 +1,13 @@
 //! Order of destruction: C programs whose destructors print, against the definition (`tests/src/destruction.rs`).
 //!
-//! At -O0 every count of the plan is in the code; above, most are saved. The output may not differ.
+//! At -O0 every count of the plan is in the code; above, most are saved. The output may not differ, whichever are saved at whatever
+//! level. Two programs in three are of several modules.
 
 use std::ffi::OsString;
 
 use tally_tests::destruction::{Program, machine};
+use tally_tests::random_program::modules::{self, Destructors};
+use tally_tests::random_program::trial::SAVINGS;
 use tally_tests::tally_command::{describe, run_tally};
 
 /// Programs of one test run; `TALLY_DESTRUCTION_PROGRAMS` and `TALLY_SEED` ask for more, or others.
@@ -32,7 +35,13 @@ fn random_programs_destroy_in_the_order_of_the_definition() {
         let program = Program::new(seed);
         let place = folder.path().join(format!("seed-{seed}.c"));
         std::fs::write(&place, program.text()).expect("the folder can be written to");
+        let files = modules::write(&place, Destructors::With).expect("the folder can be written to");
         let mut ways: Vec<Vec<&str>> = LEVELS.iter().map(|level| vec!["--opt", *level]).collect();
+        let one = SAVINGS[(seed % SAVINGS.len() as u64) as usize];
+        ways.extend(
+            [["0", "all"], ["2", "none"], ["2", one]]
+                .map(|[level, saved]| vec!["--opt", level, "--save-counts", saved]),
+        );
         ways.push(vec!["--opt", if seed % 2 == 0 { "0" } else { "2" }, "--zeal"]);
         for way in ways {
             let fuel = if way.contains(&"--zeal") { 6 } else { 30 };
@@ -40,7 +49,8 @@ fn random_programs_destroy_in_the_order_of_the_definition() {
             let mut arguments: Vec<OsString> =
                 ["run", "--plan", "refcount-prompt", "--leak-check"].map(OsString::from).to_vec();
             arguments.extend(way.iter().map(OsString::from));
-            arguments.extend([place.clone().into(), "--".into(), fuel.to_string().into()]);
+            arguments.extend(files.iter().map(OsString::from));
+            arguments.extend(["--".into(), fuel.to_string().into()]);
             let output = run_tally(&arguments, &[]);
             let found = String::from_utf8_lossy(&output.stdout).into_owned();
             assert!(

@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tally_tests::random_program::trial::SAVINGS;
 use tally_tests::tally_command::{describe, run, run_tally, source_tree};
 
 /// The folder of programs that are wrong on purpose.
@@ -102,6 +103,22 @@ fn run_with(options: &[&str]) {
 fn run_prompt_with(options: &[&str]) {
     let options = [&["run"], &PROMPT[..], options].concat();
     check_all(&examples(), &options.join(" "), |example| run_tally(&arguments(&options, example), &[]));
+}
+
+/// Each example at each level with another choice of savings; all choices with `TALLY_EXAMPLE_MATRIX` in the environment.
+#[test]
+fn examples_do_the_same_whichever_counts_are_saved() {
+    let all = std::env::var_os("TALLY_EXAMPLE_MATRIX").is_some();
+    for (place, level) in ["0", "1", "2", "3", "s"].into_iter().enumerate() {
+        for turn in 0..if all { SAVINGS.len() } else { 1 } {
+            for (number, example) in examples().into_iter().enumerate() {
+                let saved = SAVINGS[(number + place + turn) % SAVINGS.len()];
+                let options =
+                    [&["run"], &PROMPT[..], &["--opt", level, "--save-counts", saved, "--leak-check"]].concat();
+                check_all(&[example], &options.join(" "), |example| run_tally(&arguments(&options, example), &[]));
+            }
+        }
+    }
 }
 
 #[test]

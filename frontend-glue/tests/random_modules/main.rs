@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Module number n of a seed is always the same one. Each is lowered, verified, optimised, verified again, compiled and run
-//! by `tally run` at every level under either plan, every fourth one under zeal, too, with epochs after every 16 KiB; it must print the sum
-//! that its author knows (`inject.rs`). A failure is kept in the folder that is printed, with the command that shows it.
+//! by `tally run` at every level under either plan, with epochs after every 16 KiB; under the prompt plan also with the counts of
+//! another level (literal where the level saves, saved at 0, or a part of the savings); every fourth one under zeal, either plan at
+//! every other level. It must print the sum that its author knows (`inject.rs`). A failure is kept in the folder that is printed, with the command that shows it.
 //! Where the plain module of llvm-stress makes stock LLVM crash at that level, it is LLVM's own and only counted.
 //!
 //! Without arguments, as in `cargo test`, it stops after 15 seconds. It is no libtest program: its arguments are its own.
@@ -137,12 +138,15 @@ fn check(folder: &Path, seed: u64, number: u64) -> Result<Verdict, String> {
     std::fs::write(&file, &text).unwrap();
     let expected = format!("{sum}\n");
     let mut verdict = Verdict::Right;
-    for level in LEVELS {
+    for (place, level) in LEVELS.into_iter().enumerate() {
         for way in WAYS {
-            if way == Way::Zeal && !number.is_multiple_of(4) {
+            let turn = number / 4 + place as u64;
+            if matches!(way, Way::Zeal | Way::PromptZeal) && !(number.is_multiple_of(4) && way.zeal_has_its_turn(turn))
+            {
                 continue;
             }
-            let output = run(&file, level, way);
+            let options = way.options(level, number + place as u64);
+            let output = run(&file, level, &options);
             if output.status.code() == Some(0) && output.stdout == expected.as_bytes() {
                 continue;
             }
@@ -150,7 +154,7 @@ fn check(folder: &Path, seed: u64, number: u64) -> Result<Verdict, String> {
                 verdict = Verdict::LlvmsOwn;
                 continue;
             }
-            let options = way.options().join(" ");
+            let options = options.join(" ");
             return Err(format!(
                 "number {number} of seed {seed}: {}, printed {:?}, expected {sum}\n{}tally run --opt {level} {options} --epoch-bytes 16KiB {}",
                 output.status,
@@ -172,24 +176,49 @@ enum Way {
     Deferred,
     Zeal,
     Prompt,
+    /// Other counts are saved than the level would.
+    PromptSaving,
+    PromptZeal,
 }
 
-const WAYS: [Way; 3] = [Way::Deferred, Way::Zeal, Way::Prompt];
+const WAYS: [Way; 5] = [Way::Deferred, Way::Zeal, Way::Prompt, Way::PromptSaving, Way::PromptZeal];
+
+/// All but one of the savings.
+const MOST: [&str; 5] = [
+    "lazy-roots,quiet-calls,last-use,owned-results",
+    "moves,quiet-calls,last-use,owned-results",
+    "moves,lazy-roots,last-use,owned-results",
+    "moves,lazy-roots,quiet-calls,owned-results",
+    "moves,lazy-roots,quiet-calls,last-use",
+];
 
 impl Way {
-    fn options(self) -> &'static [&'static str] {
+    fn options(self, level: &str, number: u64) -> Vec<&'static str> {
+        let prompt = ["--plan", "refcount-prompt"];
+        let saved = match (level, number % 3) {
+            (_, 0) => MOST[(number / 3 % MOST.len() as u64) as usize],
+            ("0", _) => "all",
+            _ => "none",
+        };
         match self {
-            Way::Deferred => &[],
-            Way::Zeal => &["--zeal"],
-            Way::Prompt => &["--plan", "refcount-prompt"],
+            Way::Deferred => vec![],
+            Way::Zeal => vec!["--zeal"],
+            Way::Prompt => prompt.to_vec(),
+            Way::PromptSaving => [&prompt[..], &["--save-counts", saved]].concat(),
+            Way::PromptZeal => [&prompt[..], &["--zeal"]].concat(),
         }
+    }
+
+    /// The plans take turns at a module's levels.
+    fn zeal_has_its_turn(self, turn: u64) -> bool {
+        turn.is_multiple_of(2) == (self == Way::Zeal)
     }
 }
 
-fn run(file: &Path, level: &str, way: Way) -> Output {
+fn run(file: &Path, level: &str, options: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.args([RUN_SECONDS_MAX, env!("CARGO_BIN_EXE_tally"), "run", "--opt", level, "--epoch-bytes", "16KiB"]);
-    command.args(way.options()).arg(file).output().unwrap()
+    command.args(options).arg(file).output().unwrap()
 }
 
 /// Whether LLVM's own tools cannot compile the module as llvm-stress wrote it.

@@ -114,7 +114,7 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
     let (text, mut dice) = (program(seed), Dice::new(!seed));
     let ways = match arguments.plan.as_str() {
         "deferred" => ways(&mut dice),
-        "prompt" => ways(&mut dice).into_iter().map(Way::prompt).collect(),
+        "prompt" => ways_of_both_plans(&mut dice).into_iter().filter(Way::is_prompt).collect(),
         _ => ways_of_both_plans(&mut dice),
     };
     let outcome = try_text(tally, &folder.join("program.c"), &text, &ways);
@@ -134,8 +134,7 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
             let place = keep.join(format!("seed-{seed}.c"));
             std::fs::write(&place, format!("{short}\n/* {said} */\n")).map_err(|error| error.to_string())?;
             if let Way::Optimised(..) = difference.way {
-                // What opt made of the program as it was drawn.
-                _ = std::fs::copy(folder.join("program.opt.ll"), place.with_extension("ll"));
+                keep_optimised(&folder, &place);
             }
             format!("{said}\nkept as {}", place.display())
         }
@@ -143,6 +142,17 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
     };
     clear();
     Err(report)
+}
+
+/// What opt made of the program as it was drawn: `seed-1.plain.0.ll` for each module.
+fn keep_optimised(folder: &Path, place: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let module = name.to_str().and_then(|name| name.strip_prefix("program.")?.strip_suffix(".opt.ll"));
+        if let Some(module) = module {
+            _ = std::fs::copy(entry.path(), place.with_extension(format!("{module}.ll")));
+        }
+    }
 }
 
 fn try_text(tally: &Path, place: &Path, text: &str, ways: &[Way]) -> Result<Option<Difference>, String> {

@@ -9,7 +9,14 @@ typedef struct Node { struct Node *first; long id; struct Node *second; double b
 typedef struct Node Cutter;
 typedef struct Node Maker;
 typedef struct Row { struct Node *first; long id; struct Node *second; double between; struct Node *third; uint64_t length; Node *more[]; } Row;
-static long serial, step, fuel;
+#if MODULES == 1
+#define SHARED static
+#elif MODULE == 0
+#define SHARED
+#else
+#define SHARED extern
+#endif
+SHARED long serial, step, fuel;
 static void died(Node *);
 static void cut(Cutter *);
 static void make_one(Maker *);
@@ -33,16 +40,19 @@ static void make_one(Maker *o) {
     if (may_refer(o, n)) TALLY_WRITE(o, first, n);
     printf(\"~%ld\\n\", o->id);
 }
-static Node *g0, *g1;
+SHARED Node *g0, *g1;
 ";
 
-/// One function for all kinds: its result comes out of several allocations.
-const MAKE: &str = "static Node *make(int kind) {
+/// One function for all kinds: its result comes out of several allocations. The other modules call it.
+const MAKE: &str = "SHARED Node *make(int kind);
+#if MODULE == 0
+SHARED Node *make(int kind) {
     printf(\"+%ld\\n\", ++serial * 4 + kind);
     Node *o = kind == 3 ? (Node *)TALLY_NEW_ARRAY(Row, MORE) : kind == 2 ? TALLY_NEW(Maker) : kind == 1 ? TALLY_NEW(Cutter) : TALLY_NEW(Node);
     o->id = serial * 4 + kind;
     return o;
 }
+#endif
 ";
 
 /// A function for each.
@@ -65,25 +75,27 @@ const NAMES: [&str; FIELDS] = ["first", "second", "third"];
 /// See the file's first lines.
 pub(super) fn text(program: &Program) -> String {
     let make = if program.makes_in_one_function { MAKE } else { MAKE_EACH };
-    let mut text = format!("#define MORE {MORE}\n{RANKS}{}", PRELUDE.replace("MAKE", make));
+    let modules = program.modules;
+    let mut text = format!("#define MODULES {modules}\n#define MORE {MORE}\n{RANKS}{}", PRELUDE.replace("MAKE", make));
     for number in 0..program.functions.len() {
-        text.push_str(&format!("static Node *f{number}(Node *v0, Node *v1);\n"));
+        text.push_str(&format!("SHARED Node *f{number}(Node *v0, Node *v1);\n"));
     }
     for (number, (body, result)) in program.functions.iter().enumerate() {
-        text.push_str(&format!("static Node *f{number}(Node *v0, Node *v1) {{\n    TALLY_ROOT(v0, v1);\n"));
+        text.push_str(&format!("#if MODULE == {}\nSHARED Node *f{number}(Node *v0, Node *v1) {{\n", number % modules));
+        text.push_str("    TALLY_ROOT(v0, v1);\n");
         for local in 2..LOCALS {
             text.push_str(&format!("    Node *v{local} = NULL; TALLY_ROOT(v{local});\n"));
         }
         text.push_str("    if (--fuel < 0) return NULL;\n");
         body.iter().for_each(|one| statement(&mut text, one, 1));
-        text.push_str(&format!("    return {};\n}}\n", place(result)));
+        text.push_str(&format!("    return {};\n}}\n#endif\n", place(result)));
     }
     let clear: String = (0..GLOBALS)
         .map(|global| format!("    TALLY_WRITE_GLOBAL(g{global}, NULL);\n    printf(\".\\n\");\n"))
         .collect();
     text.push_str(&format!(
-        "int main(int argc, char **argv) {{\n    for (int i = 0; i < 3; i++) {{\n        fuel = argc > 1 ? atol(argv[1]) : 12;\n        \
-         f0(NULL, NULL);\n        printf(\"round %d\\n\", i);\n    }}\n{clear}}}\n"
+        "#if MODULE == 0\nint main(int argc, char **argv) {{\n    for (int i = 0; i < 3; i++) {{\n        fuel = argc > 1 ? atol(argv[1]) : 12;\n        \
+         f0(NULL, NULL);\n        printf(\"round %d\\n\", i);\n    }}\n{clear}}}\n#endif\n"
     ));
     text
 }

@@ -69,13 +69,28 @@ impl Shape {
 pub(super) struct Signature {
     pub name: String,
     pub shape: Shape,
+    /// Where it is defined.
+    pub module: usize,
     qualifiers: &'static str,
 }
 
+/// Of a program of one module, and of one of several.
+const QUALIFIERS: [&[&str]; 2] = [
+    &["static ", "static ", "", "static __attribute__((noinline)) ", "static inline "],
+    &["static ", "", "", "", "static __attribute__((noinline)) ", "static inline "],
+];
+
 impl Signature {
-    pub fn new(dice: &mut Dice, number: usize, shape: Shape) -> Signature {
-        let qualifiers = *dice.pick(&["static ", "static ", "", "static __attribute__((noinline)) ", "static inline "]);
-        Signature { name: format!("f{number}"), shape, qualifiers }
+    /// The first three are known to all modules.
+    pub fn new(dice: &mut Dice, number: usize, shape: Shape, modules: usize) -> Signature {
+        let several = modules > 1;
+        let qualifiers = if several && number < 3 { "" } else { *dice.pick(QUALIFIERS[usize::from(several)]) };
+        Signature { name: format!("f{number}"), shape, module: dice.below(modules), qualifiers }
+    }
+
+    /// Whether functions of that module may call it.
+    pub fn is_visible_in(&self, module: usize) -> bool {
+        self.module == module || !self.qualifiers.starts_with("static")
     }
 
     /// Declaration without the semicolon.
@@ -100,7 +115,7 @@ impl Signature {
     }
 }
 
-/// The text of a function.
+/// The text of a function; `all` are those that it may call.
 pub(super) fn definition(dice: &mut Dice, signature: &Signature, all: &[Signature]) -> String {
     let mut body = Body::new(dice, all);
     match signature.shape {

@@ -19,6 +19,9 @@ pub(super) struct Kind {
     pub weight: usize,
 }
 
+/// Kinds with destructors.
+const FINALIZED: [&str; 3] = ["Guard", "Maker", "Shelf"];
+
 const fn kind(
     name: &'static str,
     references: &'static [&'static str],
@@ -31,7 +34,7 @@ const fn kind(
 }
 
 /// All types.
-pub(super) const KINDS: [Kind; 10] = [
+pub(super) const KINDS: [Kind; 13] = [
     kind("Leaf", &[], &[], &["x"], false, 3),
     kind("Pair", &["a", "b"], &[], &["x"], false, 8),
     kind("Node", &["left", "right", "inner.more[0]", "inner.more[1]"], &[], &["x", "inner.y"], false, 5),
@@ -42,9 +45,17 @@ pub(super) const KINDS: [Kind; 10] = [
     kind("Vec", &[], &["first", "at[@]"], &[], true, 3),
     kind("Big", &["f[0]", "f[3]", "f[9]", "last"], &[], &["x", "pad[7]", "pad[1199]"], false, 1),
     kind("Wide", &["a", "b"], &[], &["x"], false, 1),
+    kind("Guard", &["held"], &[], &["x"], false, 3),
+    kind("Maker", &["made", "other"], &[], &["x"], false, 2),
+    kind("Shelf", &["at[@]"], &[], &[], true, 2),
 ];
 
 impl Kind {
+    /// Whether its destructor counts.
+    pub fn is_finalized(&self) -> bool {
+        FINALIZED.contains(&self.name)
+    }
+
     /// The name of its words' type and the prefix of its macros: ("Low", "LOW").
     pub fn word(&self) -> (&'static str, &'static str) {
         if self.is_array { ("Nan", "NAN") } else { ("Low", "LOW") }

@@ -2,7 +2,8 @@
  *
  * Every object begins with a tag, its kind and a serial number; SEE mixes it into the checksum, so a lost or overwritten object
  * changes what the program prints. Addresses never enter the checksum. IS_X(v) says that v refers to an X (with elements, if it is
- * an array); AT(X, v, n) is an index into it. */
+ * an array); AT(X, v, n) is an index into it. A program may be several modules (MODULES): each is this text with its number
+ * as MODULE. DESTRUCTORS says that there are some. */
 #pragma clang diagnostic ignored "-Weverything"
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,7 +21,13 @@ TALLY_TAGGED_TYPE(Nan, UINT64_C(0xffff000000000000), UINT64_C(0xfffc000000000000
 typedef struct Leaf { long tag, x; } Leaf;
 TALLY_ACYCLIC_TYPE(Leaf);
 typedef struct Pair { long tag; Any *a, *b; long x; } Pair;
+#if MODULES == 1
 TALLY_TYPE(Pair, a, b);
+#elif MODULE == 0
+TALLY_SHARED_TYPE(Pair, a, b);
+#else
+TALLY_EXTERN_TYPE(Pair);
+#endif
 typedef struct Node { long tag; Any *left; long x; Any *right; struct { long y; Any *more[2]; } inner; } Node;
 TALLY_TYPE(Node, left, right, inner.more[0], inner.more[1]);
 typedef struct Row { long tag; uint64_t length; Any *at[]; } Row;
@@ -39,6 +46,26 @@ TALLY_TYPE(Big, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9], last
 typedef struct Wide { _Alignas(64) long tag; Any *a; long x; Any *b; } Wide;
 TALLY_TYPE(Wide, a, b);
 
+/* Types with destructors, under the plan that has them. What is born and what was buried must be the same in the end. */
+#ifdef DESTRUCTORS
+#define ARE_BURIED 1
+#define FINALIZED_TYPE TALLY_FINALIZED_TYPE
+#define FINALIZED_ARRAY_TYPE TALLY_FINALIZED_ARRAY_TYPE
+#else
+#define ARE_BURIED 0
+#define FINALIZED_TYPE(Type, finalize, ...) TALLY_TYPE(Type __VA_OPT__(,) __VA_ARGS__)
+#define FINALIZED_ARRAY_TYPE(Type, finalize, length, ...) TALLY_ARRAY_TYPE(Type, length, __VA_ARGS__)
+#endif
+typedef struct Guard { long tag; Any *held; long x; } Guard;
+typedef struct Maker { long tag; Any *made; long x; Any *other; } Maker;
+typedef struct Shelf { long tag; uint64_t length; Any *at[]; } Shelf;
+static void guard_dies(Guard *);
+static void maker_dies(Maker *);
+static void shelf_dies(Shelf *);
+FINALIZED_TYPE(Guard, guard_dies, held);
+FINALIZED_TYPE(Maker, maker_dies, made, other);
+FINALIZED_ARRAY_TYPE(Shelf, shelf_dies, length, at);
+
 /* Structs that live on the stack. */
 typedef struct Few { Any *r[4]; } Few;
 TALLY_TYPE(Few, r[0], r[1], r[2], r[3]);
@@ -49,7 +76,7 @@ TALLY_TYPE(Three, a, b);
 typedef long Long4 __attribute__((vector_size(32)));
 typedef union Either { long n; Any *r; } Either;
 
-enum { K_Leaf, K_Pair, K_Node, K_Row, K_Table, K_Bytes, K_Cell, K_Vec, K_Big, K_Wide };
+enum { K_Leaf, K_Pair, K_Node, K_Row, K_Table, K_Bytes, K_Cell, K_Vec, K_Big, K_Wide, K_Guard, K_Maker, K_Shelf };
 #define KIND(v) (((Any *)(v))->tag & 15)
 #define IS_Leaf(v) ((v) && KIND(v) == K_Leaf)
 #define IS_Pair(v) ((v) && KIND(v) == K_Pair)
@@ -61,14 +88,46 @@ enum { K_Leaf, K_Pair, K_Node, K_Row, K_Table, K_Bytes, K_Cell, K_Vec, K_Big, K_
 #define IS_Vec(v) ((v) && KIND(v) == K_Vec && ((Vec *)(v))->length)
 #define IS_Big(v) ((v) && KIND(v) == K_Big)
 #define IS_Wide(v) ((v) && KIND(v) == K_Wide)
+#define IS_Guard(v) ((v) && KIND(v) == K_Guard)
+#define IS_Maker(v) ((v) && KIND(v) == K_Maker)
+#define IS_Shelf(v) ((v) && KIND(v) == K_Shelf && ((Shelf *)(v))->length)
 #define AT(Type, v, n) ((uint64_t)(n) % ((Type *)(v))->length)
 
-static unsigned long sum, dice;
-static long serial, fuel;
+#if MODULES == 1
+#define SHARED static
+#elif MODULE == 0
+#define SHARED
+#else
+#define SHARED extern
+#endif
+SHARED unsigned long sum, dice, born, buried;
+SHARED long serial, fuel, births, burials;
 #define MIX(n) (sum = (sum ^ (unsigned long)(n)) * 0x9E3779B97F4A7C15u, sum ^= sum >> 29)
 #define SEE(v) MIX((v) ? ((Any *)(v))->tag : 7)
 #define ROLL(k) (dice = dice * 6364136223846793005u + 1442695040888963407u, (long)((dice >> 33) % (k)))
 #define TAG(Type) (K_##Type | ++serial << 4)
+
+#define HASH(v) (((Any *)(v))->tag * 0x9E3779B97F4A7C15u >> 3)
+#define BORN(v) (births++, born += HASH(v))
+#define BURY(v) (burials++, buried += HASH(v))
+static void guard_dies(Guard *o) {
+    BURY(o);
+    if (o->held && KIND(o->held) > K_Shelf) abort();
+}
+static void maker_dies(Maker *o) {
+    TALLY_ROOT(o);
+    BURY(o);
+    Guard *one = TALLY_NEW(Guard);
+    one->tag = K_Guard | o->x << 4;
+    BORN(one);
+    if (o->x & 1) TALLY_WRITE(o, made, (Any *)one);
+}
+static void shelf_dies(Shelf *o) {
+    TALLY_ROOT(o);
+    BURY(o);
+    if (o->length) TALLY_WRITE(o, at[o->length / 2], NULL);
+    if (!o->length) tally_safepoint();
+}
 
 /* Words. A low word is a number if its lowest bit is set; a NaN box is a reference if its high bits are 0xfffc. */
 #define LOW_NUMBER(n) ((Low)(n) << 1 | 1)
@@ -124,6 +183,9 @@ static __attribute__((noinline)) void look(Any *v, long steps) {
         }
         case K_Big: MIX(((Big *)v)->pad[pick % 1200]); v = pick & 1 ? ((Big *)v)->f[(pick >> 1) % 10] : ((Big *)v)->last; break;
         case K_Wide: MIX(((Wide *)v)->x); v = pick & 1 ? ((Wide *)v)->a : ((Wide *)v)->b; break;
+        case K_Guard: MIX(((Guard *)v)->x); v = ((Guard *)v)->held; break;
+        case K_Maker: MIX(((Maker *)v)->x); v = pick & 1 ? ((Maker *)v)->made : ((Maker *)v)->other; break;
+        case K_Shelf: MIX(((Shelf *)v)->length); v = IS_Shelf(v) ? ((Shelf *)v)->at[AT(Shelf, v, pick)] : NULL; break;
         default: MIX(99); return;
         }
     }

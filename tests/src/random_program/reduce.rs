@@ -8,7 +8,7 @@
 pub fn reduce(text: &str, mut fails: impl FnMut(&str) -> bool) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     // The prelude stays: it is the same everywhere, and unused parts of it do no harm.
-    let first = lines.iter().position(|line| line.starts_with("static Any *first")).map_or(0, |at| at + 1);
+    let first = lines.iter().position(|line| line.starts_with("SHARED Any *first")).map_or(0, |at| at + 1);
     loop {
         let before = lines.len();
         let mut length = (lines.len() - first).next_power_of_two();
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn what_matters_stays_and_braces_balance() {
-        let text = "static Any *first;\nint f() {\n    a;\n    if (x) {\n        bad;\n        b;\n    }\n    c;\n}\nint g() {\n}\n";
+        let text = "SHARED Any *first;\nint f() {\n    a;\n    if (x) {\n        bad;\n        b;\n    }\n    c;\n}\nint g() {\n}\n";
         let short = reduce(text, |text| text.contains("bad") && text.contains("int f"));
-        assert_eq!(short, "static Any *first;\nint f() {\n    if (x) {\n        bad;\n    }\n}\n");
+        assert_eq!(short, "SHARED Any *first;\nint f() {\n    if (x) {\n        bad;\n    }\n}\n");
     }
 }

@@ -88,6 +88,9 @@ fn make(body: &mut Body) {
         format!("TALLY_NEW({name})")
     };
     let mut text = format!("{{ {name} *o = {made}; o->tag = TAG({name}); ");
+    if kind.is_finalized() {
+        text.push_str("BORN(o); ");
+    }
     if !kind.is_array {
         for field in kind.numbers.iter().filter(|field| !field.starts_with("pad")) {
             text.push_str(&format!("o->{field} = {}; ", body.number()));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use super::dice::Dice;
+use super::modules::{self, Destructors};
 use super::passes;
 use crate::tally_command::{describe, run};
 
@@ -44,7 +45,17 @@ pub struct Difference {
 impl Way {
     /// The same under the prompt plan.
     pub fn prompt(self) -> Way {
-        let with = |options: Vec<String>| [PROMPT.map(str::to_owned).to_vec(), options].concat();
+        self.with(&PROMPT)
+    }
+
+    /// The same under the prompt plan, now and then with other savings than those of its level.
+    fn prompt_saving(self, dice: &mut Dice) -> Way {
+        let way = self.prompt();
+        if dice.one_in(2) { way } else { way.with(&["--save-counts", *dice.pick(&SAVINGS)]) }
+    }
+
+    fn with(self, more: &[&str]) -> Way {
+        let with = |options: Vec<String>| [more.iter().map(|&one| one.to_owned()).collect(), options].concat();
         match self {
             Way::Run(options) => Way::Run(with(options)),
             Way::Zeal(options) => Way::Zeal(with(options)),
@@ -52,9 +63,25 @@ impl Way {
             Way::Optimised(pipeline, options) => Way::Optimised(pipeline, with(options)),
         }
     }
+
+    /// Whether objects die at once this way.
+    pub fn is_prompt(&self) -> bool {
+        let (Way::Run(options) | Way::Zeal(options) | Way::Build(options, _) | Way::Optimised(_, options)) = self;
+        options.iter().any(|option| option == PROMPT[1])
+    }
 }
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+/// Which counts may be saved: none, all, all but one.
+pub const SAVINGS: [&str; 7] = [
+    "none",
+    "all",
+    "lazy-roots,quiet-calls,last-use,owned-results",
+    "moves,quiet-calls,last-use,owned-results",
+    "moves,lazy-roots,last-use,owned-results",
+    "moves,lazy-roots,quiet-calls,owned-results",
+    "moves,lazy-roots,quiet-calls,last-use",
+];
 
 /// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each is always
 /// among them.
@@ -64,7 +91,8 @@ pub fn ways_of_both_plans(dice: &mut Dice) -> Vec<Way> {
         let options = ["--opt", *dice.pick(levels), "--leak-check"].map(str::to_owned).to_vec();
         all.push(Way::Run(options).prompt());
     }
-    all.extend(ways(dice).into_iter().map(Way::prompt));
+    let more = ways(dice);
+    all.extend(more.into_iter().map(|way| way.prompt_saving(dice)));
     all
 }
 
@@ -109,7 +137,9 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
 /// # Errors
 /// The first difference; or, as a text, what kept the reference from being made.
 pub fn compare(tally: &Path, place: &Path, ways: &[Way]) -> Result<Option<Difference>, String> {
-    let reference = build_reference(place)?;
+    let plain = modules::write(place, Destructors::Without)?;
+    let destroyed = modules::write(place, Destructors::With)?;
+    let reference = build_reference(place, &plain)?;
     let [full, short] = [FULL, SHORT].map(|amount| timed(&reference, &amount.map(OsString::from), &[]));
     for output in [&full, &short] {
         if !output.status.success() {
@@ -118,7 +148,7 @@ pub fn compare(tally: &Path, place: &Path, ways: &[Way]) -> Result<Option<Differ
     }
     for way in ways {
         let right = if is_short(way) { &short } else { &full };
-        let output = run_way(tally, place, way)?;
+        let output = run_way(tally, place, if way.is_prompt() { &destroyed } else { &plain }, way)?;
         let what = if !output.status.success() {
             "ends badly"
         } else if output.stdout != right.stdout {
@@ -144,41 +174,48 @@ fn is_short(way: &Way) -> bool {
     }
 }
 
-fn run_way(tally: &Path, place: &Path, way: &Way) -> Result<Output, String> {
+fn run_way(tally: &Path, place: &Path, files: &[PathBuf], way: &Way) -> Result<Output, String> {
     let amount = if is_short(way) { SHORT } else { FULL }.map(OsString::from);
-    let run_file = |options: &[String], file: &Path| {
+    let run_files = |options: &[String], files: &[PathBuf]| {
         let mut arguments = vec![OsString::from("run")];
         arguments.extend(options.iter().map(OsString::from));
-        arguments.extend([file.into(), OsString::from("--")]);
+        arguments.extend(files.iter().map(OsString::from));
+        arguments.push("--".into());
         arguments.extend(amount.clone());
         timed(tally, &arguments, &[])
     };
     Ok(match way {
-        Way::Run(options) => run_file(options, place),
-        Way::Zeal(options) => run_file(&[vec!["--zeal".to_owned()], options.clone()].concat(), place),
+        Way::Run(options) => run_files(options, files),
+        Way::Zeal(options) => run_files(&[vec!["--zeal".to_owned()], options.clone()].concat(), files),
         Way::Build(options, variables) => {
             let executable = place.with_extension("exe");
             let mut arguments = vec![OsString::from("build")];
             arguments.extend(options.iter().map(OsString::from));
-            arguments.extend([place.into(), OsString::from("-o"), executable.clone().into()]);
+            arguments.extend(files.iter().map(OsString::from));
+            arguments.extend([OsString::from("-o"), executable.clone().into()]);
             let built = timed(tally, &arguments, &[]);
             if !built.status.success() || !built.stderr.is_empty() {
                 return Ok(built);
             }
             timed(&executable, &amount, variables)
         }
-        Way::Optimised(pipeline, options) => run_file(options, &passes::optimise(place, pipeline)?),
+        Way::Optimised(pipeline, options) => {
+            let optimised = files.iter().map(|file| passes::optimise(file, pipeline));
+            run_files(options, &optimised.collect::<Result<Vec<_>, _>>()?)
+        }
     })
 }
 
 /// The program over `without_tally.h`.
-fn build_reference(place: &Path) -> Result<PathBuf, String> {
+fn build_reference(place: &Path, files: &[PathBuf]) -> Result<PathBuf, String> {
     let folder = place.with_extension("reference");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     std::fs::write(folder.join("tally_gc.h"), super::WITHOUT_TALLY).map_err(|error| error.to_string())?;
     let executable = folder.join("program");
     let mut arguments: Vec<OsString> = ["-O1", "-w", "-I"].map(OsString::from).to_vec();
-    arguments.extend([folder.into(), place.into(), OsString::from("-o"), executable.clone().into()]);
+    arguments.push(folder.into());
+    arguments.extend(files.iter().map(OsString::from));
+    arguments.extend([OsString::from("-o"), executable.clone().into()]);
     let output = timed(Path::new(passes::CLANG), &arguments, &[]);
     if output.status.success() {
         Ok(executable)

@@ -7,6 +7,8 @@
 #include <string.h>
 #define TALLY__NOTHING _Static_assert(1, "")
 #define TALLY_TYPE(Type, ...) TALLY__NOTHING
+#define TALLY_SHARED_TYPE(Type, ...) TALLY__NOTHING
+#define TALLY_EXTERN_TYPE(Type) TALLY__NOTHING
 #define TALLY_ACYCLIC_TYPE(Type, ...) TALLY__NOTHING
 #define TALLY_TAGGED_TYPE(...) TALLY__NOTHING
 #define TALLY_TYPE_TAGGED(Type, ...) TALLY__NOTHING
