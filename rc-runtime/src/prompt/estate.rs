@@ -26,6 +26,9 @@ use std::mem::MaybeUninit;
 /// References that may wait. More are not needed for trees; a list that is linked by its first field and has others needs any number.
 pub(super) const ROOM: usize = 128;
 
+/// Flags of an object that dies otherwise than in this loop.
+pub(super) const BEYOND: u32 = prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL | prompt_flag::PENDING;
+
 /// A stack of references that nobody holds any more, and that are still counted.
 #[derive(Debug)]
 pub(super) struct Estate {
@@ -98,7 +101,6 @@ impl Estate {
 impl Shape {
     /// Of no type yet; with `every` object there is more to be looked at.
     pub(super) fn none(every: bool) -> Shape {
-        const BEYOND: u32 = prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL | prompt_flag::PENDING;
         Shape { header: u64::MAX, fields: &[], beyond: if every { u32::MAX } else { BEYOND } }
     }
 }

@@ -237,6 +237,9 @@ impl Heap {
                 } else {
                     object.remove_flags(prompt_flag::PENDING);
                     at += 1;
+                    if (&mut *heap).dies_alone(object) {
+                        continue;
+                    }
                     cascade.add(object);
                     if !Heap::run_cascade(heap, &mut cascade) {
                         break;

@@ -25,7 +25,7 @@
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 
 use super::count::SETTLED;
-use super::estate::{Estate, ROOM, Shape, Stop};
+use super::estate::{BEYOND, Estate, ROOM, Shape, Stop};
 use super::{Bin, CellSpace};
 use crate::heap::Heap;
 use crate::object::prompt_flag;
@@ -182,6 +182,21 @@ impl Heap {
                 }
             }
         }
+    }
+
+    /// An object at zero that holds nothing and is none of the special kinds: it is free. That is what most temporaries are.
+    #[inline(always)]
+    pub(super) fn dies_alone(&mut self, object: ObjectRef) -> bool {
+        if object.has(BEYOND) || self.zeal.is_some() || self.prompt.units_left <= 0 {
+            return false;
+        }
+        let fields = object.type_info().fixed.as_slice();
+        if fields.iter().any(|&offset| reference_at(object, offset).is_some()) {
+            return false;
+        }
+        self.prompt.units_left -= 1;
+        self.free_counted(object);
+        true
     }
 
     /// Goes on until nothing is left, the slice ends, or a finalizer has to run.
