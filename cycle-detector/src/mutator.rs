@@ -18,6 +18,7 @@ use rc_runtime::plan::Plan;
 use rc_runtime::range::RangeError;
 use rc_runtime::statistics::Statistics;
 use rc_runtime::weak::WeakKind;
+use rc_runtime::weak_map::{WeakMode, object_of};
 use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
 /// See the file's first lines.
@@ -158,6 +159,45 @@ impl Mutator {
     /// The value of an ephemeron, until the next safepoint; `None` when its key is dead.
     pub fn ephemeron_value(&mut self, ephemeron: ObjectRef) -> Option<ObjectRef> {
         self.heap.ephemeron_value(ephemeron)
+    }
+
+    /// A new, empty weak map. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak_map(&mut self, mode: WeakMode) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.new_weak_map(mode)
+    }
+
+    /// What a weak map has for `key`, until the next safepoint.
+    pub fn weak_map_get(&mut self, map: ObjectRef, key: ObjectRef) -> Option<ObjectRef> {
+        object_of(self.heap.weak_map_get(map, key.address()))
+    }
+
+    /// Lets a weak map have `value` for `key`. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), OutOfMemory> {
+        self.heap.weak_map_set(map, key.address(), value.address())
+    }
+
+    /// Removes the entry of `key`; whether there was one.
+    pub fn weak_map_remove(&mut self, map: ObjectRef, key: ObjectRef) -> bool {
+        self.heap.weak_map_remove(map, key.address())
+    }
+
+    /// Number of entries of a weak map.
+    pub fn weak_map_count(&self, map: ObjectRef) -> u64 {
+        self.heap.weak_map_count(map)
+    }
+
+    /// The entry after `position` (0: the first), with its position; `None` at the end. Entries may go meanwhile; an insertion may change all
+    /// positions.
+    pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> Option<(u64, ObjectRef, ObjectRef)> {
+        let position = self.heap.weak_map_next(map, position);
+        let (key, value) = self.heap.weak_map_at(map, position);
+        Some((position, object_of(key)?, object_of(value)?))
     }
 
     fn is_prompt(&self) -> bool {

@@ -3,25 +3,27 @@
 use crate::descriptor::TypeDescriptor;
 use crate::object::ObjectRef;
 use crate::type_registry::{TypeInfo, register};
+use crate::weak_map::WeakMode;
+use std::sync::OnceLock;
 
 /// A weak reference: its slot.
-static WEAK: TypeDescriptor = TypeDescriptor::plain(c"weak reference", 8, &[]);
+static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 8, &[]));
 
 /// The type of weak references.
 pub fn weak() -> &'static TypeInfo {
-    registered(&WEAK)
+    WEAK.info()
 }
 
 /// An ephemeron: value and key, as `ephemeron` says.
-static EPHEMERON: TypeDescriptor = TypeDescriptor::plain(c"ephemeron", 16, &[0]).ephemeron();
+static EPHEMERON: Builtin = Builtin::new(TypeDescriptor::plain(c"ephemeron", 16, &[0]).ephemeron());
 
 /// The type of ephemerons.
 pub fn ephemeron() -> &'static TypeInfo {
-    registered(&EPHEMERON)
+    EPHEMERON.info()
 }
 
 /// A weak reference with a callback: slot and callback.
-static WEAK_WITH_CALLBACK: TypeDescriptor = TypeDescriptor::plain(c"weak reference with callback", 16, &[]);
+static WEAK_WITH_CALLBACK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference with callback", 16, &[]));
 
 /// `void callback(void *weak)`: the target of a weak reference is gone.
 pub type Callback = crate::finalizer::Finalizer;
@@ -30,7 +32,7 @@ pub const CALLBACK: u64 = 8;
 
 /// The type of weak references with callbacks.
 pub fn weak_with_callback() -> &'static TypeInfo {
-    registered(&WEAK_WITH_CALLBACK)
+    WEAK_WITH_CALLBACK.info()
 }
 
 /// The callback of a weak reference, if it has one.
@@ -45,9 +47,62 @@ pub fn callback_of(object: ObjectRef) -> Option<Callback> {
 
 /// Whether something is to be done when a weak reference in the object was cleared.
 pub fn has_errand(object: ObjectRef) -> bool {
-    object.type_info().id == weak_with_callback().id
+    let id = object.type_info().id;
+    id == weak_with_callback().id || id == weak_map_entry(WeakMode::Values).id
 }
 
-fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    register(descriptor).expect("a type of the runtime's own is in order, and a heap has reserved the range").info()
+/// A weak map: table, number, mode, places in use.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 32, &[0]));
+/// Its table: the number of places, the places.
+static WEAK_MAP_TABLE: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
+/// Entries, as `weak_map` says: value, key, number of the map.
+static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak key", 24, &[0]).ephemeron());
+/// Key, value, number.
+static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak value", 24, &[0]));
+/// Key, value, number.
+static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
+
+/// The type of weak maps.
+pub fn weak_map() -> &'static TypeInfo {
+    WEAK_MAP.info()
+}
+
+/// The type of their tables.
+pub fn weak_map_table() -> &'static TypeInfo {
+    WEAK_MAP_TABLE.info()
+}
+
+/// The type of entries in that mode.
+pub fn weak_map_entry(mode: WeakMode) -> &'static TypeInfo {
+    match mode {
+        WeakMode::Keys => WEAK_KEY_ENTRY.info(),
+        WeakMode::Values => WEAK_VALUE_ENTRY.info(),
+        WeakMode::Both => WEAK_ENTRY.info(),
+    }
+}
+
+/// The mode of the map that the object is an entry of, if it is one.
+pub fn mode_of_entry(object: ObjectRef) -> Option<WeakMode> {
+    let id = object.type_info().id;
+    [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().find(|&mode| weak_map_entry(mode).id == id)
+}
+
+/// A type that is registered when it is first needed.
+struct Builtin {
+    descriptor: TypeDescriptor,
+    info: OnceLock<&'static TypeInfo>,
+}
+
+impl Builtin {
+    const fn new(descriptor: TypeDescriptor) -> Builtin {
+        Builtin { descriptor, info: OnceLock::new() }
+    }
+
+    fn info(&'static self) -> &'static TypeInfo {
+        self.info.get_or_init(|| {
+            let registered = register(&self.descriptor);
+            registered.expect("a type of the runtime's own is in order, and a heap has reserved the range").info()
+        })
+    }
 }

@@ -58,6 +58,7 @@ pub mod symbols;
 pub mod type_registry;
 pub mod visit;
 pub mod weak;
+pub mod weak_map;
 pub mod zeal;
 
 pub use allocate::OutOfMemory;

@@ -39,6 +39,8 @@ pub struct Special {
     pub(crate) registration: u64,
     /// Its reclaim begins together with that of others.
     pub(crate) condemned: bool,
+    /// Its number, of a weak map; 0: it is none.
+    pub(crate) map: u64,
     /// Its place in the queue of errands.
     pub(crate) errand: Option<u64>,
 }
@@ -48,6 +50,7 @@ impl Special {
         !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty())
             || self.registration != 0
             || self.errand.is_some()
+            || self.map != 0
     }
 }
 
@@ -80,6 +83,9 @@ pub struct Specials {
     /// The same, of the epoch before.
     pending: Vec<ObjectRef>,
     judgement: Judgement,
+    /// Number of a weak map → its entries that have died and still stand in its table.
+    pub(crate) dead_entries: FxHashMap<u64, u64>,
+    pub(crate) maps_made: u64,
     /// What is to be done when the collector has returned.
     pub errands: Errands,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been roots of it.
@@ -192,7 +198,11 @@ impl Heap {
         self.clear_weak_references(object);
         self.dismantle(object);
         self.end_key(object);
-        self.specials.records.remove(&object);
+        if let Some(record) = self.specials.records.remove(&object)
+            && record.map != 0
+        {
+            self.specials.dead_entries.remove(&record.map);
+        }
         object.remove_flags(flag::SPECIAL);
     }
 

@@ -197,6 +197,7 @@ impl Heap {
         // SAFETY: a registered slot is a word of its holder, which has its memory as long as it is registered.
         let slot = unsafe { Slot::from_address(address) };
         let entry = self.leave_holder(slot).expect("a listed slot");
+        self.note_entry_before_clear(entry.holder);
         match entry.holder.type_info().on_clear() {
             // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
             Some(clear) => unsafe { clear(entry.holder.address() as *mut _, address as *mut _) },
