@@ -4,7 +4,7 @@
 
 use crate::epoch::Phase;
 use crate::mark::Mark;
-use crate::prompt::{Batch, CountedMarks, Rings};
+use crate::prompt::{Batch, CountedMarks, Held, Rings};
 use crate::report::EpochReport;
 use crate::stack::StackRoots;
 use crate::step::Progress;
@@ -43,6 +43,8 @@ pub struct Collector {
     pub(crate) mark: Mark,
     pub(crate) trigger: Trigger,
     pub(crate) stack: StackRoots,
+    /// Prompt plan: what roots hold.
+    pub(crate) held: Held,
     /// Prompt plan: trials over exact counts.
     pub(crate) rings: Rings,
     /// Prompt plan: trials of all young objects together.

@@ -208,7 +208,7 @@ impl Mutator {
     fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         if self.is_prompt() {
             new.into_iter().for_each(ObjectRef::increment_exact);
-            old.into_iter().for_each(|old| self.heap.decrement_exact(old));
+            old.into_iter().for_each(|old| self.heap.decrement_root(old));
         }
     }
 

@@ -1,4 +1,4 @@
-//! The cycle detector under the prompt plan: counts are exact, so a trial needs neither flip nor stack walk.
+//! The cycle detector under the prompt plan: counts are exact, so a trial needs no flip.
 //!
 //! The heap asks at safepoints, with its pending list drained:
 //!
@@ -9,12 +9,15 @@
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
+//! Counts suffice for a verdict, roots do not make candidates when they let go: so each of these begins with a look at the roots (`held`).
+//!
 //! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
 //! heap runs them when the driver has returned.
 //!
 //! Each round and each mark closes a report, as an epoch does under the deferred plan.
 
 mod batch;
+mod held;
 mod mark;
 mod purse;
 mod round;
@@ -23,6 +26,7 @@ mod trial;
 mod verify;
 
 pub use batch::Batch;
+pub use held::Held;
 pub use mark::CountedMarks;
 pub use trial::Rings;
 pub use verify::verify;
@@ -65,15 +69,24 @@ impl Collector {
 
     fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
         self.open_round(heap);
-        let held = hold_protected(heap);
+        self.find_held(heap);
+        let protected = hold_protected(heap);
         self.rings.unbounded = unbounded;
         let mut freed = self.batch_round(heap, unbounded);
-        if unbounded || self.rings.are_due(heap) {
+        let judges = unbounded || self.rings.are_due(heap);
+        if judges {
+            self.held.set_marks(true);
             freed += self.rings_round(heap, unbounded);
+            self.held.set_marks(false);
         }
-        release_protected(held);
+        let noted = self.held.note(heap);
+        heap.prompt.round_at = match judges {
+            true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
+            false => heap.prompt.round_at + noted,
+        };
+        release_protected(protected);
         heap.statistics.cyclic_garbage_objects += freed;
-        heap.prompt.candidates_elsewhere = self.rings.waiting();
+        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
         self.close_round(heap);
     }
 
@@ -97,7 +110,6 @@ impl Collector {
         } else if full {
             *gap = (*gap * 2).clamp(FIRST_ROUND, gap_max);
         }
-        heap.prompt.round_at = heap.candidates.len() + *gap;
         freed
     }
 

@@ -282,7 +282,7 @@ preserving_shim! {
 }
 preserving_shim! {
     /// `void tally_count_low(void *object)`, calling convention `preserve_most`: an inline decrement has left the low part of
-    /// the count at zero, or an object that is not settled.
+    /// the count at zero, or, unless it was a root's, an object that is not settled.
     ///
     /// # Safety
     /// `object` is a heap object of this thread.

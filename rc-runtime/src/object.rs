@@ -170,6 +170,12 @@ impl ObjectRef {
         range::prefetch(range::count_cell(self.address()) as u64);
     }
 
+    /// Fetches the object's count byte alone.
+    #[inline(always)]
+    pub fn prefetch_count(self) {
+        range::prefetch(range::count_cell(self.address()) as u64);
+    }
+
     /// The object's type.
     #[inline(always)]
     pub fn type_info(self) -> &'static TypeInfo {

@@ -63,6 +63,8 @@ pub struct Prompt {
     pub handed_at_round: u64,
     /// Candidates that make the next round of trials due.
     pub round_at: usize,
+    /// Since the last mark garbage may have been passed over that nobody notes: batches, or a sample of what they brought up.
+    pub passed_over: bool,
 }
 
 /// Candidates that make the first round of trials due.

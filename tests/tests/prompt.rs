@@ -169,6 +169,49 @@ fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
     }
 }
 
+fn local_variables(options: &[&str], how: &str) -> Output {
+    let mut all: Vec<OsString> = ["run", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
+    all.extend(options.iter().map(OsString::from));
+    let native = source_tree().join("frontend-glue/tests/hazards/native.c");
+    all.extend([program("local_variables.c").into(), program("attempt.ll").into(), native.into()]);
+    all.extend(["--", how].map(OsString::from));
+    run_tally(&all, &[])
+}
+
+/// What a local variable lets go of is noted by nobody; those who judge look at the roots instead, and no ring is lost to them.
+#[test]
+fn rings_that_local_variables_held_last_die_however_they_came_to_be_dropped() {
+    for how in ["rounds", "lent", "passed", "returned", "thrown", "young", "structure"] {
+        for level in ["0", "2"] {
+            let output = local_variables(&["--opt", level], how);
+            assert_eq!(
+                (output.status.code(), text(&output).as_str()),
+                (Some(0), "40\n"),
+                "{how}: {}",
+                describe(&output)
+            );
+        }
+    }
+}
+
+/// Forty thousand frames under a program that allocates 50 MiB: a walk at each batch would be four million frames.
+#[test]
+fn a_deep_stack_is_walked_seldom() {
+    for level in ["0", "2"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("deep.json");
+        let stats = format!("--stats={}", place.display());
+        let output = local_variables(&["--opt", level, &stats], "recurse");
+        assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "40001\n"), "{}", describe(&output));
+        let read = std::fs::read_to_string(&place).expect("the statistics were written");
+        let figures: serde_json::Value = serde_json::from_str(&read).expect("JSON");
+        let walked = figures["frames_walked"].as_u64().expect("a number");
+        assert!(walked > 40_000, "the stack was looked at");
+        assert!(walked < 1_000_000, "{walked} frames walked for 1.7 million allocations");
+        assert_eq!(figures["marks"], 0, "what roots hold is no evidence\n{read}");
+    }
+}
+
 /// scenario 36: rings under the prompt plan: what the statistics say must fit together.
 #[test]
 fn statistics_of_the_prompt_plan_add_up() {

@@ -15,7 +15,7 @@
 //!
 //! Survivors have grown up: from now on a decrement makes them candidates. One that happened before was noted by nobody, so a
 //! survivor that is held from outside may be in a dead ring with old objects: it becomes a candidate, as far as such trials pay
-//! (`Sample`). What it reaches is judged with it.
+//! (`Sample`). What it reaches is judged with it. So do objects that were born grown up: roots have let go of them unnoted.
 //!
 //! Where batches free next to nothing, only every 2nd, 4th … 64th is judged. In the others all grow up unseen; how much garbage
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
@@ -33,6 +33,8 @@ const EVERY_MAX: u32 = 64;
 const UNSEEN: u64 = 8;
 /// Blocks that are judged then: if that has not paid, the others of the batch are not.
 const PROBED: usize = 1;
+/// References to the outside whose targets' counts are fetched before it is their turn.
+const AHEAD: usize = 8;
 /// Bytes that one cell is taken for.
 const BYTES_PER_CELL: u64 = 32;
 /// A batch of which this part was dead has paid for itself.
@@ -107,10 +109,14 @@ impl Batch {
             self.probe(heap, rings, (&blocks, cells), &mut judged);
         } else {
             self.cells_passed_over += cells;
+            heap.prompt.passed_over = true;
             blocks.iter().for_each(|&block| CellSpace::grow_up(block));
         }
-        let lists = heap.free_lists();
+        let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
         heap.prompt.cells.end_youth(blocks, &lists);
+        // A root may have let go of them.
+        alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
+        rings.note_seeds();
         judged
     }
 
@@ -129,13 +135,14 @@ impl Batch {
         } else {
             rest.iter().for_each(|&block| CellSpace::grow_up(block));
             self.cells_passed_over += cells - seen;
+            heap.prompt.passed_over = true;
             self.learn(judged, seen);
         }
     }
 
     fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
-        self.spread(rings, blocks);
+        self.spread(heap, rings, blocks);
         let special = if self.has_special { dead_special(blocks) } else { vec![] };
         heap.begin_reclaim_all(&special);
         if self.has_odd {
@@ -154,8 +161,6 @@ impl Batch {
         (self.has_odd, self.has_special) = (false, false);
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
-            // SAFETY: this heap's block.
-            unsafe { MARK.block_words(block) }.fill(0);
             let mut members = 0;
             for object in CellSpace::carved(block).cells() {
                 let header = object.header();
@@ -195,13 +200,13 @@ impl Batch {
         edges
     }
 
-    fn spread(&mut self, rings: &mut Rings, blocks: &[u32]) {
+    fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
         for &block in blocks {
             for object in CellSpace::carved(block).cells() {
                 if object.count() > NOTHING_LEFT {
                     let header = object.header();
                     if header != 0 && is_member(object, header) && !MARK.get(object.address()) {
-                        rings.seed(object);
+                        rings.seed(heap, object);
                         self.show(object);
                     }
                 }
@@ -249,7 +254,10 @@ impl Batch {
 
     /// What dead members refer to outside of the members loses those references.
     fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
-        for &(holder, target) in &self.outward {
+        for (place, &(holder, target)) in self.outward.iter().enumerate() {
+            if let Some((_, soon)) = self.outward.get(place + AHEAD) {
+                soon.prefetch_count();
+            }
             if !MARK.get(holder.address()) {
                 rings.release(heap, target);
             }
@@ -261,7 +269,8 @@ impl Batch {
         let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
         for (&block, &members) in blocks.iter().zip(&self.members) {
             // SAFETY: this heap's block.
-            let none_lives = unsafe { MARK.block_words(block) }.iter().all(|&word| word == 0);
+            let marks = unsafe { MARK.block_words(block) };
+            let none_lives = marks.iter().all(|&word| word == 0);
             if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
                 freed += u64::from(members);
                 continue;
@@ -278,6 +287,7 @@ impl Batch {
                     object.unsettle();
                 }
             }
+            marks.fill(0);
         }
         bin.empty();
         freed

@@ -1,13 +1,14 @@
 //! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile.
 //!
-//! Roots are the slots of compiled frames (everything counted that lives across a safepoint is in one), globals, the host's,
-//! protected and pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
+//! Roots are what `held` lists (everything counted that lives across a safepoint is in a slot of compiled frames), globals, and
+//! pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
 //! counts and cycles through large arrays included. Marked survivors lose the references that the dead held.
 //!
 //! If any of the dead has a finalizer that has not run, those finalizers come first: their objects and what they reach stay
 //! until then, and the next mark judges them again.
 //!
-//! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`.
+//! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`; not while
+//! very many candidates that came at once wait for their trials.
 
 use crate::collector::Collector;
 use rc_runtime::object::prompt_flag;
@@ -43,6 +44,9 @@ impl Collector {
         if heap.options.eager_marks {
             return true;
         }
+        if self.rings.catches_up() {
+            return false;
+        }
         let (marks, used) = (&self.counted_marks, heap.used_bytes());
         let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
         let patience = match worth {
@@ -63,7 +67,6 @@ impl Collector {
         let suspects = std::mem::take(&mut heap.suspects).max(1);
         self.counted_marks.lost = 0;
         let mut marker = Marker::default();
-        clear_marks(heap);
         self.mark_roots(heap, &mut marker);
         marker.finish(heap);
         let is_dead =
@@ -84,15 +87,18 @@ impl Collector {
         }
         heap.statistics.cyclic_garbage_objects += freed;
         self.report.freed_by_mark = freed;
+        clear_marks(heap);
+        self.held.note(heap);
+        heap.prompt.passed_over = false;
         self.learn_from_mark(heap, freed, suspects);
         self.close_round(heap);
         freed
     }
 
     fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
-        let mut roots: Vec<ObjectRef> = heap.host_roots.iter().collect();
-        roots.extend(&heap.prompt.protected);
-        roots.extend(heap.finalizers.held());
+        self.find_held(heap);
+        self.held.objects().iter().for_each(|&root| marker.show(root));
+        let mut roots: Vec<ObjectRef> = heap.finalizers.held().collect();
         roots.extend(heap.pending_objects());
         for cascade in &heap.prompt.cascades {
             cascade.for_each_held(|object| roots.push(object));
@@ -105,7 +111,6 @@ impl Collector {
             }
         });
         heap.statistics.roots_walked += slots;
-        self.stack.visit(heap, |_, root, _| marker.show(root));
         self.report.roots = marker.roots();
     }
 
@@ -153,6 +158,7 @@ impl Marker {
     }
 }
 
+/// As others expect them.
 fn clear_marks(heap: &Heap) {
     for &block in &heap.prompt.cells.owned {
         // SAFETY: this heap's block.

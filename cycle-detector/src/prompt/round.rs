@@ -2,13 +2,13 @@
 //!
 //! | candidates | come from |
 //! |---|---|
-//! | `heap.candidates` | references that the program dropped |
+//! | `heap.candidates` | references that the program dropped from objects and globals, and what roots hold (`held`) |
 //! | orphans | references that something dead held |
 //! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was noted by nobody |
 //!
-//! Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses allow. What
+//! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next. Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses allow. What
 //! seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in other ways than others. A
-//! candidate that was passed over, or cut off, is a suspect: it keeps flag and settled byte, without its bit, and is nobody's until
+//! candidate of the first kind that was passed over, or any that was cut off, is a suspect: it keeps flag and settled byte, without its bit, and is nobody's until
 //! a mark comes by evidence.
 
 use super::purse::LEVELS;
@@ -16,8 +16,8 @@ use super::sample::Sample;
 use super::trial::{Rings, Verdict, unbuffer};
 use crate::report::EpochReport;
 use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::BUFFERED;
+use rc_runtime::prompt::{CellSpace, FIRST_ROUND};
+use rc_runtime::range::{BUFFERED, MARK};
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::VecDeque;
 
@@ -25,6 +25,8 @@ use std::collections::VecDeque;
 pub(super) const AGES: usize = u16::BITS as usize + 1;
 /// Candidates that are tried with every batch, and orphans and seeds that make a round due.
 const FEW: usize = 256;
+/// Candidates that a round tries, or as many as cells were handed out since the last; the others are left for the next.
+const AT_ONCE: usize = 4 * FIRST_ROUND;
 /// Candidates that are fetched before it is their turn.
 const AHEAD: usize = 8;
 /// Candidates that wait for one level, at most.
@@ -36,45 +38,62 @@ pub(super) struct Source {
     candidates: Vec<ObjectRef>,
 }
 
+/// Why it is a candidate's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It has been noted.
+    Noted,
+    /// It is an orphan or a seed.
+    Brought,
+    /// It has waited for the purse of a level.
+    Waited(usize),
+}
+
 impl Rings {
     /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         let handed = heap.prompt.cells.handed_cells();
-        self.purses.fill((handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed)) as i64);
+        let cells = handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed);
+        self.purses.fill(cells as i64);
         let mut freed = self.try_sources(heap, report, unbounded);
-        let candidates = std::mem::take(&mut heap.candidates);
-        let mut at = 0;
-        while at < candidates.len() {
-            let candidate = candidates[at];
-            at += 1;
-            if let Some(soon) = candidates.get(at + AHEAD) {
+        let most = if unbounded { usize::MAX } else { AT_ONCE.max(cells as usize) };
+        let tried = most.min(self.left_over() + heap.candidates.len());
+        let had_none_left = self.left_over() == 0;
+        for at in 0..tried {
+            if self.left_over() == 0 {
+                self.backlog.clear();
+                std::mem::swap(&mut self.backlog, &mut heap.candidates);
+                self.backlog_at = 0;
+                self.catches_up = had_none_left && at == 0;
+            }
+            let candidate = self.backlog[self.backlog_at];
+            self.backlog_at += 1;
+            if let Some(soon) = self.backlog.get(self.backlog_at + AHEAD) {
                 soon.prefetch();
                 BUFFERED.prefetch(soon.address());
             }
-            freed += self.try_at(heap, report, candidate, None, unbounded);
+            freed += self.try_at(heap, report, candidate, Turn::Noted, unbounded);
             freed += self.try_sources(heap, report, unbounded);
         }
         for level in 0..LEVELS.len() {
             while unbounded || self.purses.can_pay(level) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
-                freed += self.try_at(heap, report, candidate, Some(level), unbounded);
+                freed += self.try_at(heap, report, candidate, Turn::Waited(level), unbounded);
             }
         }
         freed += self.try_sources(heap, report, unbounded);
-        heap.statistics.candidates += at as u64;
-        let new = std::mem::replace(&mut heap.candidates, candidates);
-        heap.candidates.drain(..at);
-        heap.candidates.extend(new);
+        heap.statistics.candidates += tried as u64;
+        heap.candidates.append(&mut self.held);
         freed
     }
 
-    /// Tries a candidate, for the first time or after it `waited` for a level's purse; the number of objects freed.
+    /// Tries a candidate; the number of objects freed.
     fn try_at(
         &mut self,
         heap: &mut Heap,
         report: &mut EpochReport,
         candidate: ObjectRef,
-        waited: Option<usize>,
+        turn: Turn,
         unbounded: bool,
     ) -> u64 {
         // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
@@ -82,6 +101,10 @@ impl Rings {
             return 0;
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));
+        if MARK.get(candidate.address()) {
+            self.held.push(candidate);
+            return 0;
+        }
         if candidate.has(prompt_flag::DYING) {
             // Being taken apart in slices; its stamp is no count.
             return 0;
@@ -96,6 +119,7 @@ impl Rings {
         }
         report.trials += 1;
         heap.statistics.trial_runs += 1;
+        let waited = if let Turn::Waited(level) = turn { Some(level) } else { None };
         let verdict = self.trial(heap, candidate, waited, unbounded);
         heap.statistics.trial_edges += self.edges as u64;
         match verdict {
@@ -112,6 +136,10 @@ impl Rings {
             Verdict::Undecided(level) => {
                 if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
                     self.waiting[level].push_back(candidate);
+                } else if turn == Turn::Brought && level == LEVELS.len() {
+                    // Passed over by a sample, and most of its kind live: the next decrement may tell.
+                    heap.prompt.passed_over = true;
+                    unbuffer(candidate);
                 } else {
                     self.give_up(heap, candidate);
                 }
@@ -129,17 +157,21 @@ impl Rings {
     /// The object loses a reference from something dead. It may be part of another dead ring; or of a large live heap that rings
     /// hang on, and then it would be a candidate for each of them.
     pub(super) fn release(&mut self, heap: &mut Heap, target: ObjectRef) {
-        if heap.decrement_unnoted(target)
-            && (self.unbounded || self.orphans.sample.takes())
-            && Heap::flag_candidate(target)
-        {
+        if !heap.decrement_unnoted(target) {
+            return;
+        }
+        if !self.unbounded && !self.orphans.sample.takes() {
+            heap.prompt.passed_over = true;
+        } else if Heap::flag_candidate(target) {
             self.orphans.candidates.push(target);
         }
     }
 
     /// A young object was held from outside; it becomes a candidate when its batch has ended.
-    pub(super) fn seed(&mut self, object: ObjectRef) {
-        if self.unbounded || self.seeds.sample.takes() {
+    pub(super) fn seed(&mut self, heap: &mut Heap, object: ObjectRef) {
+        if !self.unbounded && !self.seeds.sample.takes() {
+            heap.prompt.passed_over = true;
+        } else {
             self.seeds.candidates.push(object);
         }
     }
@@ -152,7 +184,10 @@ impl Rings {
     /// Whether there are enough candidates for a round, or so few that it costs nothing: they may hold up much.
     pub(super) fn are_due(&self, heap: &Heap) -> bool {
         let others = self.orphans.candidates.len() + self.seeds.candidates.len();
-        heap.candidates.len() >= heap.prompt.round_at || heap.candidates.len() < FEW || others >= FEW
+        self.left_over() != 0
+            || heap.candidates.len() >= heap.prompt.round_at
+            || heap.candidates.len() < FEW
+            || others >= FEW
     }
 
     /// Garbage among the candidates that were passed over, by estimate.
@@ -173,7 +208,7 @@ impl Rings {
                 },
             };
             let before = heap.statistics.trial_edges;
-            let more = self.try_at(heap, report, candidate, None, unbounded);
+            let more = self.try_at(heap, report, candidate, Turn::Brought, unbounded);
             let source = if orphan { &mut self.orphans } else { &mut self.seeds };
             source.sample.learn(more, heap.statistics.trial_edges - before);
             freed += more;
@@ -185,6 +220,16 @@ impl Rings {
     pub(crate) fn waiting(&self) -> usize {
         let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
         waiting + self.orphans.candidates.len() + self.seeds.candidates.len()
+    }
+
+    /// Whether many candidates came at once, and rounds have not tried all of them yet: a mark would come too soon.
+    pub(crate) fn catches_up(&self) -> bool {
+        self.catches_up && self.left_over() != 0
+    }
+
+    /// Candidates that the last round has left for the next.
+    pub(crate) fn left_over(&self) -> usize {
+        self.backlog.len() - self.backlog_at
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Candidates come from three sources, and each has its own luck: what the program dropped a reference to, what a dead ring
 //! referred to, and young objects that were held from outside when their batch was judged. Where trials free less than an eighth
-//! of a reference followed, only every 2nd, 4th … 64th is tried; one good streak, and all are again. How much the others would
+//! of a reference followed, only every 2nd, 4th … 256th is tried; one good streak, and all are again. How much the others would
 //! have yielded is evidence for a mark.
 
 /// Trials between two decisions.
 const STREAK: u32 = 32;
 /// One in so many is tried at least.
-const EVERY_MAX: u32 = 64;
+const EVERY_MAX: u32 = 256;
 /// A trial has paid if it freed an object for so many references followed.
 const PAYS: u64 = 8;
 
@@ -49,13 +49,14 @@ impl Sample {
         self.tried += 1;
         self.freed += freed;
         self.edges += edges;
-        // A success among failures is looked into at once.
-        if self.tried < STREAK && (freed == 0 || self.every == 1) {
+        // A success among failures is looked into at once, however many those were.
+        let is_found = freed != 0 && freed * PAYS >= edges && self.every > 1;
+        if self.tried < STREAK && !is_found {
             return;
         }
         self.gain = self.freed * 256 / u64::from(self.tried);
-        self.every =
-            if self.freed * PAYS >= self.edges { (self.every / 8).max(1) } else { (self.every * 2).min(EVERY_MAX) };
+        let has_paid = is_found || self.freed != 0 && self.freed * PAYS >= self.edges;
+        self.every = if has_paid { (self.every / 8).max(1) } else { (self.every * 2).min(EVERY_MAX) };
         (self.tried, self.freed, self.edges) = (0, 0, 0);
     }
 
@@ -81,7 +82,10 @@ mod tests {
         }
         assert!((300..800).contains(&tries), "{tries}");
         assert_eq!(sample.lost(), 0);
-        for _ in 0..200 {
+        let mut unlooked = Sample::default();
+        (0..100).for_each(|_| unlooked.learn(0, 0));
+        assert!(!(0..3).any(|_| unlooked.takes()), "trials that were not even begun have not paid");
+        for _ in 0..400 {
             if sample.takes() {
                 sample.learn(4, 9);
             }

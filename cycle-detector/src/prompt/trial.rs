@@ -45,6 +45,13 @@ pub struct Rings {
     /// Members are about as old as this.
     within: Option<u16>,
     pub(super) purses: Purses,
+    /// What a round has taken over from the heap's candidates, and how many of them have been tried.
+    pub(super) backlog: Vec<ObjectRef>,
+    pub(super) backlog_at: usize,
+    /// There was nothing left over when the backlog was taken over.
+    pub(super) catches_up: bool,
+    /// Candidates that roots hold: they were passed over, and go back when the round ends.
+    pub(super) held: Vec<ObjectRef>,
     /// Candidates that wait for their level's purse.
     pub(super) waiting: [VecDeque<ObjectRef>; LEVELS.len()],
     /// What lost references from dead rings.
@@ -405,6 +412,8 @@ fn is_far(target: ObjectRef, near: Option<u16>) -> bool {
 #[inline(always)]
 fn follow(target: ObjectRef, near: Option<u16>, left: &mut usize) -> Followed {
     if is_far(target, near) {
+        // If the ring is dead it is let go of soon.
+        target.prefetch_count();
         return Followed::Outside;
     }
     let header = target.header();

@@ -34,6 +34,7 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
             return Err(wrong("EXACT", what));
         }
     }
+    check_garbage(heap, &recount)?;
     check_statistics(heap, &recount)
 }
 
@@ -41,6 +42,7 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
 pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
     collector.stack.visit(heap, |_, root, _| *recount.from_roots.entry(root).or_default() += 1);
+    check_garbage(heap, &recount)?;
     for &object in &recount.objects {
         let (count, held) = (u64::from(object.exact_count()), recount.heap(object));
         if object.is_stuck() {
@@ -143,6 +145,44 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
         return Err(wrong("CANDIDATE", format!("{flagged} objects are marked as buffered, and fewer are")));
     }
     Ok(())
+}
+
+/// Whatever no root reaches hangs on garbage that somebody will judge.
+fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    if heap.prompt.passed_over {
+        return Ok(());
+    }
+    let mut reached: HashSet<ObjectRef> = HashSet::new();
+    let mut roots: Vec<ObjectRef> = recount.from_roots.keys().copied().collect();
+    roots.extend(&heap.prompt.protected);
+    roots.extend(heap.pending_objects());
+    heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(|object| roots.push(object)));
+    reach(&mut reached, roots);
+    let alone: HashSet<ObjectRef> = heap.prompt.cells.youth.alone().collect();
+    let is_noted = |object: &ObjectRef| {
+        let is_young = object.is_settled() && CellSpace::is_young(object.address());
+        let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
+        object.has(prompt_flag::CANDIDATE) || is_young || is_the_marks || alone.contains(object)
+    };
+    let noted: Vec<ObjectRef> = recount.objects.iter().copied().filter(is_noted).collect();
+    reach(&mut reached, noted);
+    match recount.objects.iter().find(|object| !reached.contains(object)) {
+        Some(&lost) => {
+            Err(wrong("CANDIDATE", format!("{} is garbage, and nobody has noted what holds it", name(lost))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn reach(reached: &mut HashSet<ObjectRef>, mut found: Vec<ObjectRef>) {
+    found.retain(|&object| reached.insert(object));
+    while let Some(object) = found.pop() {
+        Heap::for_each_counted_reference(object, |target| {
+            if reached.insert(target) {
+                found.push(target);
+            }
+        });
+    }
 }
 
 fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {

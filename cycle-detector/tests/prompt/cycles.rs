@@ -224,3 +224,36 @@ fn objects_of_acyclic_types_are_never_candidates() {
     m.poll();
     assert_eq!(live(&m), 0);
 }
+
+#[test]
+fn an_array_of_many_references_that_dies_is_work_for_many_rounds_and_not_for_one() {
+    let mut m = mutator();
+    let array = m.allocate_array(type_of(&ARRAY), 100_000).expect("room");
+    m.push_root(Some(array));
+    for index in 0..100_000 {
+        let object = node(&mut m);
+        set(&mut m, array, 8 + index * 8, Some(object));
+        set(&mut m, object, 0, Some(object));
+    }
+    m.epoch();
+    m.truncate_roots(0);
+    m.poll();
+    let mut most = 0;
+    for _ in 0..2_000_000 {
+        let before = m.statistics();
+        let [one] = nodes(&mut m);
+        set(&mut m, one, 0, Some(one));
+        let now = m.statistics();
+        most = most.max(now.candidates - before.candidates);
+        assert!(now.marks == 0 && now.epochs - before.epochs <= 1);
+        if now.live_objects < 40_000 {
+            break;
+        }
+    }
+    assert!((1000..40_000).contains(&most), "{most} candidates in one round");
+    assert!(live(&m) < 40_000, "{} objects are left", live(&m));
+    m.verify().expect("sound");
+    assert!(live(&m) < 1000, "{} objects were passed over", live(&m));
+    m.collect();
+    assert_eq!(live(&m), 0);
+}

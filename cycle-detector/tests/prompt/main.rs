@@ -3,6 +3,7 @@
 mod cycles;
 mod deaths;
 mod finalizers;
+mod held;
 mod limits;
 mod random;
 mod youth;

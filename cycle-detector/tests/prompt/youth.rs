@@ -45,16 +45,20 @@ fn rings_that_die_young_go_with_their_batch_and_nobody_notes_them() {
 #[test]
 fn a_survivor_has_grown_up_and_its_decrements_are_noted() {
     let mut m = mutator();
-    let [one, two] = dead_pair(&mut m);
-    let root = m.push_root(Some(one));
-    assert!(one.is_settled() && CellSpace::is_young(one.address()));
+    let [one, two, holder] = nodes(&mut m);
+    set(&mut m, one, 0, Some(two));
+    set(&mut m, two, 0, Some(one));
+    set(&mut m, holder, 0, Some(two));
+    m.push_root(Some(holder));
+    assert!(one.is_settled() && two.is_settled() && CellSpace::is_young(two.address()));
     m.epoch();
-    assert_eq!((live(&m), m.count_of(one), m.count_of(two)), (2, 2, 1));
+    assert_eq!((live(&m), m.count_of(one), m.count_of(two)), (3, 1, 2));
     assert!(!one.is_settled() && !two.is_settled());
-    m.set_root(root, None);
-    assert_eq!(m.heap().candidates, [one]);
+    assert_eq!(m.heap().candidates, [holder], "a root holds it");
+    set(&mut m, holder, 0, None);
+    assert_eq!(m.heap().candidates, [holder, two]);
     m.epoch();
-    assert_eq!(live(&m), 0);
+    assert_eq!(live(&m), 1);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub(super) struct CellBlock {
     pub(super) carved: u16,
     pub(super) state: u8,
     pub(super) class: u8,
-    owner: u32,
+    pub(super) owner: u32,
     /// Whether the class's list has an entry for the block.
     pub(super) listed: bool,
     /// Whether the batch has one (`youth`).

@@ -16,11 +16,13 @@
 //! ```text
 //! increment(v): byte += 1;  low = 0 → carry
 //! decrement(v): byte −= 1;  byte ≤ 0x80 → low is 0, or the object is not settled
+//! drop(v):      byte −= 1;  low = 0 → zero, or 64 come back                        v is what a root held
 //! write(o.slot, v): increment(v); old = o.slot; o.slot = v; decrement(old)
 //! ```
 //!
 //! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a candidate, or
-//! never part of a cycle. A free cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
+//! never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive looks at the roots, and what
+//! they hold stays a candidate (`cycle_detector::prompt::held`). `[CANDIDATE]` A free cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
 //! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the
 //! mark does.
@@ -144,7 +146,17 @@ impl Heap {
         }
     }
 
-    /// The same, but who may hold up a cycle now is not noted: true for such.
+    /// Takes one from the count on behalf of a root: to non-zero, nothing is noted.
+    #[inline(always)]
+    pub fn decrement_root(&mut self, object: ObjectRef) {
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte & LOW == 0 {
+            self.note_low(object);
+        }
+    }
+
+    /// The same on behalf of something dead: who may hold up a cycle now is not noted: true for such.
     #[inline(always)]
     pub fn decrement_unnoted(&mut self, object: ObjectRef) -> bool {
         let byte = object.count().wrapping_sub(1);
@@ -155,7 +167,8 @@ impl Heap {
         byte < SETTLED && byte != 0
     }
 
-    /// A decrement has left the byte at zero, or an object that is not settled.
+    /// A decrement has left the byte at zero, or an object that is not settled. What a root let go of may be noted here too, when
+    /// 64 come back: that is never wrong.
     pub fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {
             let high = object.stamp();
@@ -302,7 +315,7 @@ impl Heap {
         if slot != 0 {
             each(slot, &mut |new| new.increment_exact());
         }
-        each(shadow, &mut |old| self.decrement_exact(old));
+        each(shadow, &mut |old| self.decrement_root(old));
         // SAFETY: by the caller's promise.
         unsafe {
             match slot {

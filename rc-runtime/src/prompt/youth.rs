@@ -6,13 +6,16 @@
 //!
 //! ```text
 //! settled, neither CANDIDATE nor ACYCLIC       young; its block is on the list, and says so in its entry
-//! not settled                                  grown up: a decrement to non-zero makes it a candidate
+//! not settled                                  grown up: a decrement to non-zero makes it a candidate, but not that of a root
 //! settled, CANDIDATE, bit in BUFFERED          a candidate
 //! settled, CANDIDATE, no bit                   given up until the next mark
 //! ```
 //!
 //! A free cell's count byte says settled, as its next object wants it. So a block whose list is taken over becomes young *again*,
-//! with the old objects among its cells. Where only few cells are free this would not pay: those few are handed out grown up.
+//! with the old objects among its cells. Where only few cells are free this would not pay: those few are handed out grown up,
+//! and listed (`alone`), since a root may let go of them before anybody has looked: each is judged by itself with the batch.
+//!
+//! A batch is judged with a walk of the stack. Where that is deep a batch is larger, so that the walks stay a part of the whole.
 //!
 //! Expected cost: two stores a block; a batch that is not judged one pass over the count bytes of its blocks, 2 KiB each.
 
@@ -20,12 +23,14 @@ use super::CellSpace;
 use super::cells::entry;
 use super::count::{FRESH, SETTLED};
 use crate::block::state;
-use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::range::{BLOCK_BYTES, block_of, block_start, count_cell};
 use crate::size_class::{class_cell, first_payload};
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;
+/// Bytes of cells handed out for each frame of the stack that the next batch walks: they cost ten times what a frame does.
+const BYTES_PER_FRAME: u64 = 128;
 /// A block of which less than this part is free is not young when its list is taken over.
 const SPARSE: u64 = 4;
 
@@ -40,6 +45,10 @@ pub struct Youth {
     pub off: bool,
     /// Number of the batch, in its last bits.
     pub number: u16,
+    /// Cells that were handed out grown up since the last batch, and their classes; some may be free again, or part of others.
+    alone: Vec<(ObjectRef, u8)>,
+    /// Bytes that make a batch where the stack is deep.
+    deep: u64,
 }
 
 /// The cells of a block that have headers.
@@ -57,7 +66,17 @@ impl Youth {
     /// Whether a batch is full.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
-        self.bytes >= BATCH_BYTES
+        self.bytes >= BATCH_BYTES && self.bytes >= self.deep
+    }
+
+    /// The stack was walked: so many frames and slots. The next batch is so large that another walk costs a small part of it.
+    pub fn set_depth(&mut self, walked: u64) {
+        self.deep = walked * BYTES_PER_FRAME;
+    }
+
+    /// Cells that were handed out grown up since the last batch; some may be free again, or part of others.
+    pub fn alone(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.alone.iter().map(|&(cell, _)| cell)
     }
 }
 
@@ -67,15 +86,36 @@ impl CellSpace {
     pub(super) fn are_born(&mut self, block: u32, first: u64, new: u64, among: u64) {
         let entry = entry(block);
         entry.age = self.youth.number;
+        self.youth.bytes += new * class_cell(entry.class as u32);
         if !entry.young {
             if self.youth.off || new * SPARSE < among {
-                return born_grown_up(first);
+                return self.born_grown_up(first);
             }
             entry.young = true;
             self.youth.blocks.push(block);
         }
         self.youth.cells += new;
-        self.youth.bytes += new * class_cell(entry.class as u32);
+    }
+
+    #[inline(never)]
+    fn born_grown_up(&mut self, first: u64) {
+        let class = entry(block_of(first)).class;
+        for_each_linked(first, |cell| {
+            cell.set_count(FRESH & !SETTLED);
+            self.youth.alone.push((cell, class));
+        });
+    }
+
+    /// Objects that were handed out grown up since the last batch, and are left.
+    pub fn take_alone(&mut self) -> Vec<ObjectRef> {
+        let is_left = |&(cell, class): &(ObjectRef, u8)| {
+            let entry = entry(cell.block());
+            let end = CellSpace::carved(cell.block()).end();
+            let is_cell = entry.class == class && entry.owner == self.owner && cell.address() < end;
+            is_cell && cell.meta() != 0 && !cell.has(prompt_flag::DEAD)
+        };
+        let alone = std::mem::take(&mut self.youth.alone);
+        alone.into_iter().filter(is_left).map(|(cell, _)| cell).collect()
     }
 
     /// Whether the object at `address` lies in a block of the batch.
@@ -103,7 +143,13 @@ impl CellSpace {
 
     /// The survivors of the batch have grown up. What is left on the context's `lists` is born into the next one.
     pub fn end_youth(&mut self, mut blocks: Vec<u32>, lists: &[u64]) {
-        let left: Vec<u64> = lists.iter().copied().filter(|&first| first != 0 && CellSpace::is_young(first)).collect();
+        let is_left = |first: &u64| *first != 0;
+        let (left, alone): (Vec<u64>, Vec<u64>) =
+            lists.iter().copied().filter(is_left).partition(|&first| CellSpace::is_young(first));
+        for first in alone {
+            let class = entry(block_of(first)).class;
+            for_each_linked(first, |cell| self.youth.alone.push((cell, class)));
+        }
         blocks.drain(..).for_each(|block| entry(block).young = false);
         self.youth.blocks = blocks;
         for first in left {
@@ -134,12 +180,7 @@ impl CellSpace {
     }
 }
 
-#[inline(never)]
-fn born_grown_up(first: u64) {
-    for_each_linked(first, |cell| cell.set_count(FRESH & !SETTLED));
-}
-
-fn for_each_linked(first: u64, visit: impl Fn(ObjectRef)) {
+fn for_each_linked(first: u64, mut visit: impl FnMut(ObjectRef)) {
     let mut cell = first;
     while cell != 0 {
         // SAFETY: a free cell; its payload word is the next one.
@@ -150,6 +191,12 @@ fn for_each_linked(first: u64, visit: impl Fn(ObjectRef)) {
 }
 
 impl Carved {
+    /// Where the last one ends; 0 if there is none.
+    #[inline(always)]
+    pub fn end(self) -> u64 {
+        if self.count == 0 { 0 } else { self.first + self.count * self.cell }
+    }
+
     /// Every cell in address order; those with a meta of 0 are free.
     #[inline(always)]
     pub fn cells(self) -> impl Iterator<Item = ObjectRef> {

@@ -3,13 +3,14 @@
 //! ```text
 //!   increment(v)   if v >> 40 == heap: byte(v) += 1;  if byte(v) & 0x7f == 0: tally_count_full(v)   rarely: 64 go to the header
 //!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
+//!   drop(v)        if v >> 40 == heap: byte(v) −= 1;  if byte(v) & 0x7f == 0: tally_count_low(v)    rarely: v is what a root held
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
 //! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 1 load, 1 store,
 //! 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7 to count. A drain
-//! check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object replaces another. An object's first
-//! decrement takes its call, which settles it. benches/compiled.rs counts all of this and holds it. The calls preserve the registers
+//! check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object replaces another. A grown-up object's
+//! first decrement by a write takes its call, which settles it; roots note nothing. benches/compiled.rs counts all of this and holds it. The calls preserve the registers
 //! of the code around them.
 //!
 //! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
@@ -49,7 +50,7 @@ impl Expansion<'_> {
     pub(super) fn operation(&self, operation: Operation, call: Call, named: &[Value]) {
         match operation {
             Operation::Own | Operation::Increment => self.increment(call.value(), call.argument(0)),
-            Operation::Drop | Operation::Release => self.decrement(call.value(), call.argument(0)),
+            Operation::Drop | Operation::Release => self.drop(call.value(), call.argument(0)),
             Operation::Settle => self.settle(call, false),
             Operation::Unsettle => self.settle(call, true),
             Operation::Drain => self.drain(call, named),
@@ -90,7 +91,18 @@ impl Expansion<'_> {
         self.rarely_call(place, full, "tally_count_full", value, rest);
     }
 
-    /// Takes one from the count of what `value` refers to, in front of `place`.
+    /// Takes one from the count of what a root, or nobody but this function, held: whether it holds up a cycle is noted by those
+    /// who look at roots.
+    fn drop(&self, place: Value, value: Value) {
+        let builder = self.builder;
+        let rest = self.if_in_heap(place, value);
+        let byte = self.change_byte(value, u64::MAX);
+        let low = builder.binary(Opcode::LLVMAnd, byte, byte.type_of().constant(LOW));
+        let none = builder.is_zero(low);
+        self.rarely_call(place, none, "tally_count_low", value, rest);
+    }
+
+    /// Takes one from the count of what a word of an object or a global referred to, in front of `place`.
     fn decrement(&self, place: Value, value: Value) {
         let builder = self.builder;
         let rest = self.if_in_heap(place, value);
