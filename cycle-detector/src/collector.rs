@@ -78,6 +78,7 @@ impl Collector {
 
     /// Flips and runs the passes of the flip to their end; a running mark is left where it is.
     pub fn run_epoch(&mut self, heap: &mut Heap) {
+        heap.inspect();
         while self.phase != Phase::Idle {
             self.work(heap, i64::MAX / 2);
         }

@@ -114,7 +114,10 @@ fn count_root(heap: &mut Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name
     if let Some(zeal) = &heap.zeal
         && zeal.live_object(root.address()).is_none()
     {
-        let what = format!("{} holds {:#x}, which is no live object", name(), root.address());
+        let what = match zeal.has_seen(root) {
+            true => format!("{} holds {:#x}, which is no live object", name(), root.address()),
+            false => format!("{} holds {}", name(), heap.place(zeal, root.address())),
+        };
         rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
     }
     heap.increment(root);

@@ -51,6 +51,12 @@ impl StackRoots {
         let snapshot = self.snapshot.clone();
         let mut slots = 0;
         let mut take = |heap: &mut Heap, object: ObjectRef, name: &dyn Fn() -> String| {
+            if let Some(zeal) = &heap.zeal
+                && !range::is_reserved(object.address())
+            {
+                let what = format!("{} holds {}", name(), heap.place(zeal, object.address()));
+                fatal::violation("ROOT", heap.epoch, &what);
+            }
             if heap.owns(object) {
                 found(heap, object, name);
             } else if heap.zeal.is_some() {

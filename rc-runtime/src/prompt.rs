@@ -82,6 +82,7 @@ impl Heap {
             if (*heap).stopped {
                 return;
             }
+            (*heap).inspect();
             Heap::drain(heap, words);
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             if zeal || (*heap).round_is_due() {
@@ -106,6 +107,7 @@ impl Heap {
     pub unsafe fn prompt_epoch(heap: *mut Heap) {
         // SAFETY: by the caller's promise.
         unsafe {
+            (*heap).inspect();
             Heap::drain_all(heap);
             if (*heap).finalizers.depth() == 0 {
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));

@@ -5,7 +5,12 @@
 //! reported with the function and line that did it, the object's type, and when it died: nearly always the frontend
 //! forgot to put a reference into a root across a safepoint.
 //!
-//! Cost: an ordered map per heap and an epoch per safepoint; meant for small programs.
+//! Before each epoch the heap is looked over ([`inspection`]): a reference that is no object's address, and a header that the
+//! program has written over, are reported there, not where counting would stumble over them.
+//!
+//! Cost: an ordered map per heap, and an epoch and a look at every object per safepoint; meant for small programs.
+
+mod inspection;
 
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::type_registry::TypeInfo;
@@ -105,6 +110,11 @@ impl Zeal {
         let birth = self.objects.get(&address)?;
         // SAFETY: [HEADER] a registered object that has not died.
         birth.died.is_none().then(|| unsafe { ObjectRef::from_address(address) })
+    }
+
+    /// Whether an object was ever made there.
+    pub fn has_seen(&self, object: ObjectRef) -> bool {
+        self.objects.contains_key(&object.address())
     }
 
     /// Stops the program if `address` lies in a dead object; `site` says who is about to touch it.

@@ -41,7 +41,17 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
 /// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
 pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
-    collector.stack.visit(heap, |_, root, _| *recount.from_roots.entry(root).or_default() += 1);
+    let mut fault = None;
+    collector.stack.visit(heap, |heap, root, root_name| {
+        *recount.from_roots.entry(root).or_default() += 1;
+        if let Some(zeal) = &heap.zeal
+            && !zeal.has_seen(root)
+        {
+            let what = format!("{} holds {}", root_name(), heap.place(zeal, root.address()));
+            fault.get_or_insert(wrong("ROOT", what));
+        }
+    });
+    fault.map_or(Ok(()), Err)?;
     check_garbage(heap, &recount)?;
     for &object in &recount.objects {
         let (count, held) = (u64::from(object.exact_count()), recount.heap(object));

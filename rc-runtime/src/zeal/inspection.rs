@@ -1,0 +1,104 @@
+//! Zeal's look over the heap: does each object still have its header, and is each reference an object's address? `[HEADER]`
+//!
+//! Called first thing at a safepoint of a zeal heap, while everything is still as the program left it: counting would follow
+//! such a word, take what lies there for a header, and stop far from the cause or not at all. What was registered at birth is
+//! believed, the heap's own words are not.
+//!
+//! References to objects that have died are not reported here: whoever uses one is, with the line, at the use
+//! ([`Zeal::check_access`]).
+
+use super::{Birth, Zeal};
+use crate::abi::FOREIGN;
+use crate::heap::Heap;
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::range;
+use crate::type_registry::TypeInfo;
+use crate::visit::Part;
+
+impl Heap {
+    /// Stops the program if a header or a reference of a zeal heap is not what it was made.
+    pub fn inspect(&self) {
+        if let Some(zeal) = &self.zeal
+            && let Some(what) = zeal.header_fault().or_else(|| self.reference_fault(zeal))
+        {
+            crate::fatal::violation("HEADER", self.epoch, &what);
+        }
+    }
+
+    /// The first reference of an object that leads to where no object was ever made. Headers are right.
+    fn reference_fault(&self, zeal: &Zeal) -> Option<String> {
+        zeal.births().find_map(|(address, birth)| {
+            // SAFETY: [HEADER] a registered object that has not died.
+            let object = unsafe { ObjectRef::from_address(address) };
+            let mut fault = None;
+            TypeInfo::of_meta(birth.type_meta).for_each_reference(object, Part::Whole, |target| {
+                if fault.is_none() && !zeal.has_seen(target) {
+                    fault = Some(format!("{} refers to {}", name(address, birth), self.place(zeal, target.address())));
+                }
+            });
+            fault
+        })
+    }
+
+    /// An address of the heap range that is no object's, in words.
+    pub fn place(&self, zeal: &Zeal, address: u64) -> String {
+        if !range::is_reserved(address) {
+            return format!("{address:#x}, where no object is, and no memory");
+        }
+        // SAFETY: the entry of an address in the reserved part of the range.
+        let owner = unsafe { (*range::block_info(range::block_of(address))).owner };
+        if owner != 0 && !self.owns_address(address) {
+            return format!("{address:#x}, {FOREIGN}");
+        }
+        match zeal.objects.range(..=address).next_back() {
+            Some((&start, &birth)) if address < birth.end => format!(
+                "{address:#x}, which is byte {} of {}: only an object's own address is a reference, and pointers into it are kept \
+                 beside the root of the object, in no root, field or global",
+                address - start,
+                name(start, birth)
+            ),
+            Some((&start, &birth)) if address == birth.end => {
+                format!("{address:#x}, which is just past the end of {}", name(start, birth))
+            }
+            _ => format!("{address:#x}, where no object is"),
+        }
+    }
+}
+
+impl Zeal {
+    /// Those that have not died, in address order.
+    fn births(&self) -> impl Iterator<Item = (u64, Birth)> {
+        self.living.iter().map(|&address| (address, self.objects[&address]))
+    }
+
+    /// The first object whose header, or length, is not as it was made.
+    fn header_fault(&self) -> Option<String> {
+        self.births().find_map(|(address, birth)| {
+            // SAFETY: [HEADER] the words of a registered object are there.
+            let object = unsafe { ObjectRef::from_address(address) };
+            let info = TypeInfo::of_meta(birth.type_meta);
+            let length = info.length(object);
+            let what = if object.meta() & !flag::ALL != birth.type_meta {
+                let found = object.meta();
+                format!("the header of {} was overwritten: where its type stood is {found:#x}", name(address, birth))
+            } else if info.cell_bytes(length).is_none_or(|cell| address + cell - HEADER_BYTES != birth.end) {
+                format!("the length of {} was overwritten; it is {length} now", name(address, birth))
+            } else {
+                return None;
+            };
+            let before = self.objects.range(..address).next_back();
+            let suspect = before.map_or(String::new(), |(&start, &other)| {
+                let gap = address - other.end;
+                format!(
+                    "; {} lies before it and ends {gap} bytes before it: was that written beyond its end?",
+                    name(start, other)
+                )
+            });
+            Some(what + &suspect)
+        })
+    }
+}
+
+fn name(address: u64, birth: Birth) -> String {
+    format!("the `{}` at {address:#x} ({} bytes)", TypeInfo::of_meta(birth.type_meta).name, birth.end - address)
+}
