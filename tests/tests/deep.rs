@@ -1,18 +1,27 @@
-//! Structures so deep or so large that recursion, or work without a bound, would show (scenarios, group C).
+//! Structures so deep or so large that recursion, or work without a bound, would show (scenarios, group C), under both plans
+//! where these do not differ.
 //!
 //! These use the heap directly: a model object beside each of millions of nodes would cost more than the test is worth.
 
+use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
+use tally_tests::setup::both_plans;
 use tally_tests::shape::Kind;
 use tally_tests::tally_heap::TallyHeap;
 
 /// Where the garbage collector has to be content with: a thread's stack that recursion over objects would overflow.
 const STACK_BYTES: usize = 256 << 10;
 
-fn on_a_small_stack(test: fn()) {
+fn on_a_small_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(test).expect("a thread");
     thread.join().expect("the test panicked");
+}
+
+fn of_both_plans_on_a_small_stack(test: fn(TallyHeap)) {
+    for options in both_plans() {
+        on_a_small_stack(move || test(TallyHeap::new(options)));
+    }
 }
 
 /// `count` objects of a kind, each referring to the next with slot 0, rooted at root 0; the last object.
@@ -67,8 +76,7 @@ fn long_list_dropped_in_slices() {
 /// scenario 14: a doubly linked ring of 200,000 nodes: only cycle collection frees it, and it must not recurse.
 #[test]
 fn doubly_linked_ring_of_200_000() {
-    on_a_small_stack(|| {
-        let mut heap = TallyHeap::new(HeapOptions::default());
+    of_both_plans_on_a_small_stack(|mut heap| {
         let (next, previous) = (Kind::Pair.slot_offset(0), Kind::Pair.slot_offset(1));
         let last = list(&mut heap, Kind::Pair, 200_000);
         let first = heap.mutator.root(rc_runtime::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
@@ -94,8 +102,7 @@ fn doubly_linked_ring_of_200_000() {
 /// scenario 48: a deep acyclic tail hangs from a dead cycle.
 #[test]
 fn deep_tail_of_a_dead_cycle() {
-    on_a_small_stack(|| {
-        let mut heap = TallyHeap::new(HeapOptions::default());
+    of_both_plans_on_a_small_stack(|mut heap| {
         list(&mut heap, Kind::Pair, 200_000);
         let head = heap.mutator.root(rc_runtime::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
         heap.store(head, Kind::Pair.slot_offset(1), head);
@@ -112,21 +119,29 @@ fn deep_tail_of_a_dead_cycle() {
 #[test]
 fn immediately_dead_allocations_stay_in_a_bounded_heap() {
     let count = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
-    let mut heap = TallyHeap::new(HeapOptions { epoch_bytes: 1 << 20, ..HeapOptions::default() });
-    let kept = [Kind::Pair, Kind::Leaf].map(|kind| heap.allocate(kind, 0).expect("room"));
-    kept.into_iter().for_each(|object| heap.push_root(Some(object)));
-    heap.store(kept[0], 0, kept[1]);
-    let mut used_max = 0;
-    for number in 0..count {
-        heap.allocate(Kind::Leaf, 0).expect("room");
-        if number % 1000 == 0 {
-            used_max = used_max.max(heap.mutator.heap().used_bytes());
+    for options in both_plans() {
+        let plan = options.plan;
+        let mut heap = TallyHeap::new(HeapOptions { epoch_bytes: 1 << 20, ..options });
+        let kept = [Kind::Pair, Kind::Leaf].map(|kind| heap.allocate(kind, 0).expect("room"));
+        kept.into_iter().for_each(|object| heap.push_root(Some(object)));
+        heap.store(kept[0], 0, kept[1]);
+        let mut used_max = 0;
+        for number in 0..count {
+            heap.allocate(Kind::Leaf, 0).expect("room");
+            if plan == Plan::Prompt {
+                heap.poll();
+            }
+            if number % 1000 == 0 {
+                used_max = used_max.max(heap.mutator.heap().used_bytes());
+            }
         }
+        assert!(used_max < 4 << 20, "{used_max} bytes of blocks were in use");
+        assert_eq!(heap.load(kept[0], 0), kept[1]);
+        heap.epoch();
+        let figures = heap.mutator.statistics();
+        assert_eq!((figures.freed_objects(), figures.live_objects), (count, 2), "{plan:?}");
+        assert_eq!(figures.died_young_objects, if plan == Plan::Deferred { count } else { 0 });
     }
-    assert!(used_max < 4 << 20, "{used_max} bytes of blocks were in use");
-    assert_eq!(heap.load(kept[0], 0), kept[1]);
-    heap.epoch();
-    assert_eq!(heap.mutator.statistics().died_young_objects, count);
 }
 
 /// scenarios 37, 42: rings under allocation load are collected without anybody asking.

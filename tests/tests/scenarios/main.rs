@@ -2,13 +2,15 @@
 //!
 //! Three levels: op programs, which `check` runs in every setup of the heap against the model (`cycles`, `candidates`); heaps
 //! driven directly, where a model object beside each real one would cost too much (`deep`, `layout`); and C programs that the
-//! `tally` command runs (`programs`).
+//! `tally` command runs (`programs`, `mistakes`).
 
 mod candidates;
 mod counts;
 mod cycles;
 mod deep;
+mod finalizers;
 mod layout;
+mod mistakes;
 mod programs;
 
 use rc_runtime::plan::Plan;

@@ -29,3 +29,9 @@ fn endless_list_that_closures_unfold() {
 fn recursion_of_the_program_with_collections_in_it() {
     runs_within("4MiB", "deep_recursion.c", "7 collections, 0 lost, sum 450015000\n");
 }
+
+/// scenario 49: a collection and a hundred finalizers when little is left of the stack.
+#[test]
+fn finalizers_run_with_little_stack_left() {
+    runs_within("8MiB", "finalizers_with_little_stack.c", "1 100 closed, sum 6225, 0 lost\n");
+}

@@ -124,10 +124,11 @@ fn opening(text: &str, block: bool) -> String {
     comments.collect::<Vec<_>>().join("\n")
 }
 
-/// The numbers that follow the words `scenario` and `scenarios`.
+/// The numbers that follow the words `scenario` and `scenarios`, also at the beginning of a sentence.
 fn numbers_in(comment: &str) -> BTreeSet<u32> {
     let cleaned: String =
         comment.lines().map(|line| format!("{} ", line.trim_start_matches(['/', '!', ';', '*', ' ']))).collect();
+    let cleaned = cleaned.to_lowercase();
     let mut numbers = BTreeSet::new();
     for (start, word) in cleaned.match_indices("scenario") {
         let mut rest = &cleaned[start + word.len()..];
@@ -160,6 +161,7 @@ mod tests {
         assert_eq!(numbers("/// scenario 17: several rings"), [17]);
         assert_eq!(numbers("/// scenarios 37, 42 and\n/// 7: more than 100 of them; scenario 9"), [7, 9, 37, 42]);
         assert_eq!(numbers("; scenario 3.\n; 4 of them"), [3]);
+        assert_eq!(numbers("/// Scenarios 64 and 65: both"), [64, 65]);
         assert_eq!(numbers("the scenarios of group 5, 17 of them"), Vec::<u32>::new());
     }
 
