@@ -126,6 +126,10 @@ int32_t tally_finalize_register(void *object);
 /* [leaf] The object's finalizer is not to run, also if the object was found dead already and is waiting for it. */
 void tally_finalize_forget(void *object);
 
+/* [leaf] What becomes of finalizers that have not run when `main` has returned, or exit is called? Normally they run, of everything that is
+ * there: in the order of their types, then the newest first, and those of objects that they make, for up to 10 rounds. 0: they never do. */
+void tally_finalize_at_exit(int32_t on);
+
 /* [leaf] Something has left a finalizer by unwinding: a C++ exception, one of another language, a Rust panic. The rest goes on; `hook` is
  * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic; it is deleted
  * afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the

@@ -123,6 +123,13 @@ impl Mutator {
         self.heap.forget_finalizer(object);
     }
 
+    /// The end: all finalizers run that have not, of reachable objects, too. Dropping a mutator runs none.
+    pub fn finalize_all(&mut self) {
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::finalize_all(heap) };
+    }
+
     /// Sets who is told what leaves finalizers by unwinding, in place of a line on standard error.
     pub fn on_finalizer_error(&mut self, listener: impl FnMut(&FinalizerError<'_>) + 'static) {
         self.heap.finalizers.on_error = Some(Box::new(listener));

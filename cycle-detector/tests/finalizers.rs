@@ -121,7 +121,7 @@ fn drop_all(m: &mut Mutator, age: Age) {
     m.truncate_roots(0);
 }
 
-/// Scenario 53.
+/// scenario 53: each of a ring, once.
 #[test]
 fn finalizers_of_a_dead_ring_run_once() {
     each(
@@ -137,7 +137,7 @@ fn finalizers_of_a_dead_ring_run_once() {
     );
 }
 
-/// Scenario 54: under the deferred plan at the epoch's end, under the prompt plan at the next safepoint.
+/// scenario 54: under the deferred plan at the epoch's end, under the prompt plan at the next safepoint.
 #[test]
 fn finalizer_of_what_no_ring_holds_runs_at_the_next_epoch() {
     each(
@@ -160,7 +160,7 @@ fn finalizer_of_what_no_ring_holds_runs_at_the_next_epoch() {
     );
 }
 
-/// Scenario 55 and 72: the finalizer goes round its ring, and finds it whole.
+/// scenario 55, scenario 72: the finalizer goes round its ring, and finds it whole.
 #[test]
 fn all_finalizers_of_a_ring_run_before_any_member_is_freed() {
     each(
@@ -183,7 +183,7 @@ fn all_finalizers_of_a_ring_run_before_any_member_is_freed() {
     );
 }
 
-/// Scenarios 56 and 57.
+/// scenario 56, scenario 57: stored, it is whole.
 #[test]
 fn what_a_finalizer_stores_lives_on_with_all_it_reaches_and_is_not_finalized_again() {
     each(
@@ -211,7 +211,7 @@ fn what_a_finalizer_stores_lives_on_with_all_it_reaches_and_is_not_finalized_aga
     );
 }
 
-/// Scenarios 58, 59 and 60: each finalizer takes its ring apart, by the very field that led to it.
+/// scenario 58, scenario 59, scenario 60: each finalizer takes its ring apart, by the very field that led to it.
 #[test]
 fn finalizers_that_take_their_ring_apart_find_it_whole_or_in_pieces() {
     each(
@@ -233,7 +233,7 @@ fn finalizers_that_take_their_ring_apart_find_it_whole_or_in_pieces() {
     );
 }
 
-/// Scenario 61: a chain that never ends does not hold anybody up.
+/// scenario 61: a chain that never ends does not hold anybody up.
 #[test]
 fn a_finalizer_that_allocates_another_of_its_type_ends() {
     each(
@@ -259,7 +259,7 @@ fn a_finalizer_that_allocates_another_of_its_type_ends() {
     );
 }
 
-/// Scenario 62.
+/// scenario 62: by the next collection.
 #[test]
 fn a_ring_that_a_finalizer_makes_is_collected_later() {
     each(
@@ -278,7 +278,7 @@ fn a_ring_that_a_finalizer_makes_is_collected_later() {
     );
 }
 
-/// Scenario 63.
+/// scenario 63: until the finalizer has returned.
 #[test]
 fn a_collection_asked_for_in_a_finalizer_is_put_off() {
     each(
@@ -300,7 +300,7 @@ fn a_collection_asked_for_in_a_finalizer_is_put_off() {
     );
 }
 
-/// Scenarios 64 and 65.
+/// scenario 64, scenario 65: and the next collection works.
 #[test]
 fn a_finalizer_that_panics_is_told_and_the_rest_goes_on() {
     each(
@@ -327,7 +327,7 @@ fn a_finalizer_that_panics_is_told_and_the_rest_goes_on() {
     );
 }
 
-/// Scenario 67.
+/// scenario 67: wherever they are found dead.
 #[test]
 fn finalizers_run_in_reverse_order_of_registration_where_the_type_says_so() {
     each(
@@ -341,7 +341,7 @@ fn finalizers_run_in_reverse_order_of_registration_where_the_type_says_so() {
     );
 }
 
-/// Scenario 67, of objects that die one by one: under the deferred plan an epoch's dead are one set.
+/// scenario 67: of objects that die one by one: under the deferred plan an epoch's dead are one set.
 #[test]
 fn what_one_epoch_finds_dead_is_finalized_in_reverse_order_whatever_found_it() {
     let mut m = mutator(Plan::Deferred, None);
@@ -362,7 +362,7 @@ fn what_one_epoch_finds_dead_is_finalized_in_reverse_order_whatever_found_it() {
     assert_eq!(live(&mut m), 0);
 }
 
-/// Scenario 68: once for each time that it is found dead.
+/// scenario 68: once for each time that it is found dead.
 #[test]
 fn an_object_that_registers_itself_anew_is_finalized_once_in_each_collection() {
     each(
@@ -383,7 +383,7 @@ fn an_object_that_registers_itself_anew_is_finalized_once_in_each_collection() {
     );
 }
 
-/// Scenario 69: the finalizer that runs first takes the others' away.
+/// scenario 69: the finalizer that runs first takes the others' away.
 #[test]
 fn a_finalizer_that_is_forgotten_between_being_found_dead_and_its_call_does_not_run() {
     each(
@@ -427,7 +427,7 @@ fn of_a_type_on_request_only_registered_objects_are_finalized() {
     );
 }
 
-/// Scenario 81.
+/// scenario 81: a chain, with what has no finalizer in between.
 #[test]
 fn owners_are_finalized_before_what_they_own_where_the_type_says_so() {
     each(
@@ -447,7 +447,7 @@ fn owners_are_finalized_before_what_they_own_where_the_type_says_so() {
     );
 }
 
-/// Scenario 75: nothing is uncollectable.
+/// scenario 75: nothing is uncollectable.
 #[test]
 fn rings_of_owners_are_finalized_in_any_order() {
     each(
@@ -564,4 +564,186 @@ fn in_zeal_finalizers_run_and_nothing_dead_is_touched() {
         m.collect();
         assert_eq!(live(&mut m), 0, "{plan:?}");
     }
+}
+
+/// scenario 78: those that are left, and those made meanwhile.
+#[test]
+fn at_the_end_finalizers_run_of_what_is_reachable_and_of_what_they_make() {
+    for plan in PLANS {
+        let mut m = mutator(
+            plan,
+            Some(|m, object| {
+                let number = object.slot(16).read();
+                if number < 5 {
+                    // Resurrected, and with something new: neither loops.
+                    m.push_root(Some(object));
+                    new(m, &REVERSE, number + 100);
+                }
+            }),
+        );
+        for number in 0..5 {
+            let object = new(&mut m, &REVERSE, number);
+            set(&mut m, object, 0, Some(object));
+        }
+        m.epoch();
+        ring(&mut m, &REVERSE, 5, 2);
+        m.finalize_all();
+        let order = seen();
+        assert_eq!(order[..7], [6, 5, 4, 3, 2, 1, 0], "{plan:?}");
+        assert_eq!(order[7..], [100, 101, 102, 103, 104], "{plan:?}: those of 4 were made first");
+        m.finalize_all();
+        assert_eq!(seen(), []);
+        m.truncate_roots(0);
+        m.collect();
+        assert_eq!((seen(), live(&mut m)), (vec![], 0));
+    }
+}
+
+/// scenario 78: and nobody waits for ever.
+#[test]
+fn at_the_end_a_chain_of_finalizers_that_make_others_is_cut_off() {
+    for plan in PLANS {
+        let mut m = mutator(
+            plan,
+            Some(|m, _| {
+                new(m, &FILE, 1);
+            }),
+        );
+        new(&mut m, &FILE, 0);
+        m.finalize_all();
+        assert_eq!(seen().len(), 10, "{plan:?}");
+    }
+}
+
+/// scenario 79: each is told, all run.
+#[test]
+fn at_the_end_an_error_stops_nobody() {
+    for plan in PLANS {
+        let mut m = mutator(plan, Some(|_, _| panic!("no")));
+        m.on_finalizer_error(|_| ());
+        ring(&mut m, &FILE, 0, 3);
+        m.truncate_roots(1);
+        new(&mut m, &FILE, 3);
+        m.finalize_all();
+        assert_eq!(seen_sorted(), [0, 1, 2, 3], "{plan:?}");
+    }
+}
+
+/// scenario 81: of what is reachable.
+#[test]
+fn at_the_end_owners_come_before_what_they_own() {
+    for plan in PLANS {
+        let mut m = mutator(plan, None);
+        let objects: Vec<ObjectRef> = (0..30).map(|number| new(&mut m, &OWNER, number)).collect();
+        // A heap: 0 owns 1 and 2, 1 owns 3 and 4 …
+        for (place, &object) in objects.iter().enumerate() {
+            let child = |number: usize| objects.get(number).copied();
+            set(&mut m, object, 0, child(2 * place + 1));
+            set(&mut m, object, 8, child(2 * place + 2));
+        }
+        m.finalize_all();
+        let order = seen();
+        assert_eq!(order.len(), 30);
+        let place_of = |number: u64| order.iter().position(|&one| one == number).expect("finalized");
+        for number in 1..30 {
+            assert!(place_of((number - 1) / 2) < place_of(number), "{plan:?}: {order:?}");
+        }
+    }
+}
+
+/// scenario 71: the class of an object, an object with a finalizer as well, is whole while its instances are finalized.
+#[test]
+fn what_an_object_refers_to_as_its_class_is_there_while_it_is_finalized() {
+    each(
+        |m, age| {
+            let class = new(m, &FILE, 1000);
+            let instances = ring(m, &FILE, 0, 5);
+            for &instance in &instances {
+                set(m, instance, 8, Some(class));
+            }
+            set(m, class, 0, Some(instances[0]));
+            set(m, class, 8, Some(class));
+            drop_all(m, age);
+            m.collect();
+            assert_eq!((seen_sorted(), live(m)), (vec![0, 1, 2, 3, 4, 1000], 0), "{age:?}");
+        },
+        Some(|m, object| {
+            // SAFETY: a field of an object that is being finalized.
+            let class = unsafe { ObjectRef::from_address(object.slot(8).read()) };
+            assert!(class.slot(16).read() == 1000 && m.count_of(class) > 0);
+        }),
+    );
+}
+
+/// scenario 74: an address that a finalizer hides where no root is leads to a dead object; zeal knows that.
+#[test]
+fn an_address_that_a_finalizer_hides_leads_to_what_zeal_knows_is_dead() {
+    thread_local! {
+        static HIDDEN: Cell<u64> = const { Cell::new(0) };
+    }
+    for plan in PLANS {
+        let mut m = mutator_with(
+            HeapOptions { plan, zeal: true, ..HeapOptions::default() },
+            Some(|_, object| HIDDEN.set(object.address())),
+        );
+        let object = new(&mut m, &FILE, 1);
+        let address = object.address();
+        assert_eq!(m.heap().zeal.as_ref().expect("zeal").live_object(address), Some(object));
+        m.truncate_roots(0);
+        m.collect();
+        assert_eq!(HIDDEN.get(), address, "{plan:?}");
+        assert_eq!(m.heap().zeal.as_ref().expect("zeal").live_object(address), None, "{plan:?}");
+    }
+}
+
+/// scenario 76: roots come and go in finalizers, and never under the collector's eyes.
+#[test]
+fn finalizers_change_the_table_of_roots() {
+    each(
+        |m, age| {
+            for round in 0..20 {
+                ring(m, &FILE, round * 10, 4);
+                for number in 0..100 {
+                    new(m, &NODE, number);
+                }
+                drop_all(m, age);
+                new(m, &NODE, 500);
+                m.collect();
+            }
+            m.truncate_roots(0);
+            m.collect();
+            assert_eq!((seen().len(), live(m)), (80, 0), "{age:?}");
+        },
+        Some(|m, _| {
+            let nodes = m.root_count();
+            for number in 0..64 {
+                new(m, &NODE, 600 + number);
+            }
+            m.truncate_roots(nodes / 2);
+        }),
+    );
+}
+
+/// scenario 82: the first time that it is found dead a finalizer says no, and asks to be called again; the second time it does not.
+#[test]
+fn a_finalizer_that_vetoes_the_first_death_lets_the_second_happen() {
+    each(
+        |m, age| {
+            ring(m, &FILE, 1, 1);
+            drop_all(m, age);
+            m.collect();
+            assert_eq!((seen(), live(m)), (vec![1], 1), "{age:?}");
+            m.truncate_roots(0);
+            m.collect();
+            assert_eq!((seen(), live(m)), (vec![2], 0), "{age:?}");
+        },
+        Some(|m, object| {
+            let time = object.slot(16).read();
+            object.slot(16).store(time + 1);
+            if time == 1 {
+                m.push_root(Some(object));
+                assert!(m.register_finalizer(object));
+            }
+        }),
+    );
 }

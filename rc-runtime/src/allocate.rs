@@ -150,7 +150,7 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             zeal.birth(object, cell);
         }
-        if info.finalize.is_some() {
+        if info.has_finalizer {
             self.note_birth_with_finalizer(object, info);
         }
         Ok(object)

@@ -8,8 +8,10 @@
 //! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on standard error; the
 //! rest goes on. The context's exit anchor, from which stacks are walked, is that of the collector's caller again afterwards.
 
+mod exit;
 mod queue;
 
+pub use exit::{run_at_exit, tally_finalize_at_exit};
 pub(crate) use queue::ROUNDS_MAX;
 
 use crate::exception::{self, Escaped};
@@ -53,7 +55,9 @@ pub struct Finalizers {
     later: Vec<ObjectRef>,
     /// Held for a set that the mark has not found all of.
     found_by_mark: Vec<ObjectRef>,
-    /// Deferred plan: the epoch has ended with objects on the queue.
+    /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
+    complete: bool,
+    /// Deferred plan: the queue is complete, or there are errands.
     pub ready: bool,
     young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
@@ -111,7 +115,7 @@ impl Heap {
     /// # Safety
     /// As for [`collect`](Self::collect).
     pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
-        let Some(finalizer) = object.type_info().finalize else { return };
+        let Some(finalizer) = object.type_info().finalizer() else { return };
         // SAFETY: by the caller's promise.
         unsafe {
             (&mut *heap).end_registration(object);
@@ -229,7 +233,7 @@ impl ObjectRef {
     /// Whether the object has a finalizer that is to run when it is found dead.
     #[inline(always)]
     pub fn needs_finalizer(self) -> bool {
-        self.meta() & (flag::ODD | flag::FINALIZED) == flag::ODD && self.type_info().finalize.is_some()
+        self.meta() & (flag::ODD | flag::FINALIZED) == flag::ODD && self.type_info().finalizer().is_some()
     }
 }
 

@@ -334,7 +334,7 @@ impl Heap {
         }
     }
 
-    /// Nothing of the program runs any more: what is at zero dies, with its finalizers. Under the deferred plan nothing is.
+    /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the program wants that.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -343,6 +343,9 @@ impl Heap {
         unsafe {
             if (*heap).plan == Plan::Prompt {
                 Heap::drain_all(heap);
+            }
+            if crate::finalizer::run_at_exit() {
+                Heap::finalize_all(heap);
             }
         }
     }

@@ -4,11 +4,12 @@
 //! a [`ModuleListener`] and reads them there.
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
+use crate::heap::Heap;
 use crate::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
 use crate::range;
-use crate::type_registry::{self, TypeInfo};
+use crate::type_registry::{self, TypeId, TypeInfo};
 use dashmap::DashMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Arc, OnceLock};
@@ -213,7 +214,15 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 ///
 /// Under the prompt plan the calling thread's heap releases what they hold; what they hold of other threads' heaps is left to
 /// those heaps' next mark.
+///
+/// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code goes. Those of other threads'
+/// heaps will die without.
 pub fn unregister(module: *const ModuleRecord) {
+    let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
+        let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
+        known.map(TypeId::info).filter(|info| info.has_finalizer).collect()
+    });
+    finalize_last_objects(&types);
     if let Some((key, registered)) = modules().remove(&(module as u64)) {
         if registered.plan == Plan::Prompt {
             release_globals(&registered.globals);
@@ -235,6 +244,26 @@ pub fn let_go_of_globals(module: u64) -> bool {
     let mut held = false;
     globals.iter().for_each(|global| global.for_each_reference(|_| held = true));
     held
+}
+
+fn finalize_last_objects(types: &[&'static TypeInfo]) {
+    if types.is_empty() {
+        return;
+    }
+    // SAFETY: this thread's context; an attached heap outlives its attachment, and nobody has borrowed it.
+    unsafe {
+        let heap = (*crate::context::current()).heap;
+        if !heap.is_null() && (*heap).finalizers.depth() == 0 {
+            let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
+            let context = (*heap).context;
+            let before = ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp);
+            // Managed frames lie below, if any do. No frame returns to 1: the first step of a walk is the unwinder's.
+            ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = (1, &raw const context as u64 & !7, 0);
+            Heap::finalize_remaining(heap, &is_meant);
+            ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = before;
+        }
+    }
+    types.iter().for_each(|info| info.forget_finalizer());
 }
 
 fn release_globals(globals: &[GlobalSlot]) {

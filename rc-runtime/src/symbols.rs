@@ -55,6 +55,7 @@ macro_rules! for_each_runtime_symbol {
             tally_report_overflows, "v(i)", leaf;
             tally_finalize_register, "i(p)", leaf;
             tally_finalize_forget, "v(p)", leaf;
+            tally_finalize_at_exit, "v(i)", leaf;
             tally_on_finalizer_error, "v(p)", leaf;
             llvm_gc_initialize, "v(i)", leaf;
             llvm_gc_allocate, "p(i)", safepoint;

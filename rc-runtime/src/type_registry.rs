@@ -20,7 +20,7 @@ use dashmap::DashMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Elements of an array are logged in chunks of about this many bytes.
@@ -59,8 +59,10 @@ pub struct TypeInfo {
     pub has_references: bool,
     /// How reference words are read.
     pub reading: Reading,
-    /// The destructor.
-    pub finalize: Option<Finalizer>,
+    /// Whether there is a destructor.
+    pub has_finalizer: bool,
+    /// The destructor, or 0.
+    finalize: AtomicUsize,
     /// In which order destructors run.
     pub finalize_order: FinalizeOrder,
     /// Whether only registered objects are finalized.
@@ -114,6 +116,18 @@ impl TypeInfo {
         unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
     }
 
+    /// The destructor; `None` also when its code has gone.
+    #[inline(always)]
+    pub fn finalizer(&self) -> Option<Finalizer> {
+        // SAFETY: a checked descriptor's finalizer is null or such a function.
+        unsafe { std::mem::transmute::<usize, Option<Finalizer>>(self.finalize.load(Ordering::Acquire)) }
+    }
+
+    /// The code of the destructor goes: objects that are left die without it.
+    pub(crate) fn forget_finalizer(&self) {
+        self.finalize.store(0, Ordering::Release);
+    }
+
     /// Weak slots of this type's objects are cleared by `clear` from now on, in place of null.
     pub fn set_on_clear(&self, clear: ClearFunction) {
         self.on_clear.store(clear as *const () as usize, Ordering::Release);
@@ -131,10 +145,10 @@ impl TypeInfo {
     pub fn fresh_meta(&self, plan: Plan) -> u32 {
         let asleep = if self.finalize_on_request { flag::FINALIZED } else { 0 };
         match plan {
-            Plan::Deferred => self.id | asleep | if self.finalize.is_none() { 0 } else { flag::ODD },
+            Plan::Deferred => self.id | asleep | if !self.has_finalizer { 0 } else { flag::ODD },
             Plan::Prompt => {
                 let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
-                let odd = if self.simple && self.finalize.is_none() { 0 } else { prompt_flag::ODD };
+                let odd = if self.simple && !self.has_finalizer { 0 } else { prompt_flag::ODD };
                 self.id | asleep | acyclic | odd
             }
         }
@@ -154,6 +168,9 @@ static TYPES: OnceLock<DashMap<u64, (TypeId, DescriptorImage)>> = OnceLock::new(
 static NEXT_ID: AtomicU32 = AtomicU32::new(1);
 /// Pointer masks of all tagged types described so far.
 static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
+
+/// Any type has a finalizer.
+static HAS_FINALIZERS: AtomicBool = AtomicBool::new(false);
 
 /// What [`pointer_masks`] has.
 static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
@@ -189,11 +206,24 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     if id >= 1 << TYPE_ID_BITS {
         return Err(DescriptorError { name: descriptor.display_name(), fault: DescriptorFault::TooManyTypes });
     }
+    if info.has_finalizer {
+        HAS_FINALIZERS.store(true, Ordering::Release);
+    }
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
     types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))
+}
+
+/// Whether any type that was ever registered has a finalizer.
+pub fn has_finalizers() -> bool {
+    HAS_FINALIZERS.load(Ordering::Acquire)
+}
+
+/// The type of a descriptor that is registered.
+pub(crate) fn known(descriptor: *const TypeDescriptor) -> Option<TypeId> {
+    types().get(&(descriptor as u64)).map(|known| known.0)
 }
 
 /// Forgets that `descriptor` stands at its address: the module that held it goes away. Objects keep their type.
@@ -251,8 +281,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         has_references,
         simple,
         ephemeron: descriptor.flags & FLAG_EPHEMERON != 0,
-        // SAFETY: a checked descriptor's finalizer is null or such a function.
-        finalize: unsafe { std::mem::transmute::<*const c_void, Option<Finalizer>>(descriptor.finalize) },
+        has_finalizer: !descriptor.finalize.is_null(),
+        finalize: AtomicUsize::new(descriptor.finalize as usize),
         finalize_order: descriptor.finalize_order(),
         finalize_on_request: descriptor.flags & FLAG_FINALIZE_REGISTERED != 0,
         fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),

@@ -175,7 +175,7 @@ impl Batch {
                 let meta = (header >> 32) as u32;
                 if meta & SHAPE != shape {
                     let info = object.type_info();
-                    self.has_odd |= info.finalize.is_some();
+                    self.has_odd |= info.has_finalizer;
                     self.has_special |= meta & prompt_flag::SPECIAL != 0;
                     if !info.simple {
                         info.for_each_reference(object, Part::Whole, |target| {

@@ -337,7 +337,7 @@ fn fail(_: &mut Heap, object: ObjectRef) {
     assert!(number.is_multiple_of(2), "number {number} is odd");
 }
 
-/// Scenarios 64 and 65: the error is told, the rest of the garbage still dies, and the collector works on as before.
+/// scenario 64, scenario 65: the error is told, the rest of the garbage still dies, and the collector works on as before.
 #[test]
 fn a_finalizer_that_panics_is_told_to_the_hook_and_the_others_go_on() {
     for cyclic in [false, true] {

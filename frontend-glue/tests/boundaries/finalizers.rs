@@ -1,8 +1,11 @@
-//! Finalizers of compiled programs: what they throw, and who is told.
+//! Finalizers of compiled programs: what they throw, and who is told; the end of the program, and of a module.
 
 use crate::native_code::library;
 use crate::prints;
-use crate::tally::Folder;
+use crate::program::{Folder, options};
+
+use frontend_glue::jit::Session;
+use rc_runtime::abi::{tally_collect, thread_heap};
 
 const CPP: &str = r#"
 #include <cstdio>
@@ -67,21 +70,20 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Scenario 64: a C++ exception in a finalizer goes to the hook, which may look at it; the rest of the garbage goes all the same.
+/// scenario 64: a C++ exception in a finalizer goes to the hook, which may look at it; the rest of the garbage goes all the same.
 #[test]
 fn a_finalizer_that_throws_is_told_to_the_hook_and_the_rest_is_collected() {
     let folder = Folder::with(&[("native.cpp", CPP), ("program.c", THROWS)]);
     library(&folder, "clang++-22", "native.cpp", &[]);
-    for (level, plan) in [("0", "refcount"), ("2", "refcount"), ("0", "refcount-prompt"), ("2", "refcount-prompt")] {
-        let plan = ["--plan", plan];
-        let run = [&["run", "--leak-check", "--opt", level], &plan[..], &["program.c"]].concat();
+    for level in ["0", "2"] {
+        let run = ["run", "--leak-check", "--opt", level, "program.c"];
         let mut ran = folder.tally(&run);
         sort_lines(&mut ran.stdout);
         let told = "3 closed, 0 uncaught\n\
                     File threw a C++ exception of type Own: 1\n\
                     File threw a C++ exception of type std::runtime_error: no disk\n";
         assert_eq!(ran, prints(told), "tally run --opt {level}");
-        folder.build(&[&["--opt", level], &plan[..], &["program.c"]].concat());
+        folder.build(&["--opt", level, "program.c"]);
         let mut ran = folder.program(&[("TALLY_LEAK_CHECK", "1")], &[]);
         sort_lines(&mut ran.stdout);
         assert_eq!(ran, prints(told), "tally build --opt {level}");
@@ -92,6 +94,146 @@ fn a_finalizer_that_throws_is_told_to_the_hook_and_the_rest_is_collected() {
             "tally: the finalizer of an object of type `File` threw a C++ exception of type Own; the others go on";
         assert_eq!(ran.stderr.lines().filter(|&said| said == line).count(), 301);
     }
+}
+
+const AT_THE_END: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Log { struct Log *next; long number; } Log;
+static Log *held;
+static const char *how;
+static void leave(void);
+static void close_log(Log *log) {
+    printf("close %ld\n", log->number);
+    if (log->number == 2 && !strcmp(how, "inside")) leave();
+    if (log->number == 1) TALLY_WRITE_GLOBAL(held, NULL);
+}
+TALLY_FINALIZED_TYPE_AS(Log, TALLY_FINALIZE_REVERSE, close_log, next);
+static void leave(void) { exit(0); }
+static void deep(int depth) {
+    Log *log = TALLY_NEW(Log);
+    TALLY_ROOT(log);
+    log->number = depth;
+    TALLY_WRITE(log, next, held);
+    TALLY_WRITE_GLOBAL(held, log);
+    if (depth < 5) deep(depth + 1);
+    else if (!strcmp(how, "exit")) leave();
+}
+int main(int argc, char **argv) {
+    how = argv[1];
+    if (!strcmp(how, "off")) tally_finalize_at_exit(0);
+    deep(1);
+    if (!strcmp(how, "inside")) {
+        TALLY_WRITE_GLOBAL(held, held->next->next->next->next); /* 5 to 2 are garbage */
+        tally_collect();
+    }
+    puts("main returns");
+    return 0;
+}
+"#;
+
+/// scenario 78, scenario 80: after `main`, after `exit` from deep inside, and after `exit` in a finalizer, which never returns.
+#[test]
+fn at_the_end_of_the_program_all_finalizers_run_once_the_newest_first() {
+    let folder = Folder::with(&[("program.c", AT_THE_END)]);
+    let all = "close 5\nclose 4\nclose 3\nclose 2\nclose 1\n";
+    folder.build(&["program.c"]);
+    for (how, expected) in [("main", format!("main returns\n{all}")), ("exit", all.into()), ("inside", all.into())] {
+        let ran = folder.tally(&["run", "--leak-check", "program.c", "--", how]);
+        assert_eq!(ran, prints(&expected), "tally run, {how}");
+        assert_eq!(folder.program(&[("TALLY_LEAK_CHECK", "1")], &[how]), prints(&expected), "built, {how}");
+    }
+    assert_eq!(folder.program(&[], &["off"]), prints("main returns\n"));
+}
+
+const OF_A_MODULE: &str = r#"
+%tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+@name = private constant [5 x i8] c"File\00"
+@refs = private constant [1 x i32] [i32 0]
+@file = private constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 0, i64 0, i64 0, i64 0, i32 1, i32 0, ptr @refs,
+                                       i64 0, i64 0, ptr null, ptr @name, ptr @close, ptr null, ptr null, ptr null }
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @tally_new(ptr)
+declare void @host_closed(i64)
+define void @close(ptr %file) gc "refcount" {
+  %field = getelementptr i8, ptr %file, i64 8
+  %number = load i64, ptr %field
+  call void @host_closed(i64 %number)
+  ret void
+}
+define ptr @open_file(ptr %next, i64 %number) gc "refcount" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  store ptr %next, ptr %root
+  %file = call ptr @tally_new(ptr @file)
+  %field = getelementptr i8, ptr %file, i64 8
+  store i64 %number, ptr %field
+  call void @llvm.gcwrite(ptr %next, ptr %file, ptr %file)
+  ret ptr %file
+}
+declare void @llvm.gcroot(ptr, ptr)
+"#;
+
+const KEEPER: &str = r#"
+@kept = global ptr null
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+define void @keep(ptr %object) gc "refcount" {
+  call void @llvm.gcwrite(ptr %object, ptr @kept, ptr @kept)
+  ret void
+}
+"#;
+
+thread_local! {
+    static CLOSED: std::cell::RefCell<Vec<u64>> = const { std::cell::RefCell::new(vec![]) };
+}
+
+unsafe extern "C" fn host_closed(number: u64) {
+    CLOSED.with_borrow_mut(|closed| closed.push(number));
+}
+
+/// scenario 80: the module's code goes, and objects of its types stay.
+#[test]
+fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
+    let test = || {
+        let mut session = Session::new(options()).unwrap();
+        session.define("host_closed", host_closed as *const ()).unwrap();
+        let add = |session: &mut Session, name: &str, text: &str| session.add(name, text.as_bytes()).unwrap();
+        add(&mut session, "keeper", KEEPER);
+        let module = add(&mut session, "files", OF_A_MODULE);
+        // SAFETY: the modules define them with these types.
+        let (keep, open_file) = unsafe {
+            let keep = session.lookup("keep").unwrap();
+            let open_file = session.lookup("open_file").unwrap();
+            (
+                std::mem::transmute::<u64, unsafe extern "C" fn(u64)>(keep),
+                std::mem::transmute::<u64, unsafe extern "C" fn(u64, u64) -> u64>(open_file),
+            )
+        };
+        // SAFETY: compiled with these types; a result is used before the next safepoint starts.
+        unsafe {
+            keep(open_file(open_file(open_file(0, 1), 2), 3));
+            open_file(0, 4);
+            rc_runtime::finalizer::tally_finalize_forget(open_file(0, 5));
+        }
+        // SAFETY: none of its functions runs or will.
+        unsafe { session.remove(module) }.unwrap();
+        let mut closed = CLOSED.take();
+        closed.sort_unstable();
+        assert_eq!(closed, [1, 2, 3, 4]);
+        let live = || {
+            // SAFETY: nothing of this thread's frames holds references.
+            unsafe { tally_collect() };
+            thread_heap().statistics.live_objects
+        };
+        assert_eq!(live(), 3);
+        // SAFETY: as above.
+        unsafe { keep(0) };
+        assert_eq!(live(), 0);
+        assert!(CLOSED.take().is_empty());
+    };
+    std::thread::spawn(test).join().unwrap();
 }
 
 fn sort_lines(text: &mut String) {

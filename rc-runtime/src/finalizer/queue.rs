@@ -45,6 +45,12 @@ pub(super) struct Young {
     found: Vec<ObjectRef>,
 }
 
+impl Young {
+    pub(super) fn is_empty(&self) -> bool {
+        self.current.is_empty() && self.pending.is_empty() && self.found.is_empty()
+    }
+}
+
 impl Heap {
     /// An object of a type with a finalizer was allocated.
     pub(crate) fn note_birth_with_finalizer(&mut self, object: ObjectRef, info: &TypeInfo) {
@@ -56,11 +62,11 @@ impl Heap {
     /// The object's finalizer is to run when it is found dead, also if it has run before. False: its type has none.
     pub fn register_finalizer(&mut self, object: ObjectRef) -> bool {
         let info = object.type_info();
-        if info.finalize.is_some() && object.has(flag::FINALIZED) {
+        if info.has_finalizer && object.has(flag::FINALIZED) {
             object.remove_flags(flag::FINALIZED);
             self.note_registration(object, info);
         }
-        info.finalize.is_some()
+        info.has_finalizer
     }
 
     /// The object's finalizer is not to run, also if the object was found dead already.
@@ -158,7 +164,8 @@ impl Heap {
 
     /// The epoch has ended: its set is complete.
     pub fn release_finalizers(&mut self) {
-        self.finalizers.ready = !self.finalizers.queue.is_empty() || self.specials.errands.are_due();
+        self.finalizers.complete = !self.finalizers.queue.is_empty();
+        self.finalizers.ready = self.finalizers.complete || self.specials.errands.are_due();
     }
 
     /// Deferred plan, at the end of a safepoint: runs the finalizers of what was found dead.
@@ -173,11 +180,13 @@ impl Heap {
             }
             (*heap).finalizers.ready = false;
             Heap::run_errands(heap);
-            (&mut *heap).order_finalizers();
-            // What is queued meanwhile belongs to another set.
-            for _ in 0..(&*heap).finalizers.queue.len() {
-                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
-                Heap::run_waiting(heap, object);
+            if std::mem::take(&mut (*heap).finalizers.complete) {
+                (&mut *heap).order_finalizers();
+                // What is queued meanwhile belongs to another set.
+                for _ in 0..(&*heap).finalizers.queue.len() {
+                    let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                    Heap::run_waiting(heap, object);
+                }
             }
             let collecting = (*heap).finalizers.collecting;
             if !collecting && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
@@ -186,7 +195,7 @@ impl Heap {
         }
     }
 
-    unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
+    pub(super) unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
         // SAFETY: as for `run_finalizers`.
         unsafe {
             if object.needs_finalizer() {

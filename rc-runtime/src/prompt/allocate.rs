@@ -59,7 +59,7 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             zeal.birth_counted(object, cell);
         }
-        if info.finalize.is_some() {
+        if info.has_finalizer {
             self.note_birth_with_finalizer(object, info);
         }
         Ok(object)

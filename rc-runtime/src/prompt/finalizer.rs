@@ -36,7 +36,7 @@ impl Heap {
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(super) unsafe fn finalize_in_cycle(heap: *mut Heap, object: ObjectRef) {
+    pub(crate) unsafe fn finalize_in_cycle(heap: *mut Heap, object: ObjectRef) {
         // SAFETY: by the caller's promise.
         unsafe {
             if object.needs_finalizer() {
@@ -50,7 +50,7 @@ impl Heap {
     }
 
     /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
-    pub(super) fn let_registered_anew_go(&mut self) {
+    pub(crate) fn let_registered_anew_go(&mut self) {
         if self.finalizers.depth() == 0 {
             for object in std::mem::take(&mut self.finalizers.done) {
                 self.decrement_exact(object);

@@ -1,0 +1,43 @@
+//! Trace functions that unwind: nothing may pass through the collector, and nobody is asked. The process aborts.
+
+use cycle_detector::Mutator;
+use rc_runtime::descriptor::{TraceVisit, TypeDescriptor};
+use rc_runtime::plan::Plan;
+use rc_runtime::{HeapOptions, type_registry};
+use std::ffi::c_void;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+unsafe extern "C" fn trace(words: *const u64, _: u64, visit: TraceVisit, context: *mut c_void) {
+    // SAFETY: an image of the type's one word.
+    let word = unsafe { *words };
+    assert!(word != 1, "this word is none");
+    // SAFETY: as the contract of trace functions says.
+    unsafe { visit(word as *mut c_void, context) };
+}
+
+static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 8, &[]).traced(trace);
+const PLAN: &str = "TALLY_TEST_TRACE_FUNCTION";
+
+/// scenario 66: while counting, in a trial, in a mark.
+#[test]
+fn a_trace_function_that_unwinds_ends_the_process() {
+    if let Ok(plan) = std::env::var(PLAN) {
+        return collect_with_a_wrong_word(if plan == "prompt" { Plan::Prompt } else { Plan::Deferred });
+    }
+    for plan in ["deferred", "prompt"] {
+        let this = std::env::current_exe().expect("this test");
+        let ran = Command::new(this).arg("--nocapture").env(PLAN, plan).output().expect("runs");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.signal(), Some(6), "{plan}: {said}");
+        assert!(said.contains("this word is none") && said.contains("cannot unwind"), "{plan}: {said}");
+    }
+}
+
+fn collect_with_a_wrong_word(plan: Plan) {
+    let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+    let object = m.allocate(type_registry::register(&TRACED).expect("sound")).expect("room");
+    m.push_root(Some(object));
+    object.slot(0).store(1);
+    m.collect();
+}
