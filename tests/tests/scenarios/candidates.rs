@@ -129,7 +129,8 @@ fn objects_of_acyclic_types_are_never_tried() {
         let after = heap.mutator.statistics();
         let work = |figures: &Statistics| (figures.trial_runs, figures.trial_edges, figures.marks);
         assert_eq!(work(&after), work(&before), "{plan:?}");
-        assert!(plan == Plan::Deferred || after.candidates == before.candidates, "{after:?}");
+        // The array is one in each of the twenty rounds: a root holds it, and it may be on a ring.
+        assert!(plan == Plan::Deferred || after.candidates <= before.candidates + 20, "{after:?}");
         heap.truncate_roots(0);
         heap.epoch();
         heap.epoch();

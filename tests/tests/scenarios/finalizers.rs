@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use tally_tests::setup::both_plans;
 
 /// What the finalizer does besides noting the object's number.
-type Action = fn(&mut Mutator, ObjectRef);
+pub(crate) type Action = fn(&mut Mutator, ObjectRef);
 
 thread_local! {
     static SEEN: RefCell<Vec<u64>> = const { RefCell::new(vec![]) };
@@ -26,25 +26,25 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
 }
 
 /// Two references and a number.
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
-static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+pub(crate) static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+pub(crate) static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 /// A reference, another, the length, and that many references.
 static FILES: TypeDescriptor = TypeDescriptor::plain(c"Files", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close);
 
 /// A new object, rooted.
-fn new(m: &mut Mutator, descriptor: &'static TypeDescriptor, number: u64) -> ObjectRef {
+pub(crate) fn new(m: &mut Mutator, descriptor: &'static TypeDescriptor, number: u64) -> ObjectRef {
     let object = m.allocate(type_registry::register(descriptor).expect("sound")).expect("room");
     object.slot(16).store(number);
     m.push_root(Some(object));
     object
 }
 
-fn set(m: &mut Mutator, object: ObjectRef, offset: u64, target: Option<ObjectRef>) {
+pub(crate) fn set(m: &mut Mutator, object: ObjectRef, offset: u64, target: Option<ObjectRef>) {
     m.write(object, object.slot(offset), target.map_or(0, ObjectRef::address));
 }
 
 /// Rooted, by field 0, with the numbers from `first` on.
-fn ring(m: &mut Mutator, descriptor: &'static TypeDescriptor, first: u64, length: u64) -> Vec<ObjectRef> {
+pub(crate) fn ring(m: &mut Mutator, descriptor: &'static TypeDescriptor, first: u64, length: u64) -> Vec<ObjectRef> {
     let objects: Vec<ObjectRef> = (first..first + length).map(|number| new(m, descriptor, number)).collect();
     for (place, &object) in objects.iter().enumerate() {
         set(m, object, 0, Some(objects[(place + 1) % objects.len()]));
@@ -52,19 +52,19 @@ fn ring(m: &mut Mutator, descriptor: &'static TypeDescriptor, first: u64, length
     objects
 }
 
-fn seen_sorted() -> Vec<u64> {
+pub(crate) fn seen_sorted() -> Vec<u64> {
     let mut seen = SEEN.take();
     seen.sort_unstable();
     seen
 }
 
-fn live(m: &mut Mutator) -> u64 {
+pub(crate) fn live(m: &mut Mutator) -> u64 {
     m.verify().expect("sound");
     m.statistics().live_objects
 }
 
 /// On heaps of both plans, with what dies young and with what dies old.
-fn each(action: Option<Action>, test: impl Fn(&mut Mutator, bool)) {
+pub(crate) fn each(action: Option<Action>, test: impl Fn(&mut Mutator, bool)) {
     for options in both_plans() {
         for old in [false, true] {
             println!("{:?}, old: {old}", options.plan);

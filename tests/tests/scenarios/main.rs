@@ -12,6 +12,7 @@ mod finalizers;
 mod layout;
 mod mistakes;
 mod programs;
+mod weak;
 
 use rc_runtime::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;

@@ -2,7 +2,7 @@
 //!
 //! A test is a function under `#[test]`, named `path::function`, or a file that is one situation of a suite which reads its
 //! folder, named by its path. What it says of scenarios stands in the comment above it (the lines at the beginning, for a
-//! file): `scenario 17`, `scenarios 37, 42`. Sources are read as text: `xtask` builds none of them.
+//! file): `scenario 17`, `scenarios 37, 42`, `scenarios 91 to 93`. Sources are read as text: `xtask` builds none of them.
 
 use crate::failure::Failure;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,16 +133,23 @@ fn numbers_in(comment: &str) -> BTreeSet<u32> {
     for (start, word) in cleaned.match_indices("scenario") {
         let mut rest = &cleaned[start + word.len()..];
         rest = rest.strip_prefix('s').unwrap_or(rest);
+        let mut first = None;
         loop {
             let trimmed = rest.trim_start();
             let end = trimmed.find(|character: char| !character.is_ascii_digit()).unwrap_or(trimmed.len());
-            let Ok(number) = trimmed[..end].parse() else { break };
-            numbers.insert(number);
+            let Ok(number) = trimmed[..end].parse::<u32>() else { break };
+            numbers.extend(first.take().unwrap_or(number)..=number);
             let after = &trimmed[end..];
-            match after.strip_prefix(',').or_else(|| after.strip_prefix(" and")) {
-                Some(more) => rest = more,
-                None => break,
-            }
+            rest = match after.strip_prefix(" to") {
+                Some(more) => {
+                    first = Some(number);
+                    more
+                }
+                None => match after.strip_prefix(',').or_else(|| after.strip_prefix(" and")) {
+                    Some(more) => more,
+                    None => break,
+                },
+            };
         }
     }
     numbers
@@ -162,6 +169,7 @@ mod tests {
         assert_eq!(numbers("/// scenarios 37, 42 and\n/// 7: more than 100 of them; scenario 9"), [7, 9, 37, 42]);
         assert_eq!(numbers("; scenario 3.\n; 4 of them"), [3]);
         assert_eq!(numbers("/// Scenarios 64 and 65: both"), [64, 65]);
+        assert_eq!(numbers("/// Scenarios 91 to 93, 95."), [91, 92, 93, 95]);
         assert_eq!(numbers("the scenarios of group 5, 17 of them"), Vec::<u32>::new());
     }
 
