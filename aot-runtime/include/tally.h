@@ -351,6 +351,12 @@ void tally_drain(const uint64_t *words, uint64_t n);
 void tally_count_low(void *object);
 void tally_count_full(void *object);
 
+/* [leaf] Writes whose counts are put off note the word written and the word that it replaces at `postponed_top` of the context, and
+ * move that on; where it is `postponed_end` they call tally_postpone instead (convention preserve_mostcc). tally_apply_postponed
+ * stands before the next safepoint: counts are changed as noted. */
+void tally_postpone(uint64_t written, uint64_t replaced);
+void tally_apply_postponed(void);
+
 /* [leaf] The whole of an increment, of a decrement. What is no reference into the heap is ignored. */
 void tally_increment(uint64_t word);
 void tally_decrement(uint64_t word);
@@ -369,7 +375,10 @@ typedef struct tally_context_view {
     uint32_t poll;  /* not 0: a safepoint has work */
     uint64_t reserved[6];
     uint64_t pending; /* prompt plan: not 0: tally_drain has work */
-    uint64_t reserved_2[6];
+    uint64_t reserved_2[3];
+    uint64_t (*postponed_top)[2]; /* prompt plan: where the next write that is put off is noted */
+    uint64_t (*postponed_end)[2]; /* end of the room for such */
+    uint64_t reserved_3;
     void *free[TALLY_FREE_LISTS]; /* prompt plan, by size class: the payload of the first free cell, or null; its first word is the next */
 } tally_context_view;
 
@@ -438,6 +447,8 @@ TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);
 TALLY__AT(tally_context_view, pending, 72);
+TALLY__AT(tally_context_view, postponed_top, 104);
+TALLY__AT(tally_context_view, postponed_end, 112);
 TALLY__AT(tally_context_view, free, 128);
 TALLY__SIZE(tally_context_view, 1024);
 

@@ -31,7 +31,8 @@ typedef struct Two {
 TALLY_TYPE(Two, first, second);
 
 typedef void Operation(Nodes *holders, Nodes *values);
-Operation measured_loop, measured_write_null, measured_write, measured_allocate, measured_temporary, measured_safepoint,
+Operation measured_loop, measured_write_null, measured_write, measured_alone,
+    measured_write_null_alone, measured_write_alone, measured_allocate, measured_temporary, measured_safepoint,
     measured_not_held, measured_held, measured_held_two, measured_let_go;
 
 /* In a module of its own: a safepoint that the operations cannot see into. */

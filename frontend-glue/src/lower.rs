@@ -216,8 +216,9 @@ impl<'a> Lowering<'a> {
         roots_parameters: &HandleSet<Value>,
         habits: &poll::Habits,
     ) -> Result<(), String> {
+        let asked = function.calls().filter(|&call| self.callees.of_call(call) == Callee::Poll).collect();
         self.place_stops(function, &LazyFlow::of(function), roots, habits);
-        let counted = counts.place(&self.builder, &self.callees, function, roots, self.options)?;
+        let counted = counts.place(&self.builder, &self.callees, function, roots, asked, self.options)?;
         if self.options.stop_at_counts {
             return Ok(());
         }

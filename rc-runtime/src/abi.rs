@@ -297,6 +297,33 @@ preserving_shim! {
     tally_count_full(object) => count_full
 }
 
+preserving_shim! {
+    /// `void tally_postpone(uint64_t new, uint64_t old)`, calling convention `preserve_most`: there is no room for another write
+    /// whose counts are put off.
+    ///
+    /// # Safety
+    /// Words in the heap range are references; the old one was counted.
+    tally_postpone(new, old) => postpone
+}
+/// `void tally_apply_postponed(void)`: counts that were put off are made up for.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_apply_postponed() {
+    // SAFETY: this thread's context, and its heap, if it has one.
+    if let Some(heap) = unsafe { (*current()).heap.as_mut() } {
+        heap.apply_postponed();
+    }
+}
+
+extern "C" fn postpone(new: u64, old: u64) {
+    // SAFETY: this thread's context.
+    let no_heap = unsafe { (*current()).heap.is_null() };
+    if no_heap && !crate::range::in_heap(old) && !crate::range::in_heap(new) {
+        // Nothing is counted yet in this thread.
+        return;
+    }
+    thread_heap().postpone(new, old);
+}
+
 extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     thread_heap().note_low(unsafe { ObjectRef::from_address(object) });

@@ -50,7 +50,11 @@ pub struct Context {
     pub pending_end: u64,
     /// Prompt plan: frames that others may write to roots of.
     pub lent: u64,
-    reserved: [u64; 3],
+    /// Prompt plan: where the next write whose counts are put off is noted.
+    pub postponed_top: u64,
+    /// Prompt plan: end of the room for such.
+    pub postponed_end: u64,
+    reserved: [u64; 1],
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],
 }
@@ -70,6 +74,8 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, pending_top) == 80);
     assert!(std::mem::offset_of!(Context, pending_end) == 88);
     assert!(std::mem::offset_of!(Context, lent) == LENT as usize);
+    assert!(std::mem::offset_of!(Context, postponed_top) == POSTPONED_TOP as usize);
+    assert!(std::mem::offset_of!(Context, postponed_end) == POSTPONED_END as usize);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
     assert!(FREE_CLASSES >= crate::size_class::CLASSES as usize);
 };
@@ -88,6 +94,10 @@ pub const POLL: u32 = 20;
 pub const PENDING: u32 = 72;
 /// Byte offset of `lent`.
 pub const LENT: u32 = 96;
+/// Byte offset of `postponed_top`.
+pub const POSTPONED_TOP: u32 = 104;
+/// Byte offset of `postponed_end`.
+pub const POSTPONED_END: u32 = 112;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
@@ -110,7 +120,9 @@ impl Default for Context {
             pending_top: 0,
             pending_end: 0,
             lent: 0,
-            reserved: [0; 3],
+            postponed_top: 0,
+            postponed_end: 0,
+            reserved: [0; 1],
             free: [0; FREE_CLASSES],
         }
     }

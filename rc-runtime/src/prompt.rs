@@ -6,6 +6,7 @@
 //! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
+//! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
 //! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
@@ -23,11 +24,13 @@ pub mod count;
 mod estate;
 mod finalizer;
 mod pending;
+mod postponed;
 mod reclaim;
 mod youth;
 
 pub use bin::Bin;
 pub use cells::CellSpace;
+use postponed::Postponed;
 pub use reclaim::Cascade;
 pub use youth::{Carved, Youth};
 
@@ -45,6 +48,8 @@ pub struct Prompt {
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: Vec<ObjectRef>,
+    /// Writes whose counts compiled code has put off.
+    postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
     drain_from: usize,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.

@@ -321,6 +321,12 @@ pub fn count_cell(address: u64) -> *mut u8 {
     ((address >> 4) + COUNTS_BIAS) as *mut u8
 }
 
+/// Asks for the count byte of what `word` refers to to be in the cache soon; any word will do.
+#[inline(always)]
+pub fn prefetch_count(word: u64) {
+    prefetch((word >> 4).wrapping_add(COUNTS_BIAS));
+}
+
 /// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial.
 #[inline(always)]
 pub fn trial_cell(address: u64) -> *mut u8 {

@@ -41,6 +41,8 @@ macro_rules! for_each_runtime_symbol {
             tally_drain, "v(pl)", safepoint;
             tally_count_low, "v(p)", leaf;
             tally_count_full, "v(p)", leaf;
+            tally_postpone, "v(ll)", leaf;
+            tally_apply_postponed, "v()", leaf;
             tally_increment, "v(l)", leaf;
             tally_decrement, "v(l)", leaf;
             tally_root_settle, "v(pppl)", leaf;

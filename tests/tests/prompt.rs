@@ -11,6 +11,7 @@ use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
+use tally_tests::random_program::trial::SAVINGS;
 use tally_tests::shape::Kind;
 use tally_tests::tally_command::{describe, run, run_tally, source_tree};
 use tally_tests::tally_heap::TallyHeap;
@@ -209,6 +210,18 @@ fn a_deep_stack_is_walked_seldom() {
         assert!(walked > 40_000, "the stack was looked at");
         assert!(walked < 1_000_000, "{walked} frames walked for 1.7 million allocations");
         assert_eq!(figures["marks"], 0, "what roots hold is no evidence\n{read}");
+    }
+}
+
+/// Loops of writes put their counts off: who dies, when, and in which order is what a model of the program says, at every level.
+#[test]
+fn writes_whose_counts_are_put_off_let_objects_die_when_they_should() {
+    let ways = LEVELS.iter().map(|&level| vec!["--opt", level]);
+    let choices = SAVINGS.iter().map(|saved| vec!["--opt", "2", "--save-counts", saved]);
+    for way in ways.chain(choices) {
+        let output = run_prompt(&[&way[..], &["--leak-check"]].concat(), "put_off.c", &[]);
+        let said = (output.status.code(), text(&output));
+        assert_eq!(said, (Some(0), "right\n".to_owned()), "{}: {}", way.join(" "), describe(&output));
     }
 }
 

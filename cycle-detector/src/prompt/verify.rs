@@ -83,6 +83,7 @@ impl Recount {
 }
 
 fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
+    heap.apply_postponed();
     let mut recount = Recount::default();
     heap.for_each_counted(|_, object| recount.objects.push(object));
     let alive: HashSet<ObjectRef> = recount.objects.iter().copied().collect();

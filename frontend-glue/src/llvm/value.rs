@@ -155,6 +155,10 @@ impl Value {
         raw!(LLVMInstructionEraseFromParent(self.0));
     }
 
+    pub(crate) fn previous_instruction(self) -> Option<Value> {
+        Value::from_raw(raw!(LLVMGetPreviousInstruction(self.0)))
+    }
+
     pub(crate) fn next_instruction(self) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetNextInstruction(self.0)))
     }

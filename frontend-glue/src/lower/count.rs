@@ -3,11 +3,12 @@
 //! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its count.
 //! 2. Calls that may unwind get a landing pad that lets roots go (`unwinding`).
 //! 3. Decisions (`ownership`): which root, temporary or write needs a count, and where.
-//! 4. They are written into the IR as operations (`placement`, `operation`), and
-//! 5. every path is checked for balance (`balance`).
-//! 6. Operations become code (`expand`).
+//! 4. They are written into the IR as operations (`placement`, `operation`),
+//! 5. in loops of writes some of these are put off (`postponed`), and
+//! 6. every path is checked for balance (`balance`).
+//! 7. Operations become code (`expand`).
 //!
-//! Steps 1 to 5 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
+//! Steps 1 to 6 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
 //! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. `[ROOT]`
 
 mod balance;
@@ -19,6 +20,7 @@ mod lent;
 pub(crate) mod operation;
 mod ownership;
 mod placement;
+mod postponed;
 mod remark;
 mod slots;
 mod unwinding;
@@ -28,7 +30,7 @@ pub use remark::{Remark, Saving};
 
 use super::LowerOptions;
 use super::roots::Root;
-use crate::callee::Callees;
+use crate::callee::{Callee, Callees};
 use crate::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
@@ -37,6 +39,7 @@ use expand::Expansion;
 use facts::{Effect, Facts};
 use operation::{Operation, Operations};
 use ownership::Ownership;
+use postponed::{Postponed, Postponing};
 
 /// Which counts are saved; see `ownership`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +54,19 @@ pub struct Patterns {
     pub last_use: bool,
     /// Results bring their count.
     pub owned_results: bool,
+    /// Loops of writes put counts off until the next safepoint.
+    pub postponed: bool,
 }
 
 impl Patterns {
     /// The plan read literally.
-    pub const NONE: Patterns =
-        Patterns { moves: false, lazy_roots: false, quiet_calls: false, last_use: false, owned_results: false };
+    pub const NONE: Patterns = Patterns::all(false);
     /// Everything on.
-    pub const ALL: Patterns =
-        Patterns { moves: true, lazy_roots: true, quiet_calls: true, last_use: true, owned_results: true };
+    pub const ALL: Patterns = Patterns::all(true);
+
+    const fn all(on: bool) -> Patterns {
+        Patterns { moves: on, lazy_roots: on, quiet_calls: on, last_use: on, owned_results: on, postponed: on }
+    }
 }
 
 /// The counts of one module while it is lowered.
@@ -80,6 +87,8 @@ pub(super) struct Counted {
     /// Which are named wherever they may hold something; the others are named everywhere.
     pub(super) simple: Vec<bool>,
     shadows: Vec<Option<usize>>,
+    /// Writes and operations whose decrements are put off.
+    postponed: Postponed,
 }
 
 impl Counts {
@@ -96,7 +105,7 @@ impl Counts {
         }
     }
 
-    /// Puts the operations of one function in place.
+    /// Puts the operations of one function in place; `asked` are the polls that are safepoints to the program.
     ///
     /// # Errors
     /// An imbalance, in words: a defect of this lowering.
@@ -106,6 +115,7 @@ impl Counts {
         callees: &Callees,
         function: Value,
         roots: &[Root],
+        asked: HandleSet<Call>,
         options: &LowerOptions,
     ) -> Result<Counted, String> {
         unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots);
@@ -116,6 +126,12 @@ impl Counts {
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let lends = roots.iter().any(|root| slots::is_lent(callees, root));
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
+        // A root of many words is settled by the runtime, at polls, too: none is passed by.
+        let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
+        let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
+        let (operations, facts, asked) = (&self.operations, &self.facts, &asked);
+        let postponing = Postponing { builder, callees, operations, facts, function, asked };
+        let passed = if patterns.postponed { postponing.polls_passed() } else { HandleSet::default() };
         let decide = |patterns| {
             let settled = (0..counted.roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
             let ownership = Ownership {
@@ -130,20 +146,25 @@ impl Counts {
                 hidden: hidden.clone(),
                 returns_twice,
                 lends,
+                passed: &passed,
             };
-            ownership.decide().filter(|decisions| placement::is_possible(&flow, decisions))
+            let decisions = ownership.decide().filter(|decisions| placement::is_possible(&flow, decisions));
+            decisions.map(|decisions| (patterns, decisions))
         };
-        let mut decisions: Decisions = decide(patterns)
+        let (patterns, mut decisions): (Patterns, Decisions) = decide(patterns)
             .or_else(|| decide(Patterns { quiet_calls: patterns.quiet_calls, ..Patterns::NONE }))
             .ok_or_else(|| format!("in @{}: no place for counts was found", function.name()))?;
         self.remarks.append(&mut decisions.remarks);
         placement::place(builder, &self.operations, &flow, &counted.roots, decisions, returns_twice);
+        if patterns.postponed {
+            counted.postponed = postponing.place(&mut self.remarks);
+        }
         if let Some(damage) = options.damage {
             let (count, damaged) = damage::apply(builder, &self.operations, function, damage, self.placed);
             self.placed += count;
             self.damaged = self.damaged.take().or(damaged);
         }
-        balance::check(callees, &self.operations, &self.facts, function, &counted)?;
+        balance::check(callees, &self.operations, &self.facts, function, &counted, asked)?;
         Ok(counted)
     }
 
@@ -156,7 +177,8 @@ impl Counts {
         options: &LowerOptions,
     ) -> Counted {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
-        let mut counted = Counted { roots: roots.to_vec(), simple, shadows: vec![None; roots.len()] };
+        let (shadows, postponed) = (vec![None; roots.len()], Postponed::default());
+        let mut counted = Counted { roots: roots.to_vec(), simple, shadows, postponed };
         for (number, root) in
             roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>()
         {
@@ -234,7 +256,13 @@ impl Counts {
     }
 
     fn expansion<'a>(&self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
-        Expansion { builder, context: options.context, roots: &counted.roots, shadows: &counted.shadows }
+        Expansion {
+            builder,
+            context: options.context,
+            roots: &counted.roots,
+            postponed: &counted.postponed,
+            shadows: &counted.shadows,
+        }
     }
 
     /// Takes the stand-ins out of the module; all operations are code by now.
@@ -254,11 +282,12 @@ pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
     let facts = Facts::of(&builder, &callees, &mut managed, Patterns::ALL);
     let counts = Counts { operations, facts, patterns: Patterns::ALL, remarks: Vec::new(), placed: 0, damaged: None };
     let mut gcroots = super::roots::gcroots(&callees);
+    let asked = HandleSet::default();
     let imbalances = managed.into_iter().filter_map(|function| {
         let gcroots = gcroots.remove(&function).unwrap_or_default();
         let roots = super::roots::clean(&builder, &callees, function, gcroots, &options);
         let counted = counts.survey(&builder, &callees, function, &roots, &options);
-        balance::check(&callees, &counts.operations, &counts.facts, function, &counted).err()
+        balance::check(&callees, &counts.operations, &counts.facts, function, &counted, &asked).err()
     });
     imbalances.collect()
 }

@@ -61,10 +61,11 @@ impl std::str::FromStr for Patterns {
                 "quiet-calls" => patterns.quiet_calls = true,
                 "last-use" => patterns.last_use = true,
                 "owned-results" => patterns.owned_results = true,
+                "postponed" => patterns.postponed = true,
                 _ => {
                     return Err(format!(
-                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use and \
-                         owned-results, all and none"
+                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use, \
+                         owned-results and postponed, all and none"
                     ));
                 }
             }

@@ -197,7 +197,7 @@ fn is_stop(callee: Callee) -> bool {
 }
 
 /// Tarjan's algorithm, with its recursion on a list.
-fn strongly_connected(edges: &[Edges]) -> Vec<Vec<usize>> {
+pub(super) fn strongly_connected(edges: &[Edges]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut number = vec![UNSEEN; edges.len()];
     let mut low = vec![0; edges.len()];

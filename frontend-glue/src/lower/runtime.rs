@@ -12,7 +12,7 @@ use rc_runtime::context::CONTEXT_BYTES;
 use rc_runtime::symbols::CallKind;
 
 /// Slow paths of inline code: they save the registers of the code around them.
-const RARE_AND_SAVING: [&str; 3] = ["tally_log_slow", "tally_count_low", "tally_count_full"];
+const RARE_AND_SAVING: [&str; 4] = ["tally_log_slow", "tally_count_low", "tally_count_full", "tally_postpone"];
 
 /// LLVM's number of `preserve_mostcc`.
 pub(super) const PRESERVE_MOST: u32 = 14;

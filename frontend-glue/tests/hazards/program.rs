@@ -10,15 +10,17 @@ const TINY_EPOCHS: &str = "4KiB";
 /// The same program, counted at once: at level 0 read literally, else with all patterns.
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 
-/// Which counts may be saved: all but one, none, all. Each program meets five of these, one at each level, in the order of its
+/// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level, in the order of its
 /// place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
-const SAVINGS: [&str; 7] = [
+const SAVINGS: [&str; 9] = [
     "none",
-    "lazy-roots,quiet-calls,last-use,owned-results",
-    "moves,quiet-calls,last-use,owned-results",
-    "moves,lazy-roots,last-use,owned-results",
-    "moves,lazy-roots,quiet-calls,owned-results",
-    "moves,lazy-roots,quiet-calls,last-use",
+    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
+    "moves,quiet-calls,last-use,owned-results,postponed",
+    "moves,lazy-roots,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,owned-results",
+    "postponed",
     "all",
 ];
 

@@ -184,12 +184,13 @@ enum Way {
 const WAYS: [Way; 5] = [Way::Deferred, Way::Zeal, Way::Prompt, Way::PromptSaving, Way::PromptZeal];
 
 /// All but one of the savings.
-const MOST: [&str; 5] = [
-    "lazy-roots,quiet-calls,last-use,owned-results",
-    "moves,quiet-calls,last-use,owned-results",
-    "moves,lazy-roots,last-use,owned-results",
-    "moves,lazy-roots,quiet-calls,owned-results",
-    "moves,lazy-roots,quiet-calls,last-use",
+const MOST: [&str; 6] = [
+    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
+    "moves,quiet-calls,last-use,owned-results,postponed",
+    "moves,lazy-roots,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,owned-results",
 ];
 
 impl Way {

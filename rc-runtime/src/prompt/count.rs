@@ -27,6 +27,8 @@
 //! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the
 //! mark does.
 //!
+//! In loops of writes compiled code puts both off till the next safepoint (`postponed`).
+//!
 //! Expected cost: increment 1 load, 1 add, 1 store, 1 branch; decrement the same.
 
 use crate::descriptor::TypeDescriptor;
@@ -41,7 +43,7 @@ use smallvec::SmallVec;
 pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
 pub const FRESH: u8 = SETTLED | 1;
-const LOW: u8 = 0x7f;
+pub(super) const LOW: u8 = 0x7f;
 /// What goes over to the header at once, and comes back.
 const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
@@ -173,6 +175,8 @@ impl Heap {
         if object.low_count() == 0 {
             let high = object.stamp();
             if high == 0 {
+                // What was put off came before this.
+                self.apply_postponed();
                 return self.add_pending(object);
             }
             object.set_count(object.count() | CARRY as u8);

@@ -163,6 +163,7 @@ impl Heap {
     pub unsafe fn drain(heap: *mut Heap, words: &[u64]) {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
+            (&mut *heap).apply_postponed();
             let depth = (*heap).finalizers.depth();
             if depth > DEPTH_MAX {
                 return;

@@ -72,15 +72,17 @@ impl Way {
 }
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
-/// Which counts may be saved: none, all, all but one.
-pub const SAVINGS: [&str; 7] = [
+/// Which counts may be saved: none, all, all but one, one alone.
+pub const SAVINGS: [&str; 9] = [
     "none",
     "all",
-    "lazy-roots,quiet-calls,last-use,owned-results",
-    "moves,quiet-calls,last-use,owned-results",
-    "moves,lazy-roots,last-use,owned-results",
-    "moves,lazy-roots,quiet-calls,owned-results",
-    "moves,lazy-roots,quiet-calls,last-use",
+    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
+    "moves,quiet-calls,last-use,owned-results,postponed",
+    "moves,lazy-roots,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,owned-results",
+    "postponed",
 ];
 
 /// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each is always

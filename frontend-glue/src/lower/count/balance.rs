@@ -6,12 +6,14 @@
 //! - a safepoint at which a root has no count for what it holds, or a temporary still has one that nobody will see,
 //! - a write, a root, a phi or a return that takes a credit which is not there, and a credit that nobody takes,
 //! - a safepoint that is reached without a drain since a count fell,
+//! - a safepoint, an end, or a count that falls, where something waits that was put off; an `apply` for nothing,
 //! - a root that is overwritten, or left, while it owns what it holds; a drop of what is not owned,
 //! - paths that meet in different states.
 
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
+use super::postponed::{Postponed, makes_up};
 use crate::callee::{Callee, Callees};
 use crate::flow::{Direction, Flow};
 use crate::llvm::call::Call;
@@ -26,13 +28,16 @@ pub(super) fn check(
     facts: &Facts,
     function: Value,
     counted: &Counted,
+    asked: &HandleSet<Call>,
 ) -> Result<(), String> {
     let roots = &counted.roots;
     let simple = roots.iter().enumerate().filter(|(index, _)| counted.simple[*index]);
     let slots = simple.map(|(index, root)| (root.slot, index)).collect();
     let complex = (0..roots.len()).filter(|&root| counted.shadows[root].is_some()).collect();
     let numbers = HandleMap::default();
-    let mut checker = Checker { callees, operations, facts, function, roots, slots, complex, numbers, fault: None };
+    let postponed = &counted.postponed;
+    let mut checker =
+        Checker { callees, operations, facts, function, roots, slots, complex, postponed, asked, numbers, fault: None };
     let flow = Flow::of(function);
     let start = State { slots: vec![Holds::Null; roots.len()], ..State::default() };
     let starts = flow.solve(
@@ -77,6 +82,8 @@ struct State {
     /// Roots of many words that may count anything.
     counting: BTreeSet<usize>,
     lent: bool,
+    /// Something that was put off waits for `apply`.
+    waiting: bool,
 }
 
 const CLASH: usize = usize::MAX;
@@ -91,6 +98,7 @@ impl State {
             };
         }
         self.fallen |= other.fallen;
+        self.waiting |= other.waiting;
         self.settled.retain(|root| other.settled.contains(root));
         self.counting.extend(&other.counting);
         if self.lent != other.lent || self.handed != other.handed {
@@ -118,6 +126,8 @@ struct Checker<'a> {
     roots: &'a [Root],
     slots: HandleMap<Value, usize>,
     complex: BTreeSet<usize>,
+    postponed: &'a Postponed,
+    asked: &'a HandleSet<Call>,
     numbers: HandleMap<Value, usize>,
     fault: Option<String>,
 }
@@ -221,7 +231,7 @@ impl Checker<'_> {
         match operation {
             Operation::Own => self.change(state, at, slot(), &[Holds::Borrows, Holds::Null], Holds::Owns),
             Operation::Drop => {
-                state.fallen = true;
+                self.falls(state, at);
                 self.change(state, at, slot(), &[Holds::Owns], Holds::Borrows);
             }
             Operation::Give => {
@@ -241,7 +251,7 @@ impl Checker<'_> {
                 if operation == Operation::Spend {
                     state.credits.push(value());
                 } else {
-                    state.fallen = true;
+                    self.falls(state, at);
                 }
             }
             Operation::Pass => {
@@ -258,7 +268,7 @@ impl Checker<'_> {
                 state.handed = true;
             }
             Operation::Settle | Operation::Unsettle => {
-                state.fallen = true;
+                self.falls(state, at);
                 let root = call.argument(0).constant_integer().map_or(usize::MAX, |root| root as usize);
                 if !self.complex.contains(&root) {
                     self.blame(at, "there is no such root of many words");
@@ -280,10 +290,32 @@ impl Checker<'_> {
                 state.fallen = false;
                 self.safepoint(state, at);
             }
+            Operation::Apply => {
+                state.fallen = true;
+                if !std::mem::replace(&mut state.waiting, false) {
+                    self.blame(at, "nothing was put off that could be made up for");
+                }
+            }
             Operation::Finish => {
                 state.fallen = false;
                 self.frame_is_empty(state, at);
             }
+        }
+    }
+
+    /// A count falls: now, if nothing waits that fell before it.
+    fn falls(&mut self, state: &mut State, at: Value) {
+        state.fallen = true;
+        if self.postponed.contains_key(&at) {
+            state.waiting = true;
+        } else {
+            self.nothing_is_put_off(state, at);
+        }
+    }
+
+    fn nothing_is_put_off(&mut self, state: &State, at: Value) {
+        if state.waiting {
+            self.blame(at, "counts that were put off are overtaken here");
         }
     }
 
@@ -305,6 +337,9 @@ impl Checker<'_> {
     fn call(&mut self, state: &mut State, call: Call) {
         let at = call.value();
         let effect = self.facts.effect(self.callees, call);
+        if makes_up(self.callees, self.facts, self.asked, call) {
+            self.nothing_is_put_off(state, at);
+        }
         if call.is_musttail() {
             self.frame_is_empty(state, at);
             self.nothing_waits(state, at);
@@ -317,7 +352,7 @@ impl Checker<'_> {
             if !call.argument(0).is_null() && state.credits.pop().is_none() {
                 self.blame(at, "nobody has counted what is written here");
             }
-            state.fallen = true;
+            self.falls(state, at);
         }
         state.fallen |= match self.callees.of_call(call) {
             Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
@@ -394,6 +429,7 @@ impl Checker<'_> {
             return;
         }
         self.frame_is_empty(state, end);
+        self.nothing_is_put_off(state, end);
         if end.is(Opcode::LLVMRet)
             && self.facts.has_owned_result(self.function)
             && !state.handed

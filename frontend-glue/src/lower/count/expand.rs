@@ -9,8 +9,9 @@
 //!
 //! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 1 load, 1 store,
 //! 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7 to count. A drain
-//! check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object replaces another. A grown-up object's
-//! first decrement by a write takes its call, which settles it; roots note nothing. benches/compiled.rs counts all of this and holds it. The calls preserve the registers
+//! check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object replaces another, 9 where its counts
+//! are put off (`postponed`), and then some 40 when they are made up for. A grown-up object's first decrement by a write takes its
+//! call, which settles it; roots note nothing. benches/compiled.rs counts all of this and holds it. The calls preserve the registers
 //! of the code around them.
 //!
 //! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
@@ -18,13 +19,14 @@
 
 use super::lent;
 use super::operation::Operation;
+use super::postponed::Postponed;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::roots::Root;
-use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, declare, if_field_is_set};
-use rc_runtime::context::PENDING;
+use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
+use rc_runtime::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
 use rc_runtime::prompt::count::SETTLED;
 use rc_runtime::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
 
@@ -41,6 +43,8 @@ pub(super) struct Expansion<'a> {
     pub(super) builder: &'a Builder,
     pub(super) context: ContextAccess,
     pub(super) roots: &'a [Root],
+    /// Writes and operations whose decrements are put off.
+    pub(super) postponed: &'a Postponed,
     /// For each settled root the number of its shadow.
     pub(super) shadows: &'a [Option<usize>],
 }
@@ -49,8 +53,15 @@ impl Expansion<'_> {
     /// Replaces one operation by its code; `named` are the operands of a drain's bundle.
     pub(super) fn operation(&self, operation: Operation, call: Call, named: &[Value]) {
         match operation {
+            // It is put off, too, along with the write that it is for.
+            Operation::Increment if self.postponed.contains_key(&call.value()) => {}
             Operation::Own | Operation::Increment => self.increment(call.value(), call.argument(0)),
+            Operation::Drop | Operation::Release if self.postponed.contains_key(&call.value()) => {
+                let null = self.builder.module().pointer().null();
+                self.postpone(call.value(), null, call.argument(0));
+            }
             Operation::Drop | Operation::Release => self.drop(call.value(), call.argument(0)),
+            Operation::Apply => self.apply(call.value()),
             Operation::Settle => self.settle(call, false),
             Operation::Unsettle => self.settle(call, true),
             Operation::Drain => self.drain(call, named),
@@ -77,8 +88,60 @@ impl Expansion<'_> {
         let store = self.builder.store(call.argument(0), call.argument(2));
         self.builder.tag(old, REFERENCES);
         self.builder.tag(store, REFERENCES);
-        self.decrement(place, old);
+        match self.postponed.get(&place) {
+            Some(&counts) => {
+                let null = self.builder.module().pointer().null();
+                self.postpone(place, if counts { call.argument(0) } else { null }, old);
+            }
+            None => self.decrement(place, old),
+        }
         call.remove();
+    }
+
+    /// Notes in front of `place` that `new` has one reference more, and `old` one less.
+    fn postpone(&self, place: Value, new: Value, old: Value) {
+        let (builder, module) = (self.builder, self.builder.module());
+        let head = split_before(builder, place);
+        let rest = place.block();
+        let (room, full) = (rest.insert_before(module), rest.insert_before(module));
+        builder.at_end(head, Some(place));
+        let (top, end) = (self.counts_field(POSTPONED_TOP), self.counts_field(POSTPONED_END));
+        builder.branch_rarely(builder.equal(top, end), full, room);
+        builder.at_end(room, Some(place));
+        let pair = builder.cast(Opcode::LLVMIntToPtr, top, module.pointer());
+        builder.tag(builder.store(new, pair), COUNTS);
+        builder.tag(builder.store(old, builder.offset(pair, 8)), COUNTS);
+        let field = context_field(builder, self.context, POSTPONED_TOP);
+        builder.tag(builder.store(builder.binary(Opcode::LLVMAdd, top, builder.i64(16)), field), COUNTS);
+        builder.branch(rest);
+        builder.at_end(full, Some(place));
+        let words = [new, old].map(|value| builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64)));
+        self.call_saving("tally_postpone", &words);
+        builder.branch(rest);
+    }
+
+    /// What was put off is done, if anything was.
+    fn apply(&self, place: Value) {
+        let builder = self.builder;
+        builder.before(place);
+        let function = declare(builder.module(), "tally_apply_postponed");
+        builder.tag(builder.call(function.value_type(), function, &[]), COUNTS);
+    }
+
+    /// A field of the context that only counting changes.
+    fn counts_field(&self, field: u32) -> Value {
+        let builder = self.builder;
+        let content = builder.load(builder.module().integer(64), context_field(builder, self.context, field));
+        builder.tag(content, COUNTS);
+        content
+    }
+
+    fn call_saving(&self, name: &str, arguments: &[Value]) {
+        let builder = self.builder;
+        let function = declare(builder.module(), name);
+        let call = builder.call(function.value_type(), function, arguments);
+        call.as_call().expect("a call").set_convention(PRESERVE_MOST);
+        builder.tag(call, COUNTS);
     }
 
     /// Adds one to the count of what `value` refers to, in front of `place`.
@@ -133,10 +196,7 @@ impl Expansion<'_> {
         let cold = rest.insert_before(builder.module());
         builder.branch_rarely(condition, cold, rest);
         builder.at_end(cold, Some(place));
-        let function = declare(builder.module(), name);
-        let call = builder.call(function.value_type(), function, &[value]);
-        call.as_call().expect("a call").set_convention(PRESERVE_MOST);
-        builder.tag(call, COUNTS);
+        self.call_saving(name, &[value]);
         builder.branch(rest);
     }
 

@@ -21,6 +21,7 @@
 //! | `settle(root)` | a call | a root of many words counts what it holds now, and no longer what it held before |
 //! | `unsettle(root)` | a call | a root of many words lets go of all that it counted |
 //! | `lend()`, `unlend()` | a counter | others may write to roots of this frame, whose address they have; they no longer may |
+//! | `apply()` | a test | counts that were put off are made up for (`postponed`) |
 //! | `drain(words…)` | a test | what has no reference left dies, unless one of these words still means it |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
 
@@ -47,11 +48,12 @@ pub(in crate::lower) enum Operation {
     Unlend,
     Drain,
     Finish,
+    Apply,
 }
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 16] = [
+const ALL: [(Operation, &str); 17] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
@@ -68,6 +70,7 @@ const ALL: [(Operation, &str); 16] = [
     (Unlend, "unlend"),
     (Drain, "drain"),
     (Finish, "finish"),
+    (Apply, "apply"),
 ];
 
 /// Names of the stand-in functions begin so.
@@ -90,7 +93,7 @@ impl Operations {
                 Own | Take | Drop | Give => &[pointer, number],
                 Spend | Increment | Release | Pass | Join | Result => &[pointer],
                 Settle | Unsettle => &[number],
-                Lend | Unlend | Drain | Finish => &[],
+                Lend | Unlend | Drain | Finish | Apply => &[],
             };
             let is_safepoint = matches!(operation, Drain | Finish);
             let of = Type::function(void, parameters, is_safepoint); // of any number of words

@@ -32,7 +32,7 @@ use super::facts::Facts;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow};
 use crate::llvm::call::Call;
-use crate::llvm::{HandleMap, Value};
+use crate::llvm::{HandleMap, HandleSet, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
 use state::{Holds, State};
@@ -58,6 +58,8 @@ pub(super) struct Ownership<'a> {
     pub(super) returns_twice: bool,
     /// Others may write to roots of this function by their address.
     pub(super) lends: bool,
+    /// Polls that what is put off passes: their drains are not the last.
+    pub(super) passed: &'a HandleSet<Call>,
 }
 
 /// Runs of the analysis after which a function is read literally.

@@ -23,6 +23,8 @@ pub enum Saving {
         /// The root.
         root: String,
     },
+    /// The write notes what it counts, and the next safepoint counts it.
+    Postponed,
     /// Nothing is released during the call.
     Borrowed {
         /// The root.
@@ -38,6 +40,7 @@ impl Saving {
             Saving::MovedToRoot { .. } => "MovedToRoot",
             Saving::LastUse { .. } => "LastUse",
             Saving::Unseen { .. } => "Unseen",
+            Saving::Postponed => "Postponed",
             Saving::Borrowed { .. } => "Borrowed",
         }
     }
@@ -54,6 +57,7 @@ impl fmt::Display for Saving {
             Saving::Unseen { root } => {
                 write!(f, "no count: root `{root}` borrowed what it held, from safepoint to safepoint")
             }
+            Saving::Postponed => write!(f, "no count here: the next safepoint makes up for this write"),
             Saving::Borrowed { root } => {
                 write!(f, "no count: root `{root}` borrows across this call, in which nothing is released")
             }

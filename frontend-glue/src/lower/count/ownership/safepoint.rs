@@ -42,6 +42,7 @@ impl Walk<'_> {
                 place,
                 if copies.is_empty() { What::Drain(protected) } else { What::DrainBeside(protected, copies) },
             );
+            state.pending = self.it.passed.contains(&call);
         }
     }
 

@@ -1,0 +1,180 @@
+//! Which changes of counts are put off, and where they are made up for.
+//!
+//! A loop that writes and meets no safepoint but polls runs into cache misses with every write: the counts of what it writes, and of what
+//! the field held before. There a write only notes the two (`rc_runtime::prompt::postponed`), and `apply` stands in front of the
+//! next safepoint. Elsewhere that would cost more than it saves.
+//!
+//! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that may throw or write
+//!    references itself, the end of a function; polls are none that the lowering has put there, since the program knows nothing of them.
+//! 2. From there on, up to the next stop, whatever falls is put off, in the order of the program: drops and releases, too.
+//!    An increment is put off if it is for a write that is; the others come early, which harms nobody.
+//! 3. A stop that something put off may reach has `apply` in front of it, before roots are settled and before its drain.
+//!
+//! So nothing dies later for it than at the next stop: what is at zero waits for one anyway. And no count is read, or falls inline,
+//! while it is too low: whoever reads or changes counts otherwise is a stop, or increments first what it decrements.
+
+use super::facts::{Effect, Facts};
+use super::operation::{Operation, Operations};
+use super::remark::{Remark, Saving};
+use crate::callee::{Callee, Callees};
+use crate::flow::{Direction, Flow};
+use crate::llvm::call::Call;
+use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
+use crate::lower::poll::strongly_connected;
+
+/// Writes and operations that are put off; of a write, whether the reference that it writes is to be counted, too.
+pub(super) type Postponed = HandleMap<Value, bool>;
+
+/// What an instruction is to counts that are put off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A count falls: by a write, or as an operation.
+    Falls,
+    /// Everything is made up for before it.
+    Stop,
+    Other,
+}
+
+/// A function with its operations in place.
+pub(super) struct Postponing<'a> {
+    pub(super) builder: &'a Builder,
+    pub(super) callees: &'a Callees,
+    pub(super) operations: &'a Operations,
+    pub(super) facts: &'a Facts,
+    pub(super) function: Value,
+    /// Polls that are stops: the program asked for them.
+    pub(super) asked: &'a HandleSet<Call>,
+}
+
+impl Postponing<'_> {
+    /// Puts `apply` where it is due.
+    pub(super) fn place(&self, remarks: &mut Vec<Remark>) -> Postponed {
+        let (mut fallen, mut stops) = (vec![], vec![]);
+        self.for_each_while_something_waits(|instruction, step| match step {
+            Step::Falls => fallen.push(instruction),
+            Step::Stop => stops.push(instruction),
+            Step::Other => {}
+        });
+        let mut postponed = Postponed::default();
+        for instruction in fallen {
+            let increment = self.increment_for(instruction);
+            postponed.insert(instruction, increment.is_some());
+            postponed.extend(increment.map(|increment| (increment, false)));
+            if self.is_write_here(instruction) {
+                remarks.push(Remark::at(instruction, Saving::Postponed));
+            }
+        }
+        for stop in stops {
+            self.builder.before(stop);
+            self.operations.emit(self.builder, Operation::Apply, &[]);
+        }
+        postponed
+    }
+
+    /// Polls at which something may wait, and goes on waiting: their drains are not the last. Asked before operations are in place;
+    /// those add no stop that is none yet.
+    pub(super) fn polls_passed(&self) -> HandleSet<Call> {
+        let mut passed = HandleSet::default();
+        self.for_each_while_something_waits(|instruction, step| {
+            let call = instruction.as_call().filter(|_| step != Step::Stop);
+            passed.extend(call.filter(|&call| self.callees.of_call(call) == Callee::Poll));
+        });
+        passed
+    }
+
+    /// Calls `found` with every instruction in front of which something that was put off may wait, and with what puts it off.
+    fn for_each_while_something_waits(&self, mut found: impl FnMut(Value, Step)) {
+        if !self.function.calls().any(|call| self.is_write(call)) {
+            return;
+        }
+        let flow = Flow::of(self.function);
+        let comes_again = self.cycles_without_stops(&flow);
+        if !comes_again.contains(&true) {
+            return;
+        }
+        let through = |block: usize, mut waits: bool, found: &mut dyn FnMut(Value, Step)| {
+            for instruction in flow.blocks[block].instructions() {
+                let step = self.step(instruction);
+                waits |= step == Step::Falls && comes_again[block] && self.is_write_here(instruction);
+                if waits {
+                    found(instruction, step);
+                }
+                waits &= step != Step::Stop;
+            }
+            waits
+        };
+        let join = |into: &mut bool, from: &bool| *into |= from;
+        let starts = flow.solve(Direction::Forward, &false, join, |block, waits| through(block, waits, &mut |_, _| {}));
+        for (block, waits) in starts.into_iter().enumerate() {
+            if let Some(waits) = waits {
+                through(block, waits, &mut found);
+            }
+        }
+    }
+
+    fn step(&self, instruction: Value) -> Step {
+        if matches!(instruction.opcode(), Some(Opcode::LLVMRet | Opcode::LLVMResume)) {
+            return Step::Stop;
+        }
+        let Some(call) = instruction.as_call() else { return Step::Other };
+        match self.operations.of_call(call) {
+            Some(Operation::Drop | Operation::Release) => Step::Falls,
+            Some(Operation::Settle | Operation::Unsettle | Operation::Finish) => Step::Stop,
+            Some(Operation::Drain) if !self.is_for_own_poll(instruction) => Step::Stop,
+            Some(_) => Step::Other,
+            None if self.is_write(call) => Step::Falls,
+            None if makes_up(self.callees, self.facts, self.asked, call) => Step::Stop,
+            None => Step::Other,
+        }
+    }
+
+    fn is_write(&self, call: Call) -> bool {
+        self.callees.of_call(call) == Callee::GcWrite
+    }
+
+    fn is_write_here(&self, instruction: Value) -> bool {
+        instruction.as_call().is_some_and(|call| self.is_write(call))
+    }
+
+    /// The increment that gives a write its credit, which stands right before it.
+    fn increment_for(&self, instruction: Value) -> Option<Value> {
+        let before = instruction.previous_instruction().filter(|_| self.is_write_here(instruction))?;
+        (self.operations.of_call(before.as_call()?) == Some(Operation::Increment)).then_some(before)
+    }
+
+    /// Whether a drain stands before a poll of the lowering's own.
+    fn is_for_own_poll(&self, drain: Value) -> bool {
+        let behind = std::iter::successors(drain.next_instruction(), |instruction| instruction.next_instruction());
+        let mut calls = behind.filter_map(Value::as_call).filter(|&call| self.operations.of_call(call).is_none());
+        calls.next().is_some_and(|call| self.callees.of_call(call) == Callee::Poll && !self.asked.contains(&call))
+    }
+
+    /// By block: whether it can come again without a stop.
+    fn cycles_without_stops(&self, flow: &Flow) -> Vec<bool> {
+        let mut edges = flow.successors[..flow.reachable].to_vec();
+        for (block, targets) in edges.iter_mut().enumerate() {
+            if flow.blocks[block].instructions().any(|instruction| self.step(instruction) == Step::Stop) {
+                targets.clear();
+            }
+        }
+        let mut comes_again = vec![false; flow.blocks.len()];
+        for part in strongly_connected(&edges) {
+            if part.len() > 1 || edges[part[0]].contains(&part[0]) {
+                part.into_iter().for_each(|block| comes_again[block] = true);
+            }
+        }
+        comes_again
+    }
+}
+
+/// Whether all that was put off is to be done before the call: it is a safepoint, may throw, or may change counts itself. `asked`
+/// are the polls that are safepoints to the program.
+pub(super) fn makes_up(callees: &Callees, facts: &Facts, asked: &HandleSet<Call>, call: Call) -> bool {
+    match callees.of_call(call) {
+        Callee::Poll => asked.contains(&call),
+        Callee::WriteWord | Callee::Runtime(_) => true,
+        // A leaf of whom nothing is known may write references.
+        Callee::Ordinary => call.is_musttail() || !facts.is_quiet(call),
+        _ => facts.effect(callees, call) != Effect::None,
+    }
+}
