@@ -34,6 +34,9 @@ extern "C" {
 
 /* tally_type.flags: no object of this type is ever part of a cycle. */
 #define TALLY_ACYCLIC 1u
+/* Objects of this type are ephemerons: while one has a key (tally_ephemeron_key_write), its references are alive only as long as that is.
+ * It has a fixed size of at most 8192 bytes and no trace function. */
+#define TALLY_EPHEMERON 2u
 /* In which order finalizers run of objects that are found dead together: those that registered last first; owners before what they
  * refer to (members of a ring in any order); without either, any. */
 #define TALLY_FINALIZE_REVERSE 4u
@@ -215,6 +218,69 @@ uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uin
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
+
+/* ---- Weak references, ephemerons, weak maps ---------------------------------------------------------------------------
+ * docs/services.md. What these functions return is a reference like one that was loaded from a field: good until the next safepoint, and
+ * what is needed after that stands in a root. A target, key or value may lie outside the heap: it never dies. */
+
+/* [safepoint] A weak reference: an object that refers to `target` and does not keep it alive. */
+void *tally_weak_new(void *target);
+
+/* [safepoint] The same with a callback, which is called with the weak reference once that was cleared, if it is alive itself then: as
+ * ordinary code of the program, at a safepoint. One that dies together with its target is never called. */
+void *tally_weak_new_with(void *target, void (*callback)(void *weak));
+
+/* [leaf] The target of a weak reference, or of a weak slot (its address); null once the target's reclaim has begun: before its
+ * finalizer runs. */
+void *tally_weak_get(const void *weak_or_slot);
+
+/* [leaf] The same of a target that the program has read from a weak slot by itself, with no safepoint since: for tagged words. */
+void *tally_weak_upgrade(void *target);
+
+/* [leaf] Lets `slot`, a word of `object` that its descriptor does not name, refer to `target` without keeping it alive. Null ends that.
+ * A tagged word is stored over it afterwards, plainly. */
+void tally_weak_write(void *object, void *slot, void *target);
+
+/* [leaf] Weak slots in objects of `type` are cleared by `clear` from now on, which stores to the slot and calls nothing of Tally, in
+ * place of null: for tagged words in which 0 means something else. */
+void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot));
+
+/* [safepoint] An ephemeron: it keeps `value` alive as long as `key` and itself are, and `key` not at all. */
+void *tally_ephemeron_new(void *key, void *value);
+
+/* [leaf] Its value, its key: null when the key is dead. */
+void *tally_ephemeron_get(const void *ephemeron);
+void *tally_ephemeron_key(const void *ephemeron);
+
+/* [leaf] The same as tally_weak_write for the key of an object of a type with TALLY_EPHEMERON. When the key's memory goes (after its
+ * finalizer), null is written to all references of the object. Who reads them has the key, or has asked tally_weak_get(slot) for it. */
+void tally_ephemeron_key_write(void *object, void *slot, void *key);
+
+/* A weak map from objects to objects, by identity. With weak keys an entry lives as long as its key, whatever its value leads to; with weak
+ * values as long as its value; with both as long as both. */
+#define TALLY_WEAK_KEYS 1u
+#define TALLY_WEAK_VALUES 2u
+
+/* [safepoint] A new map; `mode` is one of the above, or both. */
+void *tally_weak_map_new(uint32_t mode);
+
+/* [leaf] What the map has for `key`, or null. */
+void *tally_weak_map_get(void *map, void *key);
+
+/* [safepoint] Lets it have `value` for `key`, which is not null; a null value removes the entry. */
+void tally_weak_map_set(void *map, void *key, void *value);
+
+/* [leaf] Removes the entry of `key`; not 0: there was one. */
+int32_t tally_weak_map_remove(void *map, void *key);
+
+/* [leaf] Number of entries. */
+uint64_t tally_weak_map_count(void *map);
+
+/* [leaf] for (uint64_t at = 0; (at = tally_weak_map_next(map, at));) … key_at(map, at), value_at(map, at) … : each entry once. Entries
+ * may go meanwhile, then both are null; an insertion may change all positions. */
+uint64_t tally_weak_map_next(void *map, uint64_t position);
+void *tally_weak_map_key_at(void *map, uint64_t position);
+void *tally_weak_map_value_at(void *map, uint64_t position);
 
 /* ---- Native code without unwind tables -------------------------------------------------------------------------------
  * Between managed frames, native code must have unwind tables, or say where it left managed code, and call back through

@@ -50,6 +50,8 @@
  *   fields   TALLY_WRITE(object, field, value) · TALLY_WRITE_AT(object, slot, value) · TALLY_WRITE_TAGGED(object, field, word)
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
  *   globals  TALLY_WRITE_GLOBAL(global, value)
+ *   weak     TALLY_EPHEMERON_TYPE(Type, fields…) · tally_weak_new(target) · tally_weak_get(weak) · tally_ephemeron_new(key, value) ·
+ *            tally_weak_map_new(TALLY_WEAK_KEYS) and what else stands in tally.h
  *   control  tally_safepoint() · tally_collect()
  */
 #ifndef TALLY_GC_H
@@ -80,6 +82,12 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
 #define TALLY_ACYCLIC_TYPE(Type, ...)                                                                                  \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
+
+/* A type of ephemerons, whose fields are alive only as long as a key is: tally_ephemeron_key_write(object, &object->key, key), where `key` is
+ * a field that is not listed here. */
+#define TALLY_EPHEMERON_TYPE(Type, ...)                                                                                \
+    TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
+    TALLY__DESCRIBE(static, Type, TALLY_EPHEMERON, TALLY__PLAIN, __VA_ARGS__)
 
 /* A type with a destructor: `void finalize(Type *object)`, declared before this. It is called once, when the last reference to an
  * object has gone (of a cycle, and under the deferred plan: when the object is found dead), before the object's fields are released; so it finds them as they

@@ -17,6 +17,7 @@ use std::sync::Once;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;
 use inkwell::values::FunctionValue;
+use rc_runtime::symbols::RUNTIME_SYMBOLS;
 use thiserror::Error;
 
 use crate::callers;
@@ -32,7 +33,7 @@ const HEADERS: [(&str, &str); 2] = [
 /// What debug information calls the directory with the headers, whose real name differs every time.
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
-/// A function that calls one of these holds references, and lives by the contract of gc functions.
+/// A function that calls one of these, or a service that answers references, holds references, and lives by the contract of gc functions.
 const ROOTING: [&str; 9] = [
     "llvm.gcroot",
     "llvm.gcwrite",
@@ -118,7 +119,9 @@ fn leave_debug_info_alone() {
 /// those that call one: they may hold what it returns, and `tally verify` must look at them. Where
 /// nobody in a module does such a thing, nothing changes.
 pub fn mark_rooting_functions(module: &Module) {
-    let mut waiting: Vec<FunctionValue> = ROOTING.iter().flat_map(|name| callers::of_name(module, name)).collect();
+    let services = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.returns_reference()).map(|symbol| symbol.name);
+    let rooting = ROOTING.into_iter().chain(services);
+    let mut waiting: Vec<FunctionValue> = rooting.flat_map(|name| callers::of_name(module, name)).collect();
     while let Some(function) = waiting.pop() {
         if !callers::has_gc(function) {
             function.set_gc(STRATEGY);

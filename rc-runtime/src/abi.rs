@@ -9,6 +9,10 @@
 //! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
+mod weak;
+
+pub use weak::*;
+
 use crate::allocate::OutOfMemory;
 use crate::context::current;
 use crate::descriptor::{DescriptorFault, TypeDescriptor};

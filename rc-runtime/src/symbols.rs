@@ -59,6 +59,24 @@ macro_rules! for_each_runtime_symbol {
             tally_finalize_forget, "v(p)", leaf;
             tally_finalize_at_exit, "v(i)", leaf;
             tally_on_finalizer_error, "v(p)", leaf;
+            tally_weak_new, "p(p)", safepoint;
+            tally_weak_new_with, "p(pp)", safepoint;
+            tally_weak_get, "p(p)", leaf;
+            tally_weak_upgrade, "p(p)", leaf;
+            tally_weak_write, "v(ppp)", leaf;
+            tally_type_on_clear, "v(pp)", leaf;
+            tally_ephemeron_new, "p(pp)", safepoint;
+            tally_ephemeron_get, "p(p)", leaf;
+            tally_ephemeron_key, "p(p)", leaf;
+            tally_ephemeron_key_write, "v(ppp)", leaf;
+            tally_weak_map_new, "p(i)", safepoint;
+            tally_weak_map_get, "p(pp)", leaf;
+            tally_weak_map_set, "v(ppp)", safepoint;
+            tally_weak_map_remove, "i(pp)", leaf;
+            tally_weak_map_count, "l(p)", leaf;
+            tally_weak_map_next, "l(pl)", leaf;
+            tally_weak_map_key_at, "p(pl)", leaf;
+            tally_weak_map_value_at, "p(pl)", leaf;
             llvm_gc_initialize, "v(i)", leaf;
             llvm_gc_allocate, "p(i)", safepoint;
             llvm_gc_collect, "v()", safepoint;
@@ -85,6 +103,14 @@ pub struct RuntimeSymbol {
     pub signature: &'static str,
     /// Safepoint or leaf.
     pub kind: CallKind,
+}
+
+impl RuntimeSymbol {
+    /// Whether its result is a reference, valid until the next safepoint: what services answer.
+    pub fn returns_reference(&self) -> bool {
+        let service = ["tally_weak_", "tally_ephemeron_"].iter().any(|prefix| self.name.starts_with(prefix));
+        service && self.signature.starts_with('p')
+    }
 }
 
 macro_rules! table {

@@ -8,6 +8,7 @@
 use crate::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
 use crate::lower::roots::rooted_alloca;
+use rc_runtime::symbols::RuntimeSymbol;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// See the file's first lines.
@@ -146,6 +147,9 @@ fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) 
     instruction.as_call().is_some_and(|call| match callees.of_call(call) {
         Callee::New | Callee::NewArray => true,
         Callee::GcRead => !call.argument(1).is_constant(),
+        Callee::Runtime(_) => {
+            crate::callee::runtime_symbol(&call.callee().name()).is_some_and(RuntimeSymbol::returns_reference)
+        }
         _ => returning.contains(&call.callee()),
     })
 }

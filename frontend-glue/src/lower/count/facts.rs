@@ -149,7 +149,9 @@ impl Facts {
         match callees.of_call(call) {
             // Zeal's stop protects the result that is in flight, which may have been let go of before it.
             _ if self.drains(call) => true,
-            Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => false,
+            Callee::New | Callee::NewArray | Callee::Poll => false,
+            // A new object of a service waits for a reference to it.
+            Callee::Runtime(CallKind::Safepoint) => call.function_type().return_type().is_pointer(),
             Callee::Ordinary => {
                 let drains_itself = self.managed.contains(&call.callee()) && !call.callee().may_be_replaced();
                 let result = call.function_type().return_type();

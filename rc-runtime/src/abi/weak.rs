@@ -1,0 +1,246 @@
+//! The C symbols of weak references, ephemerons and weak maps; what they mean stands in `weak`, `ephemeron` and `weak_map`.
+//!
+//! References that are null or lead out of the heap are legal where `tally.h` does not say otherwise: nothing of the kind ever dies, and a weak
+//! slot that holds such a word yields it. Expected cost of `tally_weak_get` of a target that is young, or was upgraded in this epoch before: 22
+//! instructions; under the prompt plan 17.
+
+use super::{FOREIGN, answer, thread_heap};
+use crate::builtin::Callback;
+use crate::descriptor::TypeDescriptor;
+use crate::ephemeron::{KEY, VALUE};
+use crate::fatal::{self, STATUS_USAGE};
+use crate::object::{ObjectRef, Slot};
+use crate::range;
+use crate::safepoint_shim;
+use crate::type_registry::ClearFunction;
+use crate::weak::WeakKind;
+use crate::weak_map::{WeakMode, object_of};
+
+safepoint_shim! {
+    /// `void *tally_weak_new(void *target)`: a weak reference.
+    tally_weak_new => weak_new
+}
+safepoint_shim! {
+    /// `void *tally_weak_new_with(void *target, void (*callback)(void *weak))`: one with a callback.
+    tally_weak_new_with => weak_new_with
+}
+safepoint_shim! {
+    /// `void *tally_ephemeron_new(void *key, void *value)`.
+    tally_ephemeron_new => ephemeron_new
+}
+safepoint_shim! {
+    /// `void *tally_weak_map_new(uint32_t mode)`.
+    tally_weak_map_new => weak_map_new
+}
+safepoint_shim! {
+    /// `void tally_weak_map_set(void *map, void *key, void *value)`.
+    tally_weak_map_set => weak_map_set
+}
+
+extern "C" fn weak_new(target: u64) -> u64 {
+    let weak = answer(thread_heap().new_weak(own(target, "tally_weak_new")));
+    // SAFETY: [HEADER] a new object's first word.
+    unsafe { Slot::from_address(weak) }.store(target);
+    weak
+}
+
+extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
+    match own(target, "tally_weak_new_with") {
+        Some(target) => answer(thread_heap().new_weak_with(target, callback)),
+        None => weak_new(target), // never cleared, never called
+    }
+}
+
+extern "C" fn ephemeron_new(key: u64, value: u64) -> u64 {
+    let (key, value) = (own(key, "tally_ephemeron_new"), own(value, "tally_ephemeron_new"));
+    let Some(key) = key else { fatal::stop(STATUS_USAGE, "tally_ephemeron_new: the key is no object of the heap") };
+    answer(thread_heap().new_ephemeron(key, value))
+}
+
+extern "C" fn weak_map_new(mode: u32) -> u64 {
+    let Some(mode) = WeakMode::of(mode) else {
+        fatal::stop(
+            STATUS_USAGE,
+            &format!(
+                "tally_weak_map_new: mode {mode} is not known; use TALLY_WEAK_KEYS (1), TALLY_WEAK_VALUES (2), or both (3)"
+            ),
+        )
+    };
+    answer(thread_heap().new_weak_map(mode))
+}
+
+extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
+    if key == 0 {
+        fatal::stop(STATUS_USAGE, "tally_weak_map_set: the key is null");
+    }
+    let map = required(map, "tally_weak_map_set");
+    own(key, "tally_weak_map_set");
+    own(value, "tally_weak_map_set");
+    if let Err(error) = thread_heap().weak_map_set(map, key, value) {
+        fatal::stop(fatal::STATUS_MEMORY, &error.to_string());
+    }
+}
+
+/// The object that a word refers to, which is this thread's; `None` for what lies outside the heap.
+fn own(word: u64, function: &str) -> Option<ObjectRef> {
+    let object = object_of(word)?;
+    if !thread_heap().owns(object) {
+        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
+    }
+    Some(object)
+}
+
+fn required(word: u64, function: &str) -> ObjectRef {
+    own(word, function).unwrap_or_else(|| {
+        fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, which is not an object of the heap"))
+    })
+}
+
+/// `void *tally_weak_get(const void *slot)`: the target of a weak reference, or of any weak slot; null when that is dead.
+///
+/// # Safety
+/// `slot` is a weak reference, or a weak slot of an object of this thread's heap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
+    // SAFETY: by the caller's promise.
+    upgraded(unsafe { Slot::from_address(slot) }.read())
+}
+
+/// `void *tally_weak_upgrade(void *target)`: the same of what the program has read from the slot by itself.
+///
+/// # Safety
+/// `word` was read from a weak slot, and no safepoint was since.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_upgrade(word: u64) -> u64 {
+    upgraded(word)
+}
+
+#[inline(always)]
+fn upgraded(word: u64) -> u64 {
+    if !range::in_heap(word) {
+        return word;
+    }
+    // SAFETY: [WEAK] what a weak slot holds; by the callers' promise.
+    let object = unsafe { ObjectRef::from_address(word) };
+    thread_heap().upgrade(object).map_or(0, ObjectRef::address)
+}
+
+/// `void tally_weak_write(void *object, void *slot, void *target)`: a word of an object that its descriptor does not name refers weakly.
+///
+/// # Safety
+/// `slot` lies in `object` and is no reference by its descriptor.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_write(object: u64, slot: u64, target: u64) {
+    write_slot(object, slot, target, WeakKind::Reference, "tally_weak_write");
+}
+
+/// `void tally_ephemeron_key_write(void *object, void *slot, void *key)`: the same for the key of an ephemeron.
+///
+/// # Safety
+/// As for [`tally_weak_write`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_ephemeron_key_write(object: u64, slot: u64, key: u64) {
+    write_slot(object, slot, key, WeakKind::Key, "tally_ephemeron_key_write");
+}
+
+fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &str) {
+    let (object, known) = (required(object, function), own(target, function));
+    // SAFETY: by the callers' promise.
+    let slot = unsafe { Slot::from_address(slot) };
+    thread_heap().write_weak(object, slot, known, kind);
+    slot.store(target);
+}
+
+/// `void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot))`: what clears weak slots of that type's objects.
+///
+/// # Safety
+/// `clear` stores to the slot and calls nothing of Tally.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor, clear: ClearFunction) {
+    super::root_type(descriptor).set_on_clear(clear);
+}
+
+/// `void *tally_ephemeron_get(const void *ephemeron)`: its value; null when its key is dead.
+///
+/// # Safety
+/// `ephemeron` comes from `tally_ephemeron_new`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
+    // SAFETY: [HEADER] by the caller's promise.
+    unsafe {
+        match tally_weak_get(ephemeron + KEY) {
+            0 => 0,
+            _ => Slot::from_address(ephemeron + VALUE).read(),
+        }
+    }
+}
+
+/// `void *tally_ephemeron_key(const void *ephemeron)`: its key; null when that is dead.
+///
+/// # Safety
+/// As for [`tally_ephemeron_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
+    // SAFETY: by the caller's promise.
+    unsafe { tally_weak_get(ephemeron + KEY) }
+}
+
+/// `void *tally_weak_map_get(const void *map, const void *key)`: what the map has for the key, or null.
+///
+/// # Safety
+/// `map` comes from `tally_weak_map_new`; so for the functions below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
+    let map = required(map, "tally_weak_map_get");
+    thread_heap().weak_map_get(map, key)
+}
+
+/// `int32_t tally_weak_map_remove(void *map, const void *key)`: whether there was an entry.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
+    let map = required(map, "tally_weak_map_remove");
+    thread_heap().weak_map_remove(map, key) as i32
+}
+
+/// `uint64_t tally_weak_map_count(const void *map)`.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
+    let map = required(map, "tally_weak_map_count");
+    thread_heap().weak_map_count(map)
+}
+
+/// `uint64_t tally_weak_map_next(const void *map, uint64_t position)`: the next position with an entry, 0 at the end.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
+    let map = required(map, "tally_weak_map_next");
+    thread_heap().weak_map_next(map, position)
+}
+
+/// `void *tally_weak_map_key_at(const void *map, uint64_t position)`.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
+    let map = required(map, "tally_weak_map_key_at");
+    thread_heap().weak_map_at(map, position).0
+}
+
+/// `void *tally_weak_map_value_at(const void *map, uint64_t position)`.
+///
+/// # Safety
+/// As for [`tally_weak_map_get`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
+    let map = required(map, "tally_weak_map_value_at");
+    thread_heap().weak_map_at(map, position).1
+}
