@@ -14,7 +14,7 @@ use crate::block::state;
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
 use crate::plan::Plan;
-use crate::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use crate::range::{BLOCK_BYTES, LIVE, MARK, UNLOGGED, block_info, block_start};
 use crate::visit::Part;
 
 impl Heap {
@@ -90,14 +90,17 @@ impl Heap {
     }
 
     /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and nobody will
-    /// write to them.
+    /// write to them; nor to what a mark that has discovered all has not reached. (Such an object, logged, was counted once more as
+    /// pending, and what it held was freed by the mark before the log let go of it.)
     #[cold]
     fn log_block(&mut self, block: u32) {
         self.statistics.blocks_logged += 1;
+        let condemns = self.marking && !self.mark_discovers;
         self.for_each_mature_in_block(block, |heap, object| {
             if UNLOGGED.get(object.address())
                 && object.count() != 0
                 && !object.has(flag::DEAD)
+                && !(condemns && !MARK.get(object.address()))
                 && object.type_info().has_references
             {
                 heap.log_object(object);

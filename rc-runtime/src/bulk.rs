@@ -67,10 +67,11 @@ impl Heap {
             }
             promoted += 1;
             bytes += shape.cell;
-            units -= 2 + shape.fields.len() as i64;
+            units -= 2;
             for &offset in shape.fields {
                 let word = object.slot(offset as u64).read();
                 if range::in_heap(word) {
+                    units -= 1;
                     // SAFETY: [HEADER] a reference word of an object.
                     let target = unsafe { ObjectRef::from_address(word) };
                     let count = target.count();

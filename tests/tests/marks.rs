@@ -221,3 +221,40 @@ fn nothing_alive_uses_no_blocks() {
     assert_eq!(heap.totals().live_objects, 0);
     assert_eq!(heap.mutator.heap().used_bytes(), 0);
 }
+
+/// A whole block is logged while a mark lets go of what it has condemned: what is condemned is left out. Logged, it was counted once
+/// more, and what it held was freed before the log let go of it.
+#[test]
+fn block_logged_while_a_mark_condemns() {
+    let program = "list boxed x 200 r3
+         collect
+         epoch
+         list medium x 158 r4
+         hub x 14 r4
+         epoch
+         flip
+         collect
+         epoch
+         hub x 0 r1
+         epoch
+         collect
+         set r4 = r1
+         epoch
+         epoch
+         epoch
+         write r3.0 = r3
+         hub x 100 r13
+         epoch
+         allocate triple 0 r4
+         write r3.1 = r4
+         allocate traced 0 r3
+         hub x 92 r2
+         allocate-into r4.0 huge 0
+         allocate tagged 0 r4
+         ring medium x 148 r2
+         toggle r1.0 r2 x 7";
+    check_in(
+        &Setup::named("marks-and-whole-blocks-logged").expect("a setup"),
+        &parse_program(program).expect("a program"),
+    );
+}
