@@ -4,6 +4,7 @@ mod deaths;
 mod deeds;
 mod end;
 mod order;
+mod random;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{FinalizeOrder, TypeDescriptor};
