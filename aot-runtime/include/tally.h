@@ -170,6 +170,51 @@ void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *c
  * the program with status 4. The handler is code like any other, and is not asked about allocations of its own. */
 void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context);
 
+/* ---- Handles --------------------------------------------------------------------------------------------------------
+ * How native code keeps references across safepoints. Read a handle's object by `handle->object`. Handles belong to the thread. */
+
+typedef struct tally_handle {
+    void *const object;
+} tally_handle;
+typedef struct tally_global {
+    void *const object;
+} tally_global;
+
+/* [leaf] A scoped handle: keeps `object`, which may be null, until its scope is closed. */
+tally_handle *tally_handle_new(void *object);
+
+/* [leaf] Lets it keep something else. */
+void tally_handle_set(tally_handle *handle, void *object);
+
+/* [leaf] Opens a scope, and closes it with all that were opened in it: the handles made since then are none any more. Closing one that
+ * was not open ends the program with status 2. A scope that an exception or longjmp has left open is closed with the next around it;
+ * null closes all, as the thread's end does. */
+void *tally_handles_open(void);
+void tally_handles_close(void *scope);
+
+/* [leaf] A global handle keeps its object until it is freed. Freed null is nothing, freed twice the end of the program. */
+tally_global *tally_global_new(void *object);
+void tally_global_set(tally_global *global, void *object);
+void tally_global_free(tally_global *global);
+
+/* ---- What objects own outside, and which never die ------------------------------------------------------------------ */
+
+/* [leaf] `object` owns so many bytes outside the heap more than before, or fewer: the collector reckons with them as with allocated
+ * ones. They end with the object; it need not say so. */
+void tally_external_bytes(void *object, int64_t delta);
+
+/* [safepoint] A new object that owns `pointer`, its first word. `free_it` is called once with it, when the object's memory goes: in the
+ * middle of a collection, so it calls nothing of this header and lets no exception out. Objects that live at the end of the program are
+ * not freed. */
+void *tally_host_new(void *pointer, void (*free_it)(void *pointer));
+
+/* [leaf] The object and what it reaches never die, and the cycle detector leaves it alone. */
+void tally_make_immortal(void *object);
+
+/* Makes all objects that are there immortal [safepoint], and takes it back of all that are [leaf]. */
+void tally_freeze(void);
+void tally_unfreeze(void);
+
 /* ---- Looking into the heap ------------------------------------------------------------------------------------------ */
 
 /* [leaf] The object's count: under the prompt plan as it is, but for references in registers and roots since the last safepoint;
@@ -197,7 +242,7 @@ typedef struct tally_statistics {
     uint64_t marks, marks_aborted;
     uint64_t frames_walked, roots_walked;
     uint64_t log_entries, blocks_logged;
-    uint64_t used_bytes;
+    uint64_t used_bytes, external_bytes;
     uint64_t pauses;
     uint64_t pause_histogram[TALLY_BUCKETS]; /* of the pauses, by nanoseconds */
     uint64_t size_histogram[TALLY_BUCKETS];  /* of the allocated objects, by bytes of their cells */
@@ -431,7 +476,7 @@ void tally_decrement(uint64_t word);
  * `shadow` holds, its value of the last time, and copies `slot` to `shadow`. A null slot only releases. */
 void tally_root_settle(const void *slot, void *shadow, const tally_type *how, uint64_t bytes);
 
-#define TALLY_FREE_LISTS 112
+#define TALLY_FREE_LISTS 110
 
 /* The thread's context (thread-local, initial-exec). Only these fields are for compiled code. */
 typedef struct tally_context_view {
@@ -446,6 +491,8 @@ typedef struct tally_context_view {
     uint64_t (*postponed_end)[2]; /* end of the room for such */
     uint64_t reserved_3;
     void *free[TALLY_FREE_LISTS]; /* prompt plan, by size class: the payload of the first free cell, or null; its first word is the next */
+    tally_handle *handle_top; /* where the next scoped handle goes … */
+    tally_handle *handle_end; /* … if it is below this */
 } tally_context_view;
 
 /* The heap's address range and its table of unlogged bits, one per 16 bytes: an object whose bit is set must be logged before
@@ -507,8 +554,8 @@ TALLY__AT(tally_statistics, live_objects, 72);
 TALLY__AT(tally_statistics, marks, 120);
 TALLY__AT(tally_statistics, blocks_logged, 160);
 TALLY__AT(tally_statistics, used_bytes, 168);
-TALLY__AT(tally_statistics, pause_histogram, 184);
-TALLY__SIZE(tally_statistics, 184 + 16 * TALLY_BUCKETS);
+TALLY__AT(tally_statistics, pause_histogram, 192);
+TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);
@@ -516,6 +563,7 @@ TALLY__AT(tally_context_view, pending, 72);
 TALLY__AT(tally_context_view, postponed_top, 104);
 TALLY__AT(tally_context_view, postponed_end, 112);
 TALLY__AT(tally_context_view, free, 128);
+TALLY__AT(tally_context_view, handle_top, 1008);
 TALLY__SIZE(tally_context_view, 1024);
 
 #ifdef __cplusplus

@@ -80,8 +80,9 @@ impl Collector {
         }
         // They were held as if by roots of the flip before.
         self.last_roots.append(&mut heap.finalizers.done);
+        self.last_roots.extend(heap.flip_immortals());
         let mut roots = std::mem::take(&mut self.roots);
-        let held: smallvec::SmallVec<[ObjectRef; 32]> = heap.host_roots.iter().collect();
+        let held = heap.host_references();
         heap.statistics.roots_walked += held.len() as u64;
         for root in held {
             count_root(heap, &mut roots, root, &|| "a root of the host".to_owned());

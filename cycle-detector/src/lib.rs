@@ -17,11 +17,14 @@
 //! | [`verify`] | the heap recounted from scratch |
 //!
 //! [`stack`] finds the roots of compiled code, [`program`] is the life of a compiled program around its `main`,
-//! `thread_heap` that of a thread's heap, and [`Mutator`] is the heap as a Rust host sees it.
+//! `thread_heap` that of a thread's heap, [`Mutator`] is the heap as tests and embedders see it,
+//! and [`HostHeap`] the same with lifetimes that keep references from being lost.
 
 pub mod collector;
 pub mod epoch;
 pub mod flip;
+pub mod global_handle;
+pub mod host_heap;
 pub mod llvm_interface;
 mod loaded_modules;
 pub mod mark;
@@ -43,6 +46,10 @@ pub mod trigger;
 pub mod verify;
 
 pub use collector::Collector;
+pub use global_handle::Global;
+pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
+/// What hosts need beside this crate: options, descriptors, errors.
+pub use rc_runtime;
 pub use report::EpochReport;
 pub use verify::Violation;

@@ -158,7 +158,7 @@ impl Collector {
         mark.log_at = LogCursor::default();
         (heap.marking, heap.mark_discovers) = (true, true);
         self.roots.append(&mut heap.specials.upgraded);
-        let held: Vec<ObjectRef> = heap.finalizers.held().collect();
+        let held: Vec<ObjectRef> = heap.finalizers.held().chain(heap.immortals.objects()).collect();
         for &root in self.roots.iter().chain(&held) {
             heap.show_to_mark(root);
         }

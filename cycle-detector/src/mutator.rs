@@ -259,8 +259,9 @@ impl Mutator {
             return self.drain(&[]);
         }
         if self.heap.context_mut().poll != 0 {
-            self.with_collector(|collector, heap| collector.pace_poll(heap));
-            self.run_finalizers();
+            let heap = &raw mut *self.heap;
+            // SAFETY: as in `drain`.
+            unsafe { Heap::poll(heap) };
         }
     }
 
@@ -344,6 +345,36 @@ impl Mutator {
     /// Longest stop to aim at, nanoseconds; 0 = none.
     pub fn set_pause_goal(&mut self, ns: u64) {
         self.heap.set_pause_goal(ns);
+    }
+
+    /// The object owns so many bytes outside the heap more than before, or fewer.
+    pub fn add_external_bytes(&mut self, object: ObjectRef, delta: i64) {
+        self.heap.add_external_bytes(object, delta);
+    }
+
+    /// A new object that owns `value`, which is dropped when its memory goes. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]; the value is dropped then.
+    pub fn allocate_host(&mut self, value: Box<dyn std::any::Any>) -> Result<ObjectRef, OutOfMemory> {
+        self.heap.new_host_object(value)
+    }
+
+    /// The object and what it reaches never die.
+    pub fn make_immortal(&mut self, object: ObjectRef) {
+        self.heap.make_immortal(object);
+    }
+
+    /// All objects that are there are immortal.
+    pub fn freeze(&mut self) {
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::freeze(heap) };
+    }
+
+    /// Immortal objects are mortal again.
+    pub fn unfreeze(&mut self) {
+        self.heap.unfreeze();
     }
 
     /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`rc_runtime::limits`).

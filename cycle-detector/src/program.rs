@@ -227,6 +227,9 @@ fn exit_work() -> c_int {
     }
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
+    heap.close_handles(0);
+    // Who was to live as long as the program has.
+    heap.unfreeze();
     let mut status = ended_threads;
     // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
     unsafe { Heap::end_of_program(heap) };
@@ -319,6 +322,7 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("log_entries", statistics.log_entries),
         ("blocks_logged", statistics.blocks_logged),
         ("used_bytes", statistics.used_bytes),
+        ("external_bytes", statistics.external_bytes),
         ("pauses", statistics.pauses),
     ]
 }

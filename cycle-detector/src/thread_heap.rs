@@ -62,6 +62,8 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
 fn end(heap: &mut Heap) -> u64 {
     program::before_thread_end(heap);
     heap.context_mut().exit_pc = 0;
+    heap.close_handles(0);
+    heap.unfreeze();
     // SAFETY: the thread's frames are gone; nothing here holds a reference to the heap.
     unsafe { Heap::collect(heap) };
     heap.refresh_statistics();

@@ -139,7 +139,10 @@ impl Collector {
     }
 
     fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef, was_root: bool) -> i64 {
-        if candidate.count() == 0 || candidate.has(flag::DEAD | flag::ROOTED) || !candidate.type_info().may_be_cyclic {
+        if candidate.count() == 0
+            || candidate.has(flag::DEAD | flag::ROOTED | flag::IMMORTAL)
+            || !candidate.type_info().may_be_cyclic
+        {
             return 1;
         }
         self.report.trials += 1;
@@ -226,7 +229,9 @@ impl Trials {
                     return self.remember_outside(target, &mut complete);
                 }
                 match place_of(target) {
-                    0 if !target.type_info().may_be_cyclic => self.remember_outside(target, &mut complete),
+                    0 if target.has(flag::IMMORTAL) || !target.type_info().may_be_cyclic => {
+                        self.remember_outside(target, &mut complete);
+                    }
                     0 if self.nodes.len() == NODES_MAX || !may_be_judged(target) => complete = false,
                     0 => {
                         self.nodes.push(Node { object: target, inner: 1, live: false });

@@ -53,7 +53,7 @@ pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
     let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(&heap.dead_queue).copied().collect();
     let mut recount = Recount::default();
     let roots = collector.roots.iter().chain(&heap.specials.upgraded).copied();
-    for root in roots.chain(heap.finalizers.held()) {
+    for root in roots.chain(heap.finalizers.held()).chain(heap.immortals.objects()) {
         *recount.expected.entry(root).or_default() += 1;
     }
     let mut fault = None;

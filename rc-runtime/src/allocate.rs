@@ -262,6 +262,9 @@ impl Heap {
     /// Retires the current hole and opens the next, or a block with one.
     fn next_hole(&mut self, info: &TypeInfo) -> Result<(), OutOfMemory> {
         self.retire_hole();
+        if std::mem::take(&mut self.external.is_due) {
+            self.with_driver(|driver, heap| driver.on_block_taken(heap));
+        }
         let mut collected = false;
         loop {
             if let Some(hole) = self.blocks.next_hole() {

@@ -9,6 +9,14 @@ use std::sync::OnceLock;
 /// A weak reference: its slot.
 static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 8, &[]));
 
+/// An object that owns a value of the host: its pointer.
+static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]));
+
+/// The type of objects that own a value of the host.
+pub fn host() -> &'static TypeInfo {
+    HOST.info()
+}
+
 /// The type of weak references.
 pub fn weak() -> &'static TypeInfo {
     WEAK.info()

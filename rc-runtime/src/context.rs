@@ -11,6 +11,7 @@
 //! 16 stamp     running epoch                          48 exit_fp    | into a Tally safepoint
 //! 20 poll      non-zero: a safepoint has work         56 exit_rbx  /
 //! 24 heap      the attached heap, or null             64 entry     innermost entry into managed code
+//! 1008 handle_top, 1016 handle_end                   where the next scoped handle goes, and the end of that room
 //!
 //! the prompt plan only:
 //! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
@@ -57,6 +58,10 @@ pub struct Context {
     reserved: [u64; 1],
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],
+    /// Where the next scoped handle goes.
+    pub handle_top: u64,
+    /// End of the room for scoped handles.
+    pub handle_end: u64,
 }
 
 const _: () = {
@@ -76,6 +81,8 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, lent) == LENT as usize);
     assert!(std::mem::offset_of!(Context, postponed_top) == POSTPONED_TOP as usize);
     assert!(std::mem::offset_of!(Context, postponed_end) == POSTPONED_END as usize);
+    assert!(std::mem::offset_of!(Context, handle_top) == 1008);
+    assert!(std::mem::offset_of!(Context, handle_end) == 1016);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
     assert!(FREE_CLASSES >= crate::size_class::CLASSES as usize);
 };
@@ -101,7 +108,7 @@ pub const POSTPONED_END: u32 = 112;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
-const FREE_CLASSES: usize = (CONTEXT_BYTES - FREE_LISTS as usize) / 8;
+const FREE_CLASSES: usize = 110;
 
 impl Default for Context {
     fn default() -> Self {
@@ -124,6 +131,8 @@ impl Default for Context {
             postponed_end: 0,
             reserved: [0; 1],
             free: [0; FREE_CLASSES],
+            handle_top: 0,
+            handle_end: 0,
         }
     }
 }

@@ -154,6 +154,8 @@ impl Heap {
     fn leave_finalizer(&mut self, before: Interrupted) {
         self.finalizers.running.pop();
         self.leave_nested_drains(before.drain_from);
+        // By one the finalizer may have saved its object.
+        self.count_handles();
         self.prompt.units_left = before.units_left;
         let context = self.context_mut();
         [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx] = before.anchor;

@@ -7,8 +7,11 @@
 use crate::block::BlockSpace;
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
+use crate::external::External;
 use crate::finalizer::Finalizers;
+use crate::handles::Handles;
 use crate::host_roots::HostRoots;
+use crate::immortal::Immortals;
 use crate::large::LargeSpace;
 use crate::limits::Limits;
 use crate::log::Log;
@@ -150,8 +153,14 @@ pub struct Heap {
     pub dead_queue: Vec<ObjectRef>,
     /// Records of special objects.
     pub specials: Specials,
-    /// Roots that the host holds.
+    /// Roots that a host in Rust holds on its stack.
     pub host_roots: HostRoots,
+    /// Roots that native code holds by handles.
+    pub handles: Handles,
+    /// Objects that never die.
+    pub immortals: Immortals,
+    /// What objects own outside the heap.
+    pub external: External,
     /// Counters.
     pub statistics: Statistics,
     /// The paranoid bookkeeping, in zeal.
@@ -204,6 +213,9 @@ impl Heap {
             dead_queue: vec![],
             specials: Specials::default(),
             host_roots: HostRoots::default(),
+            handles: Handles::default(),
+            immortals: Immortals::default(),
+            external: External::default(),
             statistics: Statistics::default(),
             zeal: options.zeal.then(Box::default),
             finalizers: Finalizers::default(),
@@ -321,7 +333,12 @@ impl Heap {
         unsafe {
             match (*heap).plan {
                 Plan::Deferred => {
-                    (*heap).with_driver(|driver, heap| driver.on_poll(heap));
+                    let hurry = std::mem::take(&mut (*heap).external.is_due);
+                    (*heap).with_driver(
+                        |driver, heap| {
+                            if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) }
+                        },
+                    );
                     if (*heap).limits.soft_is_due {
                         Heap::run_soft_limit_callback(heap);
                     }

@@ -2,6 +2,8 @@
 //! `abi`, which also says how a safepoint's shim and failures work. `tally.h` has the contract of each.
 
 use crate::abi::thread_heap;
+use crate::context::current;
+use crate::fatal::{self, STATUS_MEMORY};
 use crate::heap::Heap;
 use crate::inventory::OfType;
 use crate::limits::{OutOfMemoryHandler, SoftLimitCallback};
@@ -23,6 +25,28 @@ safepoint_shim! {
 safepoint_shim! {
     /// `uint64_t tally_leak_report(void (*visit)(const char *, uint64_t, uint64_t, void *), void *context)`.
     tally_leak_report => leak_report
+}
+
+safepoint_shim! {
+    /// `void *tally_host_new(void *pointer, void (*free)(void *pointer))`: an object that owns the pointer.
+    tally_host_new => new_host
+}
+safepoint_shim! {
+    /// `void tally_freeze(void)`: what is there is immortal.
+    tally_freeze => freeze
+}
+
+extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
+    // SAFETY: by the caller's promise.
+    match unsafe { thread_heap().new_host_pointer(pointer, free) } {
+        Ok(object) => object.address(),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
+    }
+}
+
+extern "C" fn freeze() {
+    // SAFETY: as in `step`.
+    unsafe { Heap::freeze(thread_heap()) };
 }
 
 /// `visit(object, name of its type, bytes of its cell, context)`.
@@ -145,6 +169,108 @@ pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
     }
     // SAFETY: [HEADER] by the caller's promise.
     thread_heap().count_of(unsafe { ObjectRef::from_address(object) }).into()
+}
+
+/// `tally_handle *tally_handle_new(void *object)`: a scoped handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_handle_new(object: u64) -> u64 {
+    // SAFETY: this thread's context.
+    let context = unsafe { &mut *current() };
+    if context.handle_top == context.handle_end {
+        return new_handle_slow(object);
+    }
+    let handle = context.handle_top;
+    // SAFETY: `handle_top..handle_end` lies in the newest chunk.
+    unsafe { *(handle as *mut u64) = object };
+    context.handle_top = handle + 8;
+    handle
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn new_handle_slow(object: u64) -> u64 {
+    thread_heap().new_handle(object)
+}
+
+/// `void tally_handle_set(tally_handle *handle, void *object)`.
+///
+/// # Safety
+/// As for [`Heap::set_handle`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { thread_heap().set_handle(handle, object) };
+}
+
+/// `void *tally_handles_open(void)`: opens a scope.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_handles_open() -> u64 {
+    // SAFETY: this thread's context.
+    unsafe { (*current()).handle_top }
+}
+
+/// `void tally_handles_close(void *scope)`: closes it.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_handles_close(scope: u64) {
+    thread_heap().close_handles(scope);
+}
+
+/// `tally_global *tally_global_new(void *object)`: a global handle.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_global_new(object: u64) -> u64 {
+    thread_heap().new_global(object)
+}
+
+/// `void tally_global_set(tally_global *global, void *object)`.
+///
+/// # Safety
+/// As for [`Heap::set_global`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
+    // SAFETY: by the caller's promise.
+    unsafe { thread_heap().set_global(global, object) };
+}
+
+/// `void tally_global_free(tally_global *global)`; null is ignored.
+///
+/// # Safety
+/// As for [`Heap::free_global`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_global_free(global: u64) {
+    if global != 0 {
+        // SAFETY: by the caller's promise.
+        unsafe { thread_heap().free_global(global) };
+    }
+}
+
+/// `void tally_external_bytes(void *object, int64_t delta)`; what lies outside the heap range is ignored.
+///
+/// # Safety
+/// An address in the heap range is a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
+    if range::in_heap(object) {
+        // SAFETY: [HEADER] by the caller's promise.
+        thread_heap().add_external_bytes(unsafe { ObjectRef::from_address(object) }, delta);
+    }
+}
+
+/// `void tally_make_immortal(void *object)`; what lies outside the heap range is immortal already.
+///
+/// # Safety
+/// An address in the heap range is a reference.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_make_immortal(object: u64) {
+    if range::in_heap(object) {
+        // SAFETY: [HEADER] by the caller's promise.
+        thread_heap().make_immortal(unsafe { ObjectRef::from_address(object) });
+    }
+}
+
+/// `void tally_unfreeze(void)`: immortal objects are mortal again.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_unfreeze() {
+    thread_heap().unfreeze();
 }
 
 /// `int32_t tally_is_in_heap(const void *address)`: whether it lies in a block of this thread's heap.

@@ -121,7 +121,7 @@ impl Heap {
         Some(LeakReport {
             types: by_type.into_iter().map(of_type).collect(),
             globals: self.globals_that_hold(),
-            host_roots: self.host_roots.iter().count() as u64,
+            host_roots: self.host_references().len() as u64,
         })
     }
 

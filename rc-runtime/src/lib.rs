@@ -12,6 +12,8 @@
 //! | [`count`], [`bulk`] | who is counted, promoted, freed? |
 //! | [`plan`], [`prompt`], [`size_class`] | what is different when everything is counted at once? |
 //! | [`finalizer`], [`exception`] | how is a destructor called, and what may leave it? |
+//! | [`handles`], [`host_roots`], [`host_abi`] | what does native code hold, and what does it call? |
+//! | [`external`], [`immortal`] | what do objects own outside, and which never die? |
 //! | [`limits`] | what happens when memory runs out? |
 //! | [`control`], [`inventory`], [`statistics`], [`histogram`] | what may a host ask of a running heap? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
@@ -34,12 +36,15 @@ pub mod ephemeron;
 pub mod epoch_driver;
 pub mod errand;
 pub mod exception;
+pub mod external;
 pub mod fatal;
 pub mod finalizer;
+pub mod handles;
 pub mod heap;
 pub mod histogram;
 pub mod host_abi;
 pub mod host_roots;
+pub mod immortal;
 pub mod inventory;
 pub mod large;
 pub mod limits;

@@ -21,7 +21,7 @@ use crate::type_registry::TypeInfo;
 /// How often a handler is believed that it made room, for one allocation.
 pub const RETRIES_MAX: u32 = 16;
 
-/// Told how many bytes of blocks are in use.
+/// Told how many bytes are in use, of blocks and outside.
 pub type SoftLimitCallback = Box<dyn FnMut(&mut Heap, u64)>;
 /// Told how many bytes are asked for; answers whether to try again.
 pub type OutOfMemoryHandler = Box<dyn FnMut(&mut Heap, u64) -> bool>;
@@ -83,7 +83,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn note_growth(&mut self) {
         if let Some(soft) = self.limits.soft {
-            let above = self.used_bytes() > soft;
+            let above = self.pressure_bytes() > soft;
             self.limits.soft_is_due |= above && !self.limits.is_above;
             self.limits.is_above = above;
             if self.limits.soft_is_due {
@@ -105,7 +105,7 @@ impl Heap {
         unsafe {
             (*heap).limits.soft_is_due = false;
             let Some(mut callback) = (*heap).limits.on_soft_limit.take() else { return };
-            let used = (*heap).used_bytes();
+            let used = (*heap).pressure_bytes();
             Heap::call_host(heap, |heap| callback(heap, used));
             (*heap).limits.on_soft_limit.get_or_insert(callback);
         }

@@ -46,6 +46,8 @@ pub mod flag {
     pub const ROOTED: u32 = 1 << 29;
     /// In the large-object space.
     pub const LARGE: u32 = 1 << 28;
+    /// Held by a count of its own ([`crate::immortal`]): trials stop at it.
+    pub const IMMORTAL: u32 = 1 << 27;
     /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = 1 << 26;
     /// From birth: of a type with a finalizer.

@@ -90,9 +90,16 @@ impl Heap {
             (*heap).inspect();
             Heap::drain(heap, words);
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
-            if zeal || (*heap).round_is_due() {
+            let external = (*heap).external.is_due && (*heap).finalizers.depth() == 0;
+            if zeal || external || (*heap).round_is_due() {
                 let held = (&mut *heap).protect_in_flight(words);
-                (*heap).with_driver(|driver, heap| if zeal { driver.epoch(heap) } else { driver.on_poll(heap) });
+                if external && (&mut *heap).external_bytes_want_a_mark() {
+                    (*heap).with_driver(|driver, heap| driver.collect(heap));
+                    (*heap).note_external_mark();
+                } else {
+                    let all = zeal || external;
+                    (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
+                }
                 Heap::end_round(heap);
                 (*heap).prompt.protected.truncate(held);
             }
@@ -224,6 +231,7 @@ impl Heap {
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
+        statistics.external_bytes = self.external.bytes;
         if self.plan == Plan::Deferred {
             return statistics;
         }

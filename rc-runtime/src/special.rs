@@ -37,6 +37,10 @@ pub struct Special {
     pub(crate) slots: Vec<u64>,
     /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
     pub(crate) registration: u64,
+    /// Bytes that it owns outside the heap.
+    pub(crate) external: u64,
+    /// A value of the host that is dropped with its memory.
+    pub(crate) host: Option<Box<dyn std::any::Any>>,
     /// Its reclaim begins together with that of others.
     pub(crate) condemned: bool,
     /// Its number, of a weak map; 0: it is none.
@@ -47,10 +51,9 @@ pub struct Special {
 
 impl Special {
     fn is_needed(&self) -> bool {
-        !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty())
-            || self.registration != 0
-            || self.errand.is_some()
-            || self.map != 0
+        let weak = !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty());
+        let hosts = self.external != 0 || self.host.is_some();
+        weak || hosts || self.registration != 0 || self.errand.is_some() || self.map != 0
     }
 }
 
@@ -198,12 +201,14 @@ impl Heap {
         self.clear_weak_references(object);
         self.dismantle(object);
         self.end_key(object);
-        if let Some(record) = self.specials.records.remove(&object)
-            && record.map != 0
-        {
-            self.specials.dead_entries.remove(&record.map);
-        }
         object.remove_flags(flag::SPECIAL);
+        if let Some(record) = self.specials.records.remove(&object) {
+            if record.map != 0 {
+                self.specials.dead_entries.remove(&record.map);
+            }
+            self.external.bytes -= record.external;
+            drop(record.host);
+        }
     }
 
     /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is dead. Does up

@@ -51,6 +51,8 @@ pub struct Statistics {
     pub blocks_logged: u64,
     /// Bytes of blocks in use, as of the question.
     pub used_bytes: u64,
+    /// Bytes that objects own outside the heap, as of the question.
+    pub external_bytes: u64,
     /// Stops of the mutator.
     pub pauses: u64,
     /// How long they were, nanoseconds: `pauses` in all.
@@ -68,8 +70,8 @@ const _: () = {
     assert!(offset_of!(Statistics, marks) == 120);
     assert!(offset_of!(Statistics, blocks_logged) == 160);
     assert!(offset_of!(Statistics, used_bytes) == 168);
-    assert!(offset_of!(Statistics, pause_histogram) == 184);
-    assert!(size_of::<Statistics>() == 184 + 2 * size_of::<Histogram>());
+    assert!(offset_of!(Statistics, pause_histogram) == 192);
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>());
 };
 
 impl Statistics {

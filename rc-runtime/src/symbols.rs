@@ -26,6 +26,18 @@ macro_rules! for_each_runtime_symbol {
             tally_is_running, "i()", leaf;
             tally_set_epoch_bytes, "v(l)", leaf;
             tally_set_pause_goal, "v(l)", leaf;
+            tally_handle_new, "p(p)", leaf;
+            tally_handle_set, "v(pp)", leaf;
+            tally_handles_open, "p()", leaf;
+            tally_handles_close, "v(p)", leaf;
+            tally_global_new, "p(p)", leaf;
+            tally_global_set, "v(pp)", leaf;
+            tally_global_free, "v(p)", leaf;
+            tally_external_bytes, "v(pl)", leaf;
+            tally_host_new, "p(pp)", safepoint;
+            tally_make_immortal, "v(p)", leaf;
+            tally_freeze, "v()", safepoint;
+            tally_unfreeze, "v()", leaf;
             tally_set_limits, "v(ll)", leaf;
             tally_on_soft_limit, "v(pp)", leaf;
             tally_on_out_of_memory, "v(pp)", leaf;

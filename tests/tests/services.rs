@@ -25,14 +25,21 @@ fn check(output: &std::process::Output, name: &str, how: &str) {
 
 /// Runs a program in every way and compares what it prints.
 fn in_every_way(name: &str) {
+    as_users_do(name);
+    for plan in PLANS {
+        let zeal = ["run", "--plan", plan, "--zeal"].map(OsString::from);
+        check(&run_tally(&[zeal.to_vec(), vec![program(name).into()]].concat(), &[]), name, &format!("zeal, {plan}"));
+    }
+}
+
+/// The same without zeal, which keeps all memory.
+fn as_users_do(name: &str) {
     for plan in PLANS {
         for level in ["0", "1", "2", "3", "s"] {
             let options = ["run", "--plan", plan, "--opt", level, "--leak-check"].map(OsString::from);
             let all = [options.to_vec(), vec![program(name).into()]].concat();
             check(&run_tally(&all, &[]), name, &format!("--plan {plan} --opt {level}"));
         }
-        let zeal = ["run", "--plan", plan, "--zeal"].map(OsString::from);
-        check(&run_tally(&[zeal.to_vec(), vec![program(name).into()]].concat(), &[]), name, &format!("zeal, {plan}"));
         let folder = tempfile::tempdir().expect("a folder");
         let executable = folder.path().join("program");
         let built = build(name, plan, &executable);
@@ -54,10 +61,16 @@ fn a_program_controls_its_collector_and_looks_into_its_heap() {
     in_every_way("control.c");
 }
 
+/// scenario 43
+#[test]
+fn objects_own_things_outside_and_some_never_die() {
+    in_every_way("outside.c");
+}
+
 /// scenarios 143, 144, 145
 #[test]
 fn a_program_runs_out_of_memory_and_goes_on() {
-    in_every_way("memory.c");
+    as_users_do("memory.c");
 }
 
 /// scenario 122

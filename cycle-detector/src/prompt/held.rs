@@ -44,7 +44,7 @@ pub struct Held {
 
 /// Calls `found` with everything that a root holds or a word in flight leads to.
 pub(super) fn visit(stack: &mut StackRoots, heap: &mut Heap, mut found: impl FnMut(ObjectRef)) {
-    heap.host_roots.iter().for_each(&mut found);
+    heap.host_references().into_iter().for_each(&mut found);
     heap.prompt.protected.iter().copied().for_each(&mut found);
     stack.visit(heap, |_, object, _| found(object));
 }

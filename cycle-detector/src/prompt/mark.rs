@@ -99,6 +99,7 @@ impl Collector {
         self.find_held(heap);
         self.held.objects().iter().for_each(|&root| marker.show(root));
         let mut roots: Vec<ObjectRef> = heap.finalizers.held().collect();
+        roots.extend(heap.immortals.objects());
         roots.extend(heap.pending_objects());
         for cascade in &heap.prompt.cascades {
             cascade.for_each_held(|object| roots.push(object));

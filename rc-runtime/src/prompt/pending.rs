@@ -168,6 +168,7 @@ impl Heap {
             if depth > DEPTH_MAX {
                 return;
             }
+            (&mut *heap).count_handles();
             let held = (&mut *heap).protect_in_flight(words);
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);

@@ -1,0 +1,154 @@
+//! Misuse of the safe heap does not compile: each snippet is refused by rustc with the code that says why, and the same without the
+//! mistake is taken.
+//!
+//! A small stand-in for a crate of compile-fail tests: the snippets are compiled against the library that this test itself was
+//! built with, to metadata only.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// What every snippet has before it.
+const BEFORE: &str = "
+use cycle_detector::{Global, Handle, HostHeap, Ref, Scope};
+use cycle_detector::rc_runtime::{HeapOptions, TypeDescriptor, TypeId};
+pub fn heap() -> HostHeap { HostHeap::new(HeapOptions::default()).unwrap() }
+pub fn used<T>(_: T) {}
+";
+
+fn libraries() -> Vec<PathBuf> {
+    let here = std::env::current_exe().expect("a test knows its own path");
+    let folder = here.parent().expect("target/<profile>/deps");
+    let mut found: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(folder)
+        .expect("readable")
+        .filter_map(|entry| entry.ok())
+        .filter(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            name.starts_with("libcycle_detector-") && name.ends_with(".rlib")
+        })
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    found.sort();
+    found.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// What rustc says about a function with this body; empty when it takes it.
+fn complaints(library: &Path, body: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("snippet.rs");
+    let text = format!("{BEFORE}pub fn snippet(node: TypeId) {{\n    let _ = node;\n{body}\n}}\n");
+    std::fs::write(&source, text).expect("writable");
+    let deps = library.parent().expect("it lies in a folder");
+    let output = Command::new("rustc")
+        .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-A", "warnings", "-o"])
+        .arg(folder.path().join("snippet.rmeta"))
+        .arg("--extern")
+        .arg(format!("cycle_detector={}", library.display()))
+        .arg("-L")
+        .arg(format!("dependency={}", deps.display()))
+        .arg(&source)
+        .output()
+        .expect("rustc runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.success(), said.is_empty(), "{said}");
+    said
+}
+
+/// The library of this build: the newest with which a right snippet compiles. Older ones lie there, too.
+fn library() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let right = "    let mut heap = heap(); let mut scope = heap.scope(); used(scope.collect());";
+        let found = libraries();
+        let taken = found.iter().find(|library| complaints(library, right).is_empty());
+        taken.unwrap_or_else(|| panic!("no library of {found:?} can be used")).clone()
+    })
+}
+
+fn taken(body: &str) {
+    let said = complaints(library(), body);
+    assert!(said.is_empty(), "this is right:\n{body}\n{said}");
+}
+
+fn refused(body: &str, code: &str) {
+    let said = complaints(library(), body);
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error[")).collect();
+    let expected = format!("error[{code}]");
+    let all = !errors.is_empty() && errors.iter().all(|line| line.starts_with(&expected));
+    assert!(all, "expected {code} alone about\n{body}\n{said}");
+}
+
+#[test]
+fn a_reference_is_not_used_after_a_safepoint() {
+    for safepoint in
+        ["scope.allocate(node).unwrap()", "scope.poll()", "scope.collect()", "scope.collect_for(1)", "scope.nested()"]
+    {
+        let before = "    let mut heap = heap(); let mut scope = heap.scope();
+    let list = scope.allocate(node).unwrap();";
+        refused(&format!("{before} let item = scope.get(list); used({safepoint}); used(item);"), "E0502");
+        refused(&format!("{before} let next = scope.get(list).field(0); used({safepoint}); used(next);"), "E0502");
+        taken(&format!("{before} let item = scope.get(list); used(item); used({safepoint});"));
+        taken(&format!("{before} used({safepoint}); let item = scope.get(list); used(item);"));
+    }
+}
+
+#[test]
+fn a_reference_does_not_outlive_its_scope() {
+    refused(
+        "    let mut heap = heap();
+    let item = { let mut scope = heap.scope(); let list = scope.allocate(node).unwrap(); scope.get(list) };
+    used(item);",
+        "E0597",
+    );
+    refused(
+        "    let mut heap = heap(); let mut scope = heap.scope(); let list = scope.allocate(node).unwrap();
+    let item = scope.get(list); drop(scope); used(item);",
+        "E0505",
+    );
+}
+
+/// A handle of an inner scope is read by nobody once that is closed.
+#[test]
+fn a_handle_is_not_used_after_its_scope() {
+    let begin = "    let mut heap = heap(); let mut scope = heap.scope();
+    let mut inner = scope.nested(); let item = inner.allocate(node).unwrap();";
+    refused(&format!("{begin} drop(inner); used(scope.get(item));"), "E0502");
+    refused(&format!("{begin} drop(inner); let later = scope.nested(); used(later.get(item));"), "E0499");
+    taken(&format!("{begin} used(inner.get(item)); drop(inner); used(scope.collect());"));
+    refused(
+        "    let mut heap = heap(); let mut first = heap.scope(); let item = first.allocate(node).unwrap();
+    drop(first); let second = heap.scope(); used(second.get(item));",
+        "E0499",
+    );
+}
+
+#[test]
+fn a_scope_waits_while_another_is_open_in_it() {
+    refused(
+        "    let mut heap = heap(); let mut scope = heap.scope();
+    let inner = scope.nested(); used(scope.collect()); drop(inner);",
+        "E0499",
+    );
+    refused("    let mut heap = heap(); let first = heap.scope(); let second = heap.scope(); drop(first);", "E0499");
+    refused("    let mut heap = heap(); let scope = heap.scope(); drop(heap); drop(scope);", "E0505");
+    taken(
+        "    let mut heap = heap(); let mut scope = heap.scope(); let outer = scope.allocate(node).unwrap();
+    let mut inner = scope.nested(); used(inner.get(outer)); used(inner.collect()); drop(inner);
+    used(scope.get(outer));",
+    );
+}
+
+#[test]
+fn what_belongs_to_a_heap_stays_on_its_thread() {
+    refused("    let heap = heap(); std::thread::spawn(move || used(heap));", "E0277");
+    refused(
+        "    let mut heap = heap(); let mut scope = heap.scope(); let item = scope.allocate(node).unwrap();
+    let global: Global = scope.global(scope.get(item)); std::thread::spawn(move || used(global));",
+        "E0277",
+    );
+    refused(
+        "    let mut heap = heap(); let mut scope = heap.scope(); let item = scope.allocate(node).unwrap();
+    std::thread::scope(|threads| { threads.spawn(|| used(scope.get(item))); });",
+        "E0277",
+    );
+}
