@@ -10,8 +10,12 @@
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
 use iai_callgrind::{Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
+use rc_runtime::abi::tally_weak_get;
+use rc_runtime::plan::Plan;
 use std::hint::black_box;
-use tally_benches::{SECOND, State, dropped_rings, empty, logged_list, mature_list, young, young_list};
+use tally_benches::{
+    SECOND, State, dropped_rings, empty, logged_list, mature_list, weak_references, young, young_list,
+};
 
 const TIMES: usize = 1000;
 
@@ -65,7 +69,19 @@ fn write_clean(state: State) -> State {
     write_each(state)
 }
 
-library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean);
+// 20 instructions each, and the loop around them.
+#[library_benchmark(config = at_most(29_000))]
+#[bench::deferred(args = (Plan::Deferred, TIMES), setup = weak_references)]
+#[bench::prompt(args = (Plan::Prompt, TIMES), setup = weak_references)]
+fn weak_get(state: State) -> State {
+    for &weak in &state.objects {
+        // SAFETY: a weak reference of this thread's heap.
+        black_box(unsafe { tally_weak_get(black_box(weak).address()) });
+    }
+    state
+}
+
+library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean, weak_get);
 
 // A thousand objects allocated, none reachable.
 #[library_benchmark(config = at_most(6_000))]

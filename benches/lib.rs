@@ -6,6 +6,7 @@
 //! themselves. The workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
 
 use cycle_detector::Mutator;
+use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Two references and a number: 24 bytes of payload.
@@ -28,7 +29,12 @@ pub struct State {
 
 /// A heap with nothing in it, whose first block has been taken.
 pub fn empty() -> State {
+    empty_of(Plan::Deferred)
+}
+
+fn empty_of(plan: Plan) -> State {
     let options = HeapOptions {
+        plan,
         epoch_bytes: 1 << 40,
         log_entries: 1 << 40,
         slice_ns: u64::MAX / 2,
@@ -46,6 +52,23 @@ pub fn empty() -> State {
 pub fn young(count: usize) -> State {
     let mut state = empty();
     state.objects = (0..count).map(|_| state.allocate()).collect();
+    state
+}
+
+/// A heap of a plan, this thread's from now on, with `count` weak references to one object that a root has held for an epoch and that was
+/// upgraded since.
+pub fn weak_references(plan: Plan, count: usize) -> State {
+    let mut state = empty_of(plan);
+    let target = state.allocate();
+    state.mutator.push_root(Some(target));
+    for _ in 0..count {
+        let weak = state.mutator.new_weak(target).expect("there is no limit");
+        state.mutator.push_root(Some(weak));
+        state.objects.push(weak);
+    }
+    state.mutator.epoch();
+    state.mutator.read_weak(state.objects[0].slot(0));
+    state.mutator.heap().attach();
     state
 }
 
@@ -115,7 +138,20 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{SECOND, dropped_rings, logged_list, mature_list, young, young_list};
+    use super::{Plan, SECOND, dropped_rings, logged_list, mature_list, weak_references, young, young_list};
+
+    #[test]
+    fn weak_references_yield_a_target_that_was_upgraded_before() {
+        for plan in [Plan::Deferred, Plan::Prompt] {
+            let mut state = weak_references(plan, 10);
+            let target = state.mutator.root(rc_runtime::host_roots::RootIndex(0));
+            let upgraded = state.mutator.heap().specials.upgraded.len();
+            for weak in state.objects.clone() {
+                assert_eq!(state.mutator.read_weak(weak.slot(0)), target);
+            }
+            assert_eq!(state.mutator.heap().specials.upgraded.len(), upgraded, "no upgrade was the first of the epoch");
+        }
+    }
 
     #[test]
     fn list_becomes_mature_in_one_epoch_and_not_before() {

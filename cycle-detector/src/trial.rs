@@ -293,9 +293,9 @@ impl Trials {
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
     fn collect_dead(&mut self, heap: &mut Heap) {
-        let dead = self.nodes.iter().filter(|node| !node.live && node.object.has(flag::SPECIAL));
-        let special: SmallVec<[ObjectRef; 8]> = dead.map(|node| node.object).collect();
-        if !special.is_empty() {
+        if !heap.specials.is_empty() {
+            let dead = self.nodes.iter().filter(|node| !node.live && node.object.has(flag::SPECIAL));
+            let special: SmallVec<[ObjectRef; 8]> = dead.map(|node| node.object).collect();
             heap.reclaim_special_all(&special);
         }
         if self.nodes.iter().all(|node| !node.live) {

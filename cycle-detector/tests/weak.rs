@@ -205,3 +205,39 @@ fn plain_objects_have_no_records() {
         assert!(m.heap().specials.is_empty());
     });
 }
+
+/// Its weak slot says 7 when it is empty, as a tagged word might.
+static TAGGED: TypeDescriptor = TypeDescriptor::plain(c"Tagged", 24, &[0, 8]);
+
+unsafe extern "C" fn clear_to_seven(holder: *mut std::ffi::c_void, slot: *mut std::ffi::c_void) {
+    assert_eq!(holder as u64 + WEAK, slot as u64);
+    // SAFETY: the slot that the runtime clears.
+    unsafe { *slot.cast::<u64>() = 7 };
+}
+
+#[test]
+fn slot_is_cleared_the_way_its_holders_type_says() {
+    registered(&TAGGED).info().set_on_clear(clear_to_seven);
+    for_all_heaps(|m| {
+        let (holder, _) = rooted(m, &TAGGED);
+        let (target, top) = rooted(m, &NODE);
+        refer_weakly(m, holder, target);
+        m.truncate_roots(top);
+        m.collect();
+        assert_eq!(holder.slot(WEAK).read(), 7);
+        assert_eq!(m.read_weak(holder.slot(WEAK)), None, "no address of the heap");
+    });
+}
+
+/// The collection that the allocation of the weak reference runs must spare its target, which nothing else holds yet.
+#[test]
+fn collection_while_the_weak_reference_is_allocated() {
+    for_all_heaps(|m| {
+        let target = new(m, &NODE);
+        target.slot(WEAK).store(41);
+        // In zeal this runs an epoch first.
+        let weak = m.new_weak(target).expect("memory");
+        assert_eq!(m.read_weak(weak.slot(0)), Some(target));
+        assert_eq!(target.slot(WEAK).read(), 41);
+    });
+}

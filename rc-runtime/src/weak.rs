@@ -89,11 +89,20 @@ impl Heap {
     /// slot's word says; `None` when its reclaim has begun. `[WEAK]`
     #[inline(always)]
     pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        if self.plan == Plan::Prompt {
-            return (!object.has(prompt_flag::DYING | prompt_flag::DEAD)).then_some(object);
+        match self.plan {
+            _ if self.may_be_had(object) => Some(object),
+            Plan::Prompt => None,
+            Plan::Deferred => self.upgrade_slow(object),
         }
-        let young = object.stamp() == self.epoch && !object.is_mature();
-        if young || object.has(flag::ROOTED) { Some(object) } else { self.upgrade_slow(object) }
+    }
+
+    /// Whether an upgrade needs no more than the reference.
+    #[inline(always)]
+    pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
+        match self.plan {
+            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD),
+            Plan::Deferred => object.has(flag::ROOTED) || (object.stamp() == self.epoch && !object.is_mature()),
+        }
     }
 
     #[inline(never)]
