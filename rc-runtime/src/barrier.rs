@@ -100,7 +100,7 @@ impl Heap {
             if UNLOGGED.get(object.address())
                 && object.count() != 0
                 && !object.has(flag::DEAD)
-                && !(condemns && !MARK.get(object.address()))
+                && (!condemns || MARK.get(object.address()))
                 && object.type_info().has_references
             {
                 heap.log_object(object);
