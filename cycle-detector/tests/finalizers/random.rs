@@ -28,8 +28,8 @@ fn reachable(m: &Mutator) -> HashSet<ObjectRef> {
     let mut queue: Vec<ObjectRef> = (0..m.root_count()).filter_map(|place| m.root(RootIndex(place))).collect();
     while let Some(object) = queue.pop() {
         if found.insert(object) {
-            // SAFETY: fields of a reachable object.
             let fields = [0, 8].map(|offset| object.slot(offset).read()).into_iter().filter(|&word| word != 0);
+            // SAFETY: fields of a reachable object.
             queue.extend(fields.map(|word| unsafe { ObjectRef::from_address(word) }));
         }
     }
@@ -78,8 +78,8 @@ fn run(options: HeapOptions, seed: u64) {
             13 => m.set_root(slot, None),
             14 => {
                 if let Some(object) = m.root(slot) {
-                    // SAFETY: a field of a rooted object.
                     let next = Some(object.slot(0).read()).filter(|&word| word != 0);
+                    // SAFETY: a field of a rooted object.
                     m.set_root(slot, next.map(|word| unsafe { ObjectRef::from_address(word) }));
                 }
             }
