@@ -11,10 +11,11 @@
 
 use iai_callgrind::{Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
 use rc_runtime::abi::tally_weak_get;
+use rc_runtime::host_abi::{tally_handle_new, tally_handles_close, tally_handles_open};
 use rc_runtime::plan::Plan;
 use std::hint::black_box;
 use tally_benches::{
-    SECOND, State, dropped_rings, empty, logged_list, mature_list, weak_references, young, young_list,
+    SECOND, State, attached, dropped_rings, empty, logged_list, mature_list, weak_references, young, young_list,
 };
 
 const TIMES: usize = 1000;
@@ -81,7 +82,19 @@ fn weak_get(state: State) -> State {
     state
 }
 
-library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean, weak_get);
+// Nine instructions for each, under either plan; the rest is the loop. Prompt handles are counted at safepoints.
+#[library_benchmark(config = at_most(28_500))]
+#[bench::thousand(args = (TIMES), setup = attached)]
+fn scoped_handle(state: State) -> State {
+    let scope = tally_handles_open();
+    for place in 0..TIMES {
+        black_box(tally_handle_new(black_box(state.objects[place].address())));
+    }
+    tally_handles_close(scope);
+    state
+}
+
+library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean, weak_get, scoped_handle);
 
 // A thousand objects allocated, none reachable.
 #[library_benchmark(config = at_most(6_000))]

@@ -72,6 +72,13 @@ pub fn weak_references(plan: Plan, count: usize) -> State {
     state
 }
 
+/// `count` young objects of the heap that is the thread's.
+pub fn attached(count: usize) -> State {
+    let mut state = young(count);
+    state.mutator.heap().attach();
+    state
+}
+
 /// `count` young objects, all held by the root stack through one list.
 pub fn young_list(count: usize) -> State {
     let mut state = empty();

@@ -93,7 +93,7 @@ impl Heap {
     /// [`OutOfMemory`].
     #[inline(never)]
     pub fn allocate_cell(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
-        let object = self.allocate_owned(info, length)?;
+        let object = self.allocate_with_host(info, length)?;
         if self.plan == Plan::Prompt {
             object.set_exact_count(0);
             self.add_pending(object);
@@ -108,6 +108,12 @@ impl Heap {
     /// [`OutOfMemory`].
     #[inline(never)]
     pub fn allocate_owned(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        self.allocate_with_host(info, length)
+    }
+
+    /// The same; the host is told of what concerns it (`limits`).
+    #[inline(always)]
+    fn allocate_with_host(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let mut retries = 0;
         loop {
             if self.limits.soft_is_due {
@@ -119,13 +125,15 @@ impl Heap {
                 Plan::Prompt => self.allocate_counted(info, length),
             };
             match allocated {
+                Ok(object) => return Ok(object),
                 // SAFETY: as above.
                 Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
-                answer => return answer,
+                Err(error) => return Err(error),
             }
         }
     }
 
+    #[inline(always)]
     fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
         let length = if info.stride == 0 { 0 } else { length };
