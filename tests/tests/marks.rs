@@ -258,3 +258,40 @@ fn block_logged_while_a_mark_condemns() {
         &parse_program(program).expect("a program"),
     );
 }
+
+/// Prompt plan: a young object that outlives its batch waits to be tried, dies by counting, and the next batch is judged: it is no
+/// candidate any more. (Its free cell was marked as one.)
+#[test]
+fn survivor_of_a_batch_that_dies_before_it_is_tried() {
+    let program = "hub x 100 r3
+         hub x 176 r2
+         hub x 326 r13
+         hub x 125 r11
+         hub x 137 r0
+         hub x 164 r0
+         hub x 17 r11
+         allocate triple 0 r7
+         allocate aligned-64 0 r13
+         hub x 286 r2
+         hub x 311 r1
+         hub x 306 r0
+         allocate pair 0 r2
+         set r3 = r1
+         hub x 217 r4
+         write r13.0 = r4
+         epoch
+         write r7.0 = r1
+         hub x 215 r4
+         hub x 189 r2
+         hub x 93 r3
+         allocate pair 0 r2
+         allocate leaf 0 r3
+         hub x 50 r1
+         epoch
+         hub x 68 r2
+         hub x 182 r0
+         allocate pair 0 r0
+         write r4.0 = r12
+         list medium x 342 r4";
+    check_in(&Setup::named("prompt-marks").expect("a setup"), &parse_program(program).expect("a program"));
+}

@@ -172,13 +172,14 @@ impl Rings {
         if !self.unbounded && !self.seeds.sample.takes() {
             heap.prompt.passed_over = true;
         } else {
-            self.seeds.candidates.push(object);
+            self.new_seeds.push(object);
         }
     }
 
-    /// The batch has ended: its seeds have grown up.
+    /// The batch has ended: its seeds have grown up. Those of earlier batches that still wait are not looked at: they may have died.
     pub(super) fn note_seeds(&mut self) {
-        self.seeds.candidates.retain(|&seed| seed.has(prompt_flag::CANDIDATE) || Heap::flag_candidate(seed));
+        let noted = |seed: &ObjectRef| seed.has(prompt_flag::CANDIDATE) || Heap::flag_candidate(*seed);
+        self.seeds.candidates.extend(self.new_seeds.drain(..).filter(noted));
     }
 
     /// Whether there are enough candidates for a round, or so few that it costs nothing: they may hold up much.

@@ -58,6 +58,8 @@ pub struct Rings {
     pub(super) orphans: Source,
     /// Young objects that were held from outside when their batch was judged.
     pub(super) seeds: Source,
+    /// Seeds of the batch that is being judged.
+    pub(super) new_seeds: Vec<ObjectRef>,
     /// Candidates tried with what is about as old, by their age.
     pub(super) near: [Sample; AGES],
     /// Candidates tried with all that they reach, by their age.
