@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `allocate` | what happens when inline allocation finds no cell? |
 //! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
+//! | `spare` | which block is opened next, and whose memory goes back to the system? |
+//! | `tally` | how many objects were and are there? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
@@ -26,6 +28,8 @@ mod finalizer;
 mod pending;
 mod postponed;
 mod reclaim;
+mod spare;
+mod tally;
 mod youth;
 
 pub use bin::Bin;

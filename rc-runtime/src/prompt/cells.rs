@@ -12,7 +12,7 @@
 //! ```
 //!
 //! `used` counts what was handed to the context's list as used: what is carved and not used is on the block's own list. A
-//! block whose last cell comes back is free for any class. Fresh cells are carved a few at a time, so that memory is touched in
+//! block whose last cell comes back is free for any class (`spare`). Fresh cells are carved a few at a time, so that memory is touched in
 //! address order and no more of it than needed.
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
@@ -20,25 +20,14 @@
 use super::Youth;
 use super::bin::Bin;
 use super::count::FRESH;
+use super::spare::Spare;
 use crate::block::{clear_tables, state};
-use crate::histogram::Histogram;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_of, block_start};
+use crate::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 
 /// Bytes of cells that are carved at once.
 const CARVED_AT_ONCE: u64 = 4096;
-/// A heap grows by this part of what it has …
-const GROWTH: usize = 16;
-/// … and by no more blocks than these.
-const GROWN_AT_ONCE: usize = 32;
-/// Blocks opened between two looks at idle memory.
-const LOOK_EVERY: u32 = 256;
-/// Looks over which a block must have been free before its memory goes back to the system.
-const IDLE_LOOKS: u32 = 16;
-/// Blocks given back at one look, at most.
-const GIVEN_BACK_AT_ONCE: usize = 64;
-
 /// A block's entry in the block table, as this plan uses it. Same size, and `state` and `owner` at the same places, as
 /// `range::BlockInfo`.
 #[repr(C)]
@@ -81,46 +70,23 @@ struct Class {
 pub struct CellSpace {
     /// Every block this heap owns for small objects.
     pub owned: Vec<u32>,
-    free: Vec<u32>,
-    given_back: Vec<u32>,
+    /// Those of them that hold nothing.
+    pub(super) spare: Spare,
     classes: Vec<Class>,
-    /// Fewest free blocks in the last `looks` looks: as many were idle all the time.
-    idle: usize,
-    looks: u32,
-    opened: u32,
     /// Number of the heap, entered into each block.
     pub owner: u32,
     /// Cells that are candidates together.
     pub youth: Youth,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
-    handed: Vec<u64>,
-}
-
-/// Counters that follow from the blocks.
-#[derive(Debug, Default)]
-pub struct CellTally {
-    /// Objects allocated so far.
-    pub allocated_objects: u64,
-    /// Bytes of their cells.
-    pub allocated_bytes: u64,
-    /// The cells by size.
-    pub sizes: Histogram,
-    /// Objects now.
-    pub live_objects: u64,
-    /// Bytes of their cells.
-    pub live_bytes: u64,
+    pub(super) handed: Vec<u64>,
 }
 
 impl Default for CellSpace {
     fn default() -> Self {
         CellSpace {
             owned: vec![],
-            free: vec![],
-            given_back: vec![],
+            spare: Spare::default(),
             classes: (0..CLASSES).map(|_| Class::default()).collect(),
-            idle: 0,
-            looks: 0,
-            opened: 0,
             owner: 0,
             youth: Youth::default(),
             handed: vec![0; CLASSES as usize],
@@ -171,8 +137,8 @@ impl CellSpace {
         if class.carving == Some(block) {
             class.carving = None;
         }
-        (entry.state, entry.listed) = (state::FREE, false);
-        self.free.push(block);
+        entry.listed = false;
+        self.spare.put(block);
     }
 
     /// Free cells of `class`, linked: taken over from a block, or carved. `None` when a block has to be opened first.
@@ -232,15 +198,7 @@ impl CellSpace {
 
     /// Opens a block for `class`; `None` when the range is used up.
     pub fn open_block(&mut self, class: u32) -> Option<()> {
-        self.opened += 1;
-        if self.opened >= LOOK_EVERY {
-            self.look_for_idle();
-        }
-        let block = match self.free.pop().or_else(|| self.given_back.pop()) {
-            Some(block) => block,
-            None => self.grow()?,
-        };
-        self.idle = self.idle.min(self.free.len());
+        let block = self.spare.take(&mut self.owned)?;
         let (owner, class_number) = (self.owner, class as u8);
         *entry(block) = CellBlock {
             free: 0,
@@ -258,102 +216,14 @@ impl CellSpace {
         Some(())
     }
 
-    /// A block that nobody has used; a heap that grows takes several at once. The others are free.
-    #[cold]
-    fn grow(&mut self) -> Option<u32> {
-        let wanted = (self.owned.len() / GROWTH).clamp(1, GROWN_AT_ONCE) as u32;
-        let taken = crate::block_source::take(wanted).map(|first| (first, wanted));
-        let (first, count) = match taken {
-            Some(taken) => taken,
-            None => (crate::block_source::take(1)?, 1),
-        };
-        let (start, end) = (block_start(first), block_start(first + count));
-        if count > 1 {
-            range::provide_pages(start, end);
-        }
-        // Every write of a host goes through the slow path, which counts.
-        UNLOGGED.set_range(start, end);
-        self.owned.extend(first..first + count);
-        for block in (first + 1..first + count).rev() {
-            entry(block).state = state::FREE;
-            self.free.push(block);
-        }
-        Some(first)
-    }
-
-    fn look_for_idle(&mut self) {
-        (self.opened, self.looks) = (0, self.looks + 1);
-        if self.looks < IDLE_LOOKS {
-            return;
-        }
-        self.give_back_up_to(GIVEN_BACK_AT_ONCE);
-        if self.idle == 0 {
-            (self.idle, self.looks) = (self.free.len(), 0);
-        }
-    }
-
-    /// Gives memory back to the system that was free all the time since the last look, or since this was last called.
+    /// Gives memory back to the system that was free all the time since this was last called.
     pub fn give_idle_back(&mut self) {
-        self.give_back_up_to(usize::MAX);
-        (self.idle, self.looks) = (self.free.len(), 0);
-    }
-
-    /// The free list is a stack: what is idle lies at its bottom.
-    fn give_back_up_to(&mut self, count: usize) {
-        let count = self.idle.min(count);
-        for block in self.free.drain(..count) {
-            range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
-            self.given_back.push(block);
-        }
-        self.idle -= count;
+        self.spare.give_idle_back();
     }
 
     /// Bytes in blocks that are not free.
     pub fn used_bytes(&self) -> u64 {
-        (self.owned.len() - self.free.len() - self.given_back.len()) as u64 * BLOCK_BYTES
-    }
-
-    /// Cells handed out so far, of all classes.
-    pub fn handed_cells(&self) -> u64 {
-        self.handed.iter().sum()
-    }
-
-    /// The counters; `lists` are the context's free lists.
-    pub fn tally(&self, lists: &[u64]) -> CellTally {
-        let mut left = vec![0; CLASSES as usize];
-        for (class, &first) in lists.iter().enumerate() {
-            let mut cell = first;
-            while cell != 0 {
-                left[class] += 1;
-                // SAFETY: a cell of a free list: its first payload word is the next one.
-                cell = unsafe { *(cell as *const u64) };
-            }
-        }
-        let mut used = vec![0; CLASSES as usize];
-        for &block in &self.owned {
-            let entry = entry(block);
-            if entry.state == state::CELLS {
-                used[entry.class as usize] += entry.used as u64;
-            }
-        }
-        let mut tally = CellTally::default();
-        for class in 0..CLASSES {
-            let (place, cell) = (class as usize, class_cell(class));
-            let (allocated, live) = (self.handed[place] - left[place], used[place] - left[place]);
-            tally.allocated_objects += allocated;
-            tally.allocated_bytes += allocated * cell;
-            tally.sizes.add(cell, allocated);
-            tally.live_objects += live;
-            tally.live_bytes += live * cell;
-        }
-        tally
-    }
-
-    /// Objects that are not zeal's dead, and the bytes of their cells.
-    pub fn living(&self) -> (u64, u64) {
-        let objects = self.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
-        let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
-        living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))
+        (self.owned.len() - self.spare.count()) as u64 * BLOCK_BYTES
     }
 
     /// Objects of a block, in address order; dying ones and zeal's dead included.
@@ -493,38 +363,5 @@ mod tests {
         pop(&mut space, &mut other, 9);
         assert_eq!(space.owned.len(), 1, "the block is used again");
         assert_eq!(space.take_list(3), None, "its entry in the old class's list is passed over");
-    }
-
-    #[test]
-    fn a_heap_that_grows_has_blocks_ahead_and_they_count_as_free() {
-        range::reserve().expect("address space");
-        let mut space = CellSpace::default();
-        let (mut list, class) = (0, 40);
-        for _ in 0..cells_per_block(class) * 64 {
-            pop(&mut space, &mut list, class);
-        }
-        let ahead = space.owned.len() - 64;
-        assert!(ahead > 0 && ahead <= 64 / GROWTH, "{ahead} blocks");
-        assert_eq!((space.free.len(), space.used_bytes()), (ahead, 64 * BLOCK_BYTES));
-        assert!(space.owned[64..].iter().all(|&block| CellSpace::objects_in(block).count() == 0));
-    }
-
-    #[test]
-    fn idle_blocks_go_back_to_the_system_and_are_taken_again() {
-        range::reserve().expect("address space");
-        let mut space = CellSpace::default();
-        let (mut list, class) = (0, 40);
-        let count = cells_per_block(class) * 10;
-        let objects: Vec<ObjectRef> = (0..count).map(|_| pop(&mut space, &mut list, class)).collect();
-        for object in objects {
-            space.give_back(object);
-        }
-        space.give_idle_back();
-        space.give_idle_back();
-        assert_eq!((space.free.len(), space.given_back.len()), (0, 10));
-        for _ in 0..count {
-            pop(&mut space, &mut list, class);
-        }
-        assert_eq!((space.owned.len(), space.given_back.len()), (10, 0));
     }
 }
