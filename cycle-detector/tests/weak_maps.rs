@@ -365,3 +365,59 @@ fn random_operations() {
         }
     }
 }
+
+/// The soft limit's callback is called by the next allocation, which is one of the map's own.
+fn during_the_next_allocation(m: &mut Mutator, run: impl Fn(&mut rc_runtime::Heap) + 'static) {
+    m.on_soft_limit(move |heap, _| run(heap));
+    m.set_limits(Some(1), None);
+}
+
+/// Its own allocations are safepoints, and what runs there may know the key.
+#[test]
+fn a_callback_sets_the_key_that_is_being_set() {
+    for_all_heaps(|m| {
+        for mode in MODES {
+            for already in [0, 1] {
+                let map = map(m, mode);
+                let [key, value, other, before] = [(); 4].map(|()| rooted(m, &NODE));
+                if already == 1 {
+                    // The table is there: it happens while the entry is allocated.
+                    m.weak_map_set(map, before, before).expect("memory");
+                }
+                during_the_next_allocation(m, move |heap| {
+                    heap.weak_map_set(map, key.address(), other.address()).expect("memory");
+                });
+                m.weak_map_set(map, key, value).expect("memory");
+                m.set_limits(None, None);
+                assert_eq!(m.weak_map_get(map, key), Some(value), "{mode:?}: the last to set it");
+                assert_eq!(m.weak_map_count(map), 1 + already);
+            }
+        }
+    });
+}
+
+/// The table that was being made is too small by then.
+#[test]
+fn a_callback_fills_the_map_while_its_table_grows() {
+    for_all_heaps(|m| {
+        for mode in MODES {
+            for inserted in [1, 17, 18, 19, 200] {
+                let map = map(m, mode);
+                let keys: Vec<ObjectRef> = (0..7 + inserted).map(|_| rooted(m, &NODE)).collect();
+                for &key in &keys[..6] {
+                    m.weak_map_set(map, key, key).expect("memory");
+                }
+                let more = keys[7..].to_vec();
+                during_the_next_allocation(m, move |heap| {
+                    for key in &more {
+                        heap.weak_map_set(map, key.address(), key.address()).expect("memory");
+                    }
+                });
+                m.weak_map_set(map, keys[6], keys[6]).expect("memory");
+                m.set_limits(None, None);
+                assert_eq!(m.weak_map_count(map), keys.len() as u64, "{mode:?}, {inserted}");
+                assert!(keys.iter().all(|&key| m.weak_map_get(map, key) == Some(key)), "{mode:?}, {inserted}");
+            }
+        }
+    });
+}

@@ -126,6 +126,11 @@ impl Table {
     }
 }
 
+/// Whether the map's table has a place for one more.
+fn has_room(map: ObjectRef) -> bool {
+    Table::of(map).is_some_and(|table| (map.slot(USED).read() + 1) * 4 <= table.places() * 3)
+}
+
 /// The object that a word refers to: not null, and not outside the heap.
 pub fn object_of(word: u64) -> Option<ObjectRef> {
     // SAFETY: [HEADER] the callers' words are references, or point outside the heap.
@@ -172,15 +177,25 @@ impl Heap {
             return Ok(());
         }
         self.holding(&[Some(map), object_of(key), object_of(value)], |heap| {
-            heap.make_room(map)?;
             let object = heap.allocate_cell(builtin::weak_map_entry(mode), 0)?;
             let entry = Entry { object, mode };
             object.slot(ENTRY_NUMBER).store(map.slot(NUMBER).read());
             for slot in [entry.key(), entry.value()] {
                 slot.store(0);
             }
+            // Last, since callbacks that run at safepoints insert, too.
+            if !has_room(map) {
+                heap.holding(&[Some(object)], |heap| heap.make_room(map))?;
+            }
             let table = Table::of(map).expect("room was made a moment ago");
-            let place = table.find(key).err().expect("was not there, and a callback that put it there keeps it");
+            let place = match table.find(key) {
+                Err(place) => place,
+                Ok(entry) => {
+                    // By one of those.
+                    heap.write_value(entry, value);
+                    return Ok(());
+                }
+            };
             heap.write_key(entry, key);
             heap.write_value(entry, value);
             match table.entry(place) {
@@ -269,18 +284,24 @@ impl Heap {
         }
     }
 
-    /// The table has a free place for one more, afterwards.
+    /// Length of a table for the entries that are alive, and one more.
+    fn places_wanted(&self, map: ObjectRef) -> u64 {
+        ((self.weak_map_count(map) + 1) * 2).next_power_of_two().max(SMALLEST_TABLE)
+    }
+
+    /// The table has a free place for one more, afterwards. A safepoint.
     fn make_room(&mut self, map: ObjectRef) -> Result<(), OutOfMemory> {
-        let fits =
-            |map: ObjectRef| Table::of(map).is_some_and(|table| (map.slot(USED).read() + 1) * 4 <= table.places() * 3);
-        if fits(map) {
-            return Ok(());
-        }
-        let places = ((self.weak_map_count(map) + 1) * 2).next_power_of_two().max(SMALLEST_TABLE);
-        let object = self.allocate_cell(builtin::weak_map_table(), places)?;
-        if fits(map) {
-            return Ok(()); // a callback inserted, and made room
-        }
+        let object = loop {
+            let places = self.places_wanted(map);
+            let object = self.allocate_cell(builtin::weak_map_table(), places)?;
+            if has_room(map) {
+                return Ok(()); // a callback inserted, and made room
+            }
+            if self.places_wanted(map) <= places {
+                break object;
+            }
+            // It inserted so much that this table is too small: searches in it would not end.
+        };
         let new = Table { object, mode: WeakMode::of_map(map) };
         let mut used = 0;
         if let Some(old) = Table::of(map) {
