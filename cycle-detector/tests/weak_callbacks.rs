@@ -202,3 +202,45 @@ fn callback_that_panics_is_reported_and_the_others_are_called() {
         assert_eq!((called().len(), errors.get()), (2, 1));
     });
 }
+
+thread_local! {
+    static HERALD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+/// Tells of each collection: its target is garbage at once, and so is the next one's.
+unsafe extern "C-unwind" fn herald(_: *mut c_void) {
+    HERALD.set(HERALD.get() + 1);
+    assert!(HERALD.get() < 10_000, "nobody else has a turn");
+    Mutator::in_finalizer(|m| {
+        let target = node(m);
+        let weak = m.new_weak_with(target, herald).expect("memory");
+        m.set_root(rc_runtime::host_roots::RootIndex(0), Some(weak));
+    });
+}
+
+/// What programs do to hear of collections; a safepoint comes to its end.
+#[test]
+fn a_callback_that_waits_for_the_next_garbage_holds_nobody_up() {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for zeal in [false, true] {
+            let mut m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
+            HERALD.set(0);
+            m.push_root(None);
+            let target = node(&mut m);
+            let weak = m.new_weak_with(target, herald).expect("memory");
+            m.set_root(rc_runtime::host_roots::RootIndex(0), Some(weak));
+            m.poll();
+            m.epoch();
+            m.epoch();
+            let before = HERALD.get();
+            assert!((1..1000).contains(&before), "{plan:?}, zeal {zeal}: {before} times");
+            m.epoch();
+            m.epoch();
+            assert!(HERALD.get() > before, "{plan:?}, zeal {zeal}: it is called again");
+            m.truncate_roots(0);
+            m.collect();
+            m.collect();
+            assert_eq!(m.live_objects(), []);
+        }
+    }
+}

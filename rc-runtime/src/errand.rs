@@ -35,13 +35,18 @@ impl Errands {
     pub fn are_due(&self) -> bool {
         !self.queue.is_empty() && !self.running
     }
+
+    /// The place of the next that comes.
+    fn end(&self) -> u64 {
+        self.done + self.queue.len() as u64
+    }
 }
 
 impl Heap {
     /// The object has an errand, once.
     pub(crate) fn add_errand(&mut self, object: ObjectRef) {
         let errands = &mut self.specials.errands;
-        let place = errands.done + errands.queue.len() as u64;
+        let place = errands.end();
         let record = self.special(object);
         if record.errand.is_some() {
             return;
@@ -78,7 +83,7 @@ impl Heap {
         }
     }
 
-    /// Runs what is due.
+    /// Runs what is due by now; what callbacks bring is due later.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -89,7 +94,10 @@ impl Heap {
                 return;
             }
             (*heap).specials.errands.running = true;
-            while let Some(object) = (&mut *heap).next_errand() {
+            let end = (&*heap).specials.errands.end();
+            while (*heap).specials.errands.done < end
+                && let Some(object) = (&mut *heap).next_errand()
+            {
                 if (&mut *heap).upgrade(object).is_none() {
                     continue;
                 }
@@ -107,6 +115,10 @@ impl Heap {
                 }
             }
             (*heap).specials.errands.running = false;
+            if (*heap).plan == Plan::Deferred && (*heap).specials.errands.are_due() {
+                (*heap).finalizers.ready = true;
+                (&mut *heap).set_poll(true);
+            }
         }
     }
 

@@ -175,9 +175,14 @@ impl Heap {
             if depth == 0 && !rationed {
                 Heap::continue_cascades(heap);
             }
-            while depth == 0 && (*heap).specials.errands.are_due() {
+            // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave the rest to
+            // the next safepoint.
+            let mut rounds = 0;
+            while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.errands.are_due() {
+                let called = (*heap).finalizers.called;
                 Heap::run_errands(heap);
                 Heap::drain_pending(heap);
+                rounds += u32::from((*heap).finalizers.called != called);
             }
             (*heap).prompt.protected.truncate(held);
             (&mut *heap).end_slice();
