@@ -302,3 +302,81 @@ fn an_emergency_collection_frees_what_nothing_holds_and_keeps_the_rest() {
         m.verify().expect("a sound heap");
     }
 }
+
+/// Whoever has given up his reserve is not asked again: a callback that takes itself off stays off, and one that names another is followed
+/// by that.
+#[test]
+fn a_callback_that_takes_itself_off_is_not_called_again() {
+    for plan in PLANS {
+        let mut m = mutator(plan);
+        m.set_limits(None, Some(256 << 10));
+        let told = Told::default();
+        let (note, other) = (note_of(&told), note_of(&told));
+        m.on_out_of_memory(move |heap, _| {
+            note(1);
+            heap.on_out_of_memory(None);
+            false
+        });
+        fill(&mut m);
+        fill(&mut m);
+        assert_eq!(*told.borrow(), [1], "{plan:?}");
+        m.truncate_roots(0);
+        m.collect();
+        m.set_limits(Some(1), None);
+        m.on_soft_limit(move |heap, _| {
+            other(2);
+            heap.on_soft_limit(None);
+        });
+        for _ in 0..2 {
+            m.allocate(type_of(&NODE)).expect("room");
+            m.poll();
+            m.set_limits(Some(1), None);
+        }
+        assert_eq!(*told.borrow(), [1, 2], "{plan:?}");
+    }
+}
+
+/// Between two looks at the heap it was below the limit.
+#[test]
+fn a_large_object_crosses_the_soft_limit_again_after_another_died() {
+    for plan in PLANS {
+        let mut m = mutator(plan);
+        let told = Told::default();
+        let note = note_of(&told);
+        m.on_soft_limit(move |_, used| note(used));
+        m.set_limits(Some(4 << 20), None);
+        let array = type_of(&ARRAY);
+        for crossing in 1..=3 {
+            let large = m.allocate_array(array, 1 << 20).expect("room");
+            m.push_root(Some(large));
+            m.allocate_array(array, 1).expect("room");
+            m.poll();
+            assert_eq!(told.borrow().len(), crossing, "{plan:?}");
+            m.truncate_roots(0);
+            m.collect();
+        }
+    }
+}
+
+/// The same for bytes outside.
+#[test]
+fn what_objects_own_outside_crosses_the_soft_limit_again_after_they_died() {
+    for plan in PLANS {
+        let mut m = mutator(plan);
+        let told = Told::default();
+        let note = note_of(&told);
+        m.on_soft_limit(move |_, used| note(used));
+        m.set_limits(Some(64 << 20), None);
+        let node = type_of(&NODE);
+        for crossing in 1..=3 {
+            let owner = m.allocate(node).expect("room");
+            m.push_root(Some(owner));
+            m.add_external_bytes(owner, 100 << 20);
+            m.poll();
+            assert_eq!(told.borrow().len(), crossing, "{plan:?}");
+            m.truncate_roots(0);
+            m.collect();
+            assert_eq!(m.statistics().external_bytes, 0);
+        }
+    }
+}

@@ -171,7 +171,7 @@ impl Heap {
         }
         self.note_death(object);
         if self.zeal.is_none() {
-            self.large.free(object);
+            self.free_large(object);
         }
     }
 
@@ -209,12 +209,18 @@ impl Heap {
         self.blocks.note_death(crate::range::block_of(cell));
     }
 
+    /// Gives the blocks of a large object back.
+    pub(crate) fn free_large(&mut self, object: ObjectRef) {
+        self.large.free(object);
+        self.note_growth();
+    }
+
     /// A large object that died young goes away without having been counted.
     pub fn free_young_large(&mut self, object: ObjectRef) {
         if let Some(zeal) = &mut self.zeal {
             zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
         } else {
-            self.large.free(object);
+            self.free_large(object);
         }
     }
 

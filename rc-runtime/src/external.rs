@@ -66,6 +66,14 @@ impl Heap {
         self.note_growth();
     }
 
+    /// The object that owned so many is gone.
+    pub(crate) fn release_external_bytes(&mut self, bytes: u64) {
+        if bytes != 0 {
+            self.external.bytes -= bytes;
+            self.note_growth();
+        }
+    }
+
     /// Bytes of blocks and of what objects own outside.
     pub fn pressure_bytes(&self) -> u64 {
         self.used_bytes().saturating_add(self.external.bytes)

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can do without,
-//! and collect. Neither is called while it runs already, and a handler that always says "try again" is believed
+//! collect, and name somebody else in their place. Neither is called while it runs already, and a handler that always says "try again" is believed
 //! [`RETRIES_MAX`] times for one allocation. What the refusal means decides the caller: `tally_try_new` answers null, `tally_new`
 //! ends the program.
 //!
@@ -35,10 +35,41 @@ pub struct Limits {
     is_above: bool,
     /// The callback is to be called.
     pub(crate) soft_is_due: bool,
-    on_soft_limit: Option<SoftLimitCallback>,
-    on_out_of_memory: Option<OutOfMemoryHandler>,
+    on_soft_limit: Named<SoftLimitCallback>,
+    on_out_of_memory: Named<OutOfMemoryHandler>,
     /// Allocations up to and including the one that is to fail; 0 = none is.
     pub(crate) until_failure: u64,
+}
+
+/// Whom the host has named to be called; nobody while he is.
+struct Named<F> {
+    who: Option<F>,
+    /// How often somebody was named, or nobody.
+    times: u64,
+}
+
+impl<F> Default for Named<F> {
+    fn default() -> Self {
+        Named { who: None, times: 0 }
+    }
+}
+
+impl<F> Named<F> {
+    fn name(&mut self, who: Option<F>) {
+        self.who = who;
+        self.times += 1;
+    }
+
+    fn take(&mut self) -> Option<(F, u64)> {
+        self.who.take().map(|who| (who, self.times))
+    }
+
+    /// He has returned: he is called again, unless he has named another, or nobody.
+    fn put_back(&mut self, (who, times): (F, u64)) {
+        if times == self.times {
+            self.who = Some(who);
+        }
+    }
 }
 
 impl Limits {
@@ -59,12 +90,12 @@ impl Heap {
 
     /// Calls `callback` at the first safepoint after each crossing of the soft limit.
     pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
-        self.limits.on_soft_limit = callback;
+        self.limits.on_soft_limit.name(callback);
     }
 
     /// Calls `handler` when a collection has not made enough room.
     pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
-        self.limits.on_out_of_memory = handler;
+        self.limits.on_out_of_memory.name(handler);
     }
 
     /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
@@ -104,10 +135,10 @@ impl Heap {
         // SAFETY: by the caller's promise; the callback is taken out, so that nobody calls it while it runs.
         unsafe {
             (*heap).limits.soft_is_due = false;
-            let Some(mut callback) = (*heap).limits.on_soft_limit.take() else { return };
+            let Some(mut callback) = (&mut *heap).limits.on_soft_limit.take() else { return };
             let used = (*heap).pressure_bytes();
-            Heap::call_host(heap, |heap| callback(heap, used));
-            (*heap).limits.on_soft_limit.get_or_insert(callback);
+            Heap::call_host(heap, |heap| callback.0(heap, used));
+            (&mut *heap).limits.on_soft_limit.put_back(callback);
         }
     }
 
@@ -128,9 +159,9 @@ impl Heap {
             if retries >= RETRIES_MAX {
                 return false;
             }
-            let Some(mut handler) = (*heap).limits.on_out_of_memory.take() else { return false };
-            let again = Heap::call_host(heap, |heap| handler(heap, requested));
-            (*heap).limits.on_out_of_memory.get_or_insert(handler);
+            let Some(mut handler) = (&mut *heap).limits.on_out_of_memory.take() else { return false };
+            let again = Heap::call_host(heap, |heap| handler.0(heap, requested));
+            (&mut *heap).limits.on_out_of_memory.put_back(handler);
             again
         }
     }

@@ -206,7 +206,7 @@ impl Heap {
             if record.map != 0 {
                 self.specials.dead_entries.remove(&record.map);
             }
-            self.external.bytes -= record.external;
+            self.release_external_bytes(record.external);
             drop(record.host);
         }
     }

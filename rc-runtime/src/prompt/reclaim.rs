@@ -395,7 +395,7 @@ impl Heap {
                 if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
             zeal.bury(object, cell, self.epoch);
         } else if object.has(prompt_flag::LARGE) {
-            self.large.free(object);
+            self.free_large(object);
         } else {
             self.prompt.cells.give_back(object);
         }
