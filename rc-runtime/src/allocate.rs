@@ -87,12 +87,35 @@ impl Heap {
         self.allocate_cell(type_id.info(), length)
     }
 
-    /// The slow path of every allocation. A safepoint.
+    /// What every allocation comes to that is not inline in compiled code. A safepoint.
     ///
     /// # Errors
     /// [`OutOfMemory`].
     #[inline(never)]
     pub fn allocate_cell(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        match self.bump(info) {
+            Some(object) => Ok(object),
+            None => self.allocate_slowly(info, length),
+        }
+    }
+
+    /// As inline code does it: the cursor moves on, and all that the heap and the type may want besides is one flag and one
+    /// number. The prompt plan has no cursor.
+    #[inline(always)]
+    fn bump(&mut self, info: &TypeInfo) -> Option<ObjectRef> {
+        let context = self.context_mut();
+        let (start, end) = (context.cursor, context.cursor + info.bump_cell);
+        if end > context.limit || self.due_at_allocation {
+            return None;
+        }
+        self.context_mut().cursor = end;
+        let object = self.write_header(start, info.id);
+        clear_payload(object, info.bump_cell);
+        Some(object)
+    }
+
+    #[inline(never)]
+    fn allocate_slowly(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_with_host(info, length)?;
         if self.plan == Plan::Prompt {
             object.set_exact_count(0);
@@ -116,9 +139,8 @@ impl Heap {
     fn allocate_with_host(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let mut retries = 0;
         loop {
-            if self.limits.soft_is_due {
-                // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
-                unsafe { Heap::run_soft_limit_callback(self) };
+            if self.due_at_allocation {
+                self.do_what_is_due();
             }
             let allocated = match self.plan {
                 Plan::Deferred => self.allocate_uncounted(info, length),
@@ -126,7 +148,7 @@ impl Heap {
             };
             match allocated {
                 Ok(object) => return Ok(object),
-                // SAFETY: as above.
+                // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
                 Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
                 Err(error) => return Err(error),
             }
@@ -196,9 +218,18 @@ impl Heap {
             self.next_hole(info)?;
         };
         let object = self.write_header(start, info.fresh_meta(Plan::Deferred));
-        // SAFETY: the payload of the cell just carved.
-        unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
+        clear_payload(object, cell);
         Ok(object)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn do_what_is_due(&mut self) {
+        if self.limits.soft_is_due {
+            // SAFETY: as in `finalizer_safepoint`.
+            unsafe { Heap::run_soft_limit_callback(self) };
+        }
+        self.due_at_allocation = self.every_allocation_calls() || self.limits.soft_is_due || self.finalizers.ready;
     }
 
     fn write_header(&mut self, start: u64, meta: u32) -> ObjectRef {
@@ -418,6 +449,12 @@ impl Heap {
 #[inline(always)]
 fn aligned_start(cursor: u64, align: u64) -> u64 {
     ((cursor + HEADER_BYTES + align - 1) & !(align - 1)) - HEADER_BYTES
+}
+
+#[inline(always)]
+fn clear_payload(object: ObjectRef, cell: u64) {
+    // SAFETY: the payload of a cell that was just carved.
+    unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
 }
 
 #[inline(always)]

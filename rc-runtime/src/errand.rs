@@ -56,7 +56,7 @@ impl Heap {
         match self.plan {
             Plan::Prompt => self.context_mut().pending = 1,
             Plan::Deferred => {
-                self.finalizers.ready = true;
+                self.finalizers_are_ready();
                 self.set_poll(true);
             }
         }

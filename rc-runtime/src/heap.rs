@@ -171,6 +171,8 @@ pub struct Heap {
     pub prompt: Prompt,
     /// Whether drains of the pending list are sliced.
     pub(crate) sliced_drains: bool,
+    /// True while an allocation may have to think of more than its cell; found anew when it was.
+    pub(crate) due_at_allocation: bool,
     /// What happens when memory runs out.
     pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
@@ -221,6 +223,7 @@ impl Heap {
             finalizers: Finalizers::default(),
             prompt: Prompt::default(),
             sliced_drains: options.pause_goal_ns.is_some(),
+            due_at_allocation: true,
             limits: Limits::failing(options.fail_allocation),
             stopped: false,
             driver: Some(driver),

@@ -102,6 +102,7 @@ impl Heap {
     /// [`HeapOptions::fail_allocation`](crate::HeapOptions) asked for it before they began.
     pub fn fail_allocation(&mut self, number: u64) {
         self.limits.until_failure = number;
+        self.due_at_allocation = true;
     }
 
     /// Whether compiled code must find no cell, so that each of its allocations comes to the runtime.
@@ -118,6 +119,7 @@ impl Heap {
             self.limits.soft_is_due |= above && !self.limits.is_above;
             self.limits.is_above = above;
             if self.limits.soft_is_due {
+                self.due_at_allocation = true;
                 match self.plan {
                     Plan::Deferred => self.set_poll(true),
                     Plan::Prompt => self.context_mut().pending = 1,

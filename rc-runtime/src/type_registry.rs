@@ -13,6 +13,7 @@ use crate::descriptor::{
     TraceFunction, TypeDescriptor,
 };
 use crate::finalizer::Finalizer;
+use crate::large::LARGEST_SMALL_CELL;
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::{self, TYPE_ID_BITS};
@@ -22,6 +23,9 @@ use std::collections::HashSet;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A `bump_cell` that fits nowhere, and overflows nothing that it is added to.
+const NO_BUMP: u64 = 1 << 62;
 
 /// Elements of an array are logged in chunks of about this many bytes.
 pub const CHUNK_BYTES: u64 = 512;
@@ -73,6 +77,9 @@ pub struct TypeInfo {
     pub simple: bool,
     /// Bytes of a cell without tail elements, header included.
     pub fixed_cell: u64,
+    /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One comparison then asks
+    /// whether there is room, a tail, a finalizer, an alignment to be kept.
+    pub bump_cell: u64,
     /// Reference offsets of the fixed part.
     pub fixed: SmallVec<[u32; 8]>,
     /// Reference offsets of an element.
@@ -274,6 +281,12 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
     }
     let traced = matches!(reading, Reading::Traced(_));
     let simple = matches!(reading, Reading::Plain) && descriptor.stride == 0;
+    let fixed_cell = ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL);
+    let bumps = descriptor.stride == 0
+        && descriptor.align <= 8
+        && fixed_cell <= LARGEST_SMALL_CELL
+        && descriptor.finalize.is_null()
+        && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
     let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
@@ -285,7 +298,8 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         finalize: AtomicUsize::new(descriptor.finalize as usize),
         finalize_order: descriptor.finalize_order(),
         finalize_on_request: descriptor.flags & FLAG_FINALIZE_REGISTERED != 0,
-        fixed_cell: ((descriptor.size + HEADER_BYTES + 7) & !7).max(SMALLEST_CELL),
+        fixed_cell,
+        bump_cell: if bumps { fixed_cell } else { NO_BUMP },
         reading,
         fixed: SmallVec::from_slice(descriptor.fixed_offsets()),
         element: SmallVec::from_slice(descriptor.element_offsets()),
@@ -389,6 +403,22 @@ mod tests {
         assert_eq!(bytes.cell_bytes(1 << 50), None);
         let empty = describe(&TypeDescriptor::plain(c"Empty", 0, &[])).expect("sound");
         assert_eq!(empty.cell_bytes(0), Some(16));
+    }
+
+    #[test]
+    fn only_cells_that_need_nothing_else_are_bumped() {
+        let bumped = |descriptor: &TypeDescriptor| {
+            let info = describe(descriptor).expect("sound");
+            (info.bump_cell == info.fixed_cell).then_some(info.bump_cell)
+        };
+        assert_eq!(bumped(&TypeDescriptor::plain(c"Pair", 16, &[0, 8])), Some(24));
+        assert_eq!(bumped(&TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[])), None, "its length is stored");
+        assert_eq!(bumped(&TypeDescriptor::plain(c"Page", LARGEST_SMALL_CELL, &[])), None, "blocks of its own");
+        let aligned = TypeDescriptor { align: 16, ..TypeDescriptor::plain(c"Vector", 16, &[]) };
+        assert_eq!(bumped(&aligned), None, "padding");
+        let finalize = 1 as *const std::ffi::c_void;
+        let finalized = TypeDescriptor { finalize: finalize.cast(), ..TypeDescriptor::plain(c"File", 16, &[]) };
+        assert_eq!(bumped(&finalized), None, "noted at birth");
     }
 
     #[test]

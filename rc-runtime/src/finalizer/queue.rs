@@ -165,7 +165,16 @@ impl Heap {
     /// The epoch has ended: its set is complete.
     pub fn release_finalizers(&mut self) {
         self.finalizers.complete = !self.finalizers.queue.is_empty();
-        self.finalizers.ready = self.finalizers.complete || self.specials.errands.are_due();
+        self.finalizers.ready = false;
+        if self.finalizers.complete || self.specials.errands.are_due() {
+            self.finalizers_are_ready();
+        }
+    }
+
+    /// Something waits for the next safepoint.
+    pub(crate) fn finalizers_are_ready(&mut self) {
+        self.finalizers.ready = true;
+        self.due_at_allocation = true;
     }
 
     /// Deferred plan, at the end of a safepoint: runs the finalizers of what was found dead.
