@@ -40,7 +40,7 @@ fn epoch(mut state: State) -> State {
 }
 
 // A bump, a header, and nulls; now and then the next block.
-#[library_benchmark(config = at_most(135_000))]
+#[library_benchmark(config = at_most(68_000))]
 #[bench::thousand(args = (), setup = empty)]
 fn allocate(mut state: State) -> State {
     for _ in 0..TIMES {
@@ -50,21 +50,21 @@ fn allocate(mut state: State) -> State {
 }
 
 // The bit is clear because the object is young.
-#[library_benchmark(config = at_most(38_500))]
+#[library_benchmark(config = at_most(27_500))]
 #[bench::thousand(args = (TIMES), setup = young)]
 fn write_young(state: State) -> State {
     write_each(state)
 }
 
 // The bit is clear because the object was logged before.
-#[library_benchmark(config = at_most(38_500))]
+#[library_benchmark(config = at_most(27_500))]
 #[bench::thousand(args = (TIMES), setup = logged_list)]
 fn write_logged(state: State) -> State {
     write_each(state)
 }
 
 // The slow path: each write is the object's first in the epoch.
-#[library_benchmark(config = at_most(280_000))]
+#[library_benchmark(config = at_most(249_000))]
 #[bench::thousand(args = (TIMES), setup = mature_list)]
 fn write_clean(state: State) -> State {
     write_each(state)
@@ -97,21 +97,21 @@ fn scoped_handle(state: State) -> State {
 library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean, weak_get, scoped_handle);
 
 // A thousand objects allocated, none reachable.
-#[library_benchmark(config = at_most(6_000))]
+#[library_benchmark(config = at_most(5_300))]
 #[bench::thousand(args = (TIMES), setup = young)]
 fn all_died_young(state: State) -> State {
     epoch(state)
 }
 
 // A thousand objects allocated, all reachable: promotion and a count for each.
-#[library_benchmark(config = at_most(155_000))]
+#[library_benchmark(config = at_most(119_500))]
 #[bench::thousand(args = (TIMES), setup = young_list)]
 fn all_survived(state: State) -> State {
     epoch(state)
 }
 
 // A thousand mature objects, none written.
-#[library_benchmark(config = at_most(4_000))]
+#[library_benchmark(config = at_most(3_600))]
 #[bench::thousand(args = (TIMES), setup = mature_list)]
 fn nothing_happened(state: State) -> State {
     epoch(state)

@@ -50,11 +50,17 @@ impl Heap {
     }
 
     /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
+    #[inline(always)]
     pub(crate) fn let_registered_anew_go(&mut self) {
-        if self.finalizers.depth() == 0 {
-            for object in std::mem::take(&mut self.finalizers.done) {
-                self.decrement_exact(object);
-            }
+        if !self.finalizers.done.is_empty() && self.finalizers.depth() == 0 {
+            self.let_done_go();
+        }
+    }
+
+    #[cold]
+    fn let_done_go(&mut self) {
+        for object in std::mem::take(&mut self.finalizers.done) {
+            self.decrement_exact(object);
         }
     }
 

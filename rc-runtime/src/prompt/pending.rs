@@ -95,8 +95,10 @@ impl Heap {
     fn close_gap(&mut self, kept: usize, at: usize) {
         let len = self.pending_len();
         let list = self.prompt.pending.as_mut_ptr();
-        // SAFETY: both ranges lie in the list.
-        unsafe { std::ptr::copy(list.add(at), list.add(kept), len - at) };
+        if at != len {
+            // SAFETY: both ranges lie in the list.
+            unsafe { std::ptr::copy(list.add(at), list.add(kept), len - at) };
+        }
         self.context_mut().pending_top = list as u64 + (kept + len - at) as u64 * 8;
     }
 
@@ -108,20 +110,32 @@ impl Heap {
 
     /// Protects what `words` may lead to, and what roots hold that others may write to by their address: such a store counts
     /// nothing until the frame's next safepoint. `[ROOT]` Answers how many objects were protected before.
+    #[inline(always)]
     pub(super) fn protect_in_flight(&mut self, words: &[u64]) -> usize {
         let before = self.protect(words);
         if self.context_mut().lent != 0 {
-            self.with_driver(|driver, heap| driver.protect_roots(heap));
+            self.protect_lent();
         }
         before
     }
 
+    #[cold]
+    fn protect_lent(&mut self) {
+        self.with_driver(|driver, heap| driver.protect_roots(heap));
+    }
+
     /// Objects that `words` may lead to are protected from now on. Answers how many were before.
+    #[inline(always)]
     pub(crate) fn protect(&mut self, words: &[u64]) -> usize {
         let before = self.prompt.protected.len();
-        if words.is_empty() {
-            return before;
+        if !words.is_empty() {
+            self.protect_words(words);
         }
+        before
+    }
+
+    #[inline(never)]
+    fn protect_words(&mut self, words: &[u64]) {
         if type_registry::pointer_mask_count() != self.prompt.pointer_masks.len() {
             self.prompt.pointer_masks = type_registry::pointer_masks();
         }
@@ -131,7 +145,6 @@ impl Heap {
                 self.protect_address(word & mask);
             }
         }
-        before
     }
 
     fn protect_address(&mut self, address: u64) {
@@ -314,7 +327,16 @@ impl Heap {
         true
     }
 
+    #[cold]
+    fn end_timed_slice(&mut self, start: Instant, left: bool) {
+        let ns = start.elapsed().as_nanos() as u64;
+        self.statistics.slices += 1;
+        self.statistics.note_pause(ns);
+        self.prompt.slice_start = left.then(Instant::now);
+    }
+
     /// Compiled code calls the drain again while anything is left.
+    #[inline(always)]
     fn end_slice(&mut self) {
         if self.finalizers.depth() > 0 {
             return;
@@ -323,10 +345,7 @@ impl Heap {
         if let Some(start) = self.prompt.slice_start
             && self.prompt.units_left <= 0
         {
-            let ns = start.elapsed().as_nanos() as u64;
-            self.statistics.slices += 1;
-            self.statistics.note_pause(ns);
-            self.prompt.slice_start = left.then(Instant::now);
+            self.end_timed_slice(start, left);
         }
         let due = left || self.pending_len() != 0 || self.specials.errands.are_due();
         self.context_mut().pending = due as u64;

@@ -78,40 +78,57 @@ impl Heap {
 
     #[inline(always)]
     fn apply_pairs<const FETCH: bool>(&mut self, count: usize) {
-        let start = self.prompt.postponed.pairs.as_ptr();
+        let mut pair = self.prompt.postponed.pairs.as_ptr();
+        // SAFETY: at most `ROOM` pairs are put off.
+        let end = unsafe { pair.add(count) };
         let unsettled = self.prompt.postponed.unsettled.as_mut_ptr();
-        let mut noted = 0;
-        for at in 0..count {
-            // SAFETY: at most `ROOM` pairs are put off, and the vector has `AHEAD` more.
-            let [new, old] = unsafe { *start.add(at) };
-            if FETCH {
-                // SAFETY: as above.
-                unsafe { *start.add(at + AHEAD) }.into_iter().for_each(range::prefetch_count);
+        let mut note = unsettled;
+        while pair != end {
+            // SAFETY: a pair before the end; it notes one object at most, and there is room for one of each.
+            unsafe {
+                note = self.apply_pair::<FETCH>(pair, note);
+                pair = pair.add(1);
             }
-            if range::in_heap(new) {
-                // SAFETY: [HEADER] a reference that was written.
-                unsafe { ObjectRef::from_address(new) }.increment_exact();
-            }
-            if !range::in_heap(old) {
-                continue;
-            }
-            // SAFETY: [HEADER] a reference that a field held, counted until now.
-            let object = unsafe { ObjectRef::from_address(old) };
-            let byte = object.count().wrapping_sub(1);
-            if byte & LOW == 0 {
-                object.set_count(byte);
-                self.note_low(object);
-                continue;
-            }
-            // No branch tells the unsettled ones: they come as they please.
-            object.set_count(byte | SETTLED);
-            // SAFETY: a pair notes one object at most, and there is room for one of each.
-            unsafe { *unsettled.add(noted) = object };
-            noted += usize::from(byte < SETTLED);
         }
-        for at in 0..noted {
+        // SAFETY: both lie in the same vector.
+        for at in 0..unsafe { note.offset_from_unsigned(unsettled) } {
             // SAFETY: written above.
             self.note_candidate(unsafe { *unsettled.add(at) });
+        }
+    }
+
+    /// Counts what a write wrote and replaced. What is not settled goes to `note`; answers where the next goes to.
+    ///
+    /// # Safety
+    /// `pair` is one of those put off, `note` one of as many places in `unsettled`.
+    #[inline(always)]
+    unsafe fn apply_pair<const FETCH: bool>(&mut self, pair: *const Pair, note: *mut ObjectRef) -> *mut ObjectRef {
+        // SAFETY: by the caller's promise; the vector has `AHEAD` pairs more.
+        let ([new, old], ahead) = unsafe { (*pair, if FETCH { *pair.add(AHEAD) } else { Pair::default() }) };
+        if FETCH {
+            ahead.into_iter().for_each(range::prefetch_count);
+        }
+        if range::in_heap(new) {
+            // SAFETY: [HEADER] a reference that was written.
+            unsafe { ObjectRef::from_address(new) }.increment_exact();
+        }
+        if !range::in_heap(old) {
+            return note;
+        }
+        // SAFETY: [HEADER] a reference that a field held, counted until now.
+        let object = unsafe { ObjectRef::from_address(old) };
+        let byte = object.count().wrapping_sub(1);
+        if byte & LOW == 0 {
+            object.set_count(byte);
+            self.note_low(object);
+            return note;
+        }
+        // No branch tells the unsettled ones: they come as they please.
+        object.set_count(byte | SETTLED);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            *note = object;
+            note.add(usize::from(byte < SETTLED))
         }
     }
 }

@@ -17,10 +17,16 @@ use crate::visit::Part;
 
 impl Heap {
     /// Stops the program if a header or a reference of a zeal heap is not what it was made.
+    #[inline(always)]
     pub fn inspect(&self) {
-        if let Some(zeal) = &self.zeal
-            && let Some(what) = zeal.header_fault().or_else(|| self.reference_fault(zeal))
-        {
+        if let Some(zeal) = &self.zeal {
+            self.inspect_all(zeal);
+        }
+    }
+
+    #[cold]
+    fn inspect_all(&self, zeal: &Zeal) {
+        if let Some(what) = zeal.header_fault().or_else(|| self.reference_fault(zeal)) {
             crate::fatal::violation("HEADER", self.epoch, &what);
         }
     }
