@@ -73,7 +73,7 @@ impl Collector {
         while self.has_work(heap) {
             self.work(heap, i64::MAX / 2);
         }
-        heap.set_poll(heap.zeal.is_some() || heap.finalizers.ready);
+        heap.set_poll(heap.zeal.is_some() || heap.finalizers.are_ready());
     }
 
     /// Flips and runs the passes of the flip to their end; a running mark is left where it is.

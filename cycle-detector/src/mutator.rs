@@ -267,7 +267,7 @@ impl Mutator {
 
     /// Deferred plan: a safepoint ends.
     fn run_finalizers(&mut self) {
-        if self.heap.finalizers.ready && self.heap.is_running() {
+        if self.heap.finalizers.are_ready() && self.heap.is_running() {
             let heap = &raw mut *self.heap;
             // SAFETY: as in `drain`.
             unsafe { Heap::run_finalizers(heap) };

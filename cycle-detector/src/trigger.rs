@@ -145,7 +145,7 @@ impl Collector {
 
     pub(crate) fn update_poll(&self, heap: &mut Heap) {
         let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
-        let due = due || heap.finalizers.ready;
+        let due = due || heap.finalizers.are_ready();
         heap.set_poll(due);
     }
 }

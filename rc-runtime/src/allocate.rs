@@ -163,7 +163,7 @@ impl Heap {
         if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
         }
-        if self.finalizers.ready && self.is_running() {
+        if self.finalizers.are_ready() && self.is_running() {
             self.finalizer_safepoint();
         }
         self.fails_as_asked(info, cell)?;
@@ -229,7 +229,8 @@ impl Heap {
             // SAFETY: as in `finalizer_safepoint`.
             unsafe { Heap::run_soft_limit_callback(self) };
         }
-        self.due_at_allocation = self.every_allocation_calls() || self.limits.soft_is_due || self.finalizers.ready;
+        self.due_at_allocation =
+            self.every_allocation_calls() || self.limits.soft_is_due || self.finalizers.are_ready();
     }
 
     fn write_header(&mut self, start: u64, meta: u32) -> ObjectRef {

@@ -116,7 +116,7 @@ impl Heap {
             }
             (*heap).specials.errands.running = false;
             if (*heap).plan == Plan::Deferred && (*heap).specials.errands.are_due() {
-                (*heap).finalizers.ready = true;
+                (&mut *heap).finalizers_are_ready();
                 (&mut *heap).set_poll(true);
             }
         }

@@ -57,8 +57,8 @@ pub struct Finalizers {
     found_by_mark: Vec<ObjectRef>,
     /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
     complete: bool,
-    /// Deferred plan: the queue is complete, or there are errands.
-    pub ready: bool,
+    /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
+    ready: bool,
     young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
     pub due: u64,
@@ -82,6 +82,12 @@ impl Finalizers {
     #[inline(always)]
     pub fn depth(&self) -> u32 {
         self.running.len() as u32
+    }
+
+    /// Deferred plan: whether something waits for the end of the next safepoint.
+    #[inline(always)]
+    pub fn are_ready(&self) -> bool {
+        self.ready
     }
 
     /// Objects that are held by one count for their finalizers' sake, once for each count.

@@ -345,7 +345,7 @@ impl Heap {
                     if (*heap).limits.soft_is_due {
                         Heap::run_soft_limit_callback(heap);
                     }
-                    if (*heap).finalizers.ready && (&*heap).is_running() {
+                    if (&*heap).finalizers.are_ready() && (&*heap).is_running() {
                         Heap::run_finalizers(heap);
                     }
                 }
