@@ -218,3 +218,40 @@ fn a_young_object_may_be_made_immortal() {
         assert_eq!(m.statistics().live_objects, 0, "{plan:?}");
     }
 }
+
+/// Garbage that nobody has found yet is there, so it is frozen, too, and a mark that sees the flip before finds it alive.
+#[test]
+fn a_heap_is_frozen_between_the_steps_of_a_collection() {
+    let node = type_registry::register(&NODE).expect("a sound descriptor");
+    for steps in 0..40 {
+        let options = HeapOptions { trials: false, ..HeapOptions::default() };
+        let mut m = Mutator::new(options).expect("address space");
+        for _ in 0..5_000 {
+            let [first, second] = [(); 2].map(|()| {
+                let object = m.allocate(node).expect("memory");
+                m.push_root(Some(object));
+                object
+            });
+            m.write(first, first.slot(0), second.address());
+            m.write(second, second.slot(0), first.address());
+        }
+        m.collect();
+        m.truncate_roots(0);
+        for _ in 0..steps {
+            m.collect_for(0);
+        }
+        m.freeze();
+        let frozen = m.live_objects();
+        while !m.collect_for(0) {}
+        assert!(
+            m.live_objects() == frozen,
+            "after {steps} steps, of {} objects {} are left",
+            frozen.len(),
+            m.live_objects().len()
+        );
+        m.verify().unwrap_or_else(|violation| panic!("after {steps} steps: {violation}"));
+        m.unfreeze();
+        m.collect();
+        assert_eq!(m.live_objects(), [], "after {steps} steps");
+    }
+}

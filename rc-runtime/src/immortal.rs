@@ -4,8 +4,10 @@
 //! outside; marks begin at it as at a root. It costs a word in a list. It is no candidate, and trials stop at it: a structure that was
 //! frozen when it was complete costs the detectors nothing.
 //!
-//! Under the deferred plan counts change at flips only, so both ways wait for the next one; until then the caller's own reference keeps the
-//! object. Under the prompt plan they take effect at once.
+//! Under the deferred plan the count of a mature object is there at once, and shown to a mark that is looking: what is frozen may be garbage that
+//! no epoch has found yet, and a mark that sees the flip before the freeze would condemn it. Young objects wait for the next flip; until
+//! then the caller's own reference keeps them. To be mortal again all wait for the next flip. Under the prompt plan both take effect
+//! at once.
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag, prompt_flag};
@@ -16,7 +18,7 @@ use crate::plan::Plan;
 pub struct Immortals {
     /// Each has a count.
     counted: Vec<ObjectRef>,
-    /// Deferred plan: to be counted at the next flip.
+    /// Deferred plan: young, to be counted at the next flip.
     new: Vec<ObjectRef>,
     /// Deferred plan: to be let go of with the roots of the last flip.
     released: Vec<ObjectRef>,
@@ -36,7 +38,15 @@ impl Heap {
             Plan::Deferred => {
                 if !object.has(flag::IMMORTAL) {
                     object.add_flags(flag::IMMORTAL);
-                    self.immortals.new.push(object);
+                    if object.is_mature() && object.count() != 0 {
+                        self.increment(object);
+                        if self.mark_discovers {
+                            self.show_to_mark(object);
+                        }
+                        self.immortals.counted.push(object);
+                    } else {
+                        self.immortals.new.push(object);
+                    }
                 }
             }
             Plan::Prompt => {

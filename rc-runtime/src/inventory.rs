@@ -7,6 +7,7 @@
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
+use crate::range::MARK;
 use std::collections::BTreeMap;
 
 /// Names of roots in a report, at most.
@@ -89,7 +90,8 @@ impl Heap {
     /// A mature object, or one of a prompt heap, is not known to be dead.
     #[inline(always)]
     fn is_there(&self, object: ObjectRef) -> bool {
-        self.plan == Plan::Prompt || object.count() != 0 && !object.has(flag::DEAD)
+        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+        self.plan == Plan::Prompt || object.count() != 0 && !object.has(flag::DEAD) && !condemned
     }
 
     /// Collects, and says what is left; `None` when nothing is.
