@@ -464,3 +464,25 @@ fn structures_deeper_than_the_stack_of_references_die_in_the_order_of_the_recurs
         );
     }
 }
+
+/// The array is half taken apart by then: what it has yet to let go of stands where its length did.
+#[test]
+fn zeal_looks_at_the_heap_in_a_finalizer_of_what_a_long_array_held() {
+    static SHELF: TypeDescriptor = TypeDescriptor::plain(c"Shelf", 8, &[]).with_tail(0, 8, &[0]);
+    let options = HeapOptions { plan: rc_runtime::plan::Plan::Prompt, zeal: true, ..HeapOptions::default() };
+    let mut m = Mutator::new(options).expect("address space");
+    HEAP.set(m.heap());
+    // SAFETY: as any safepoint of a finalizer.
+    ACTION.set(Some(|heap, _| unsafe { Heap::prompt_safepoint(heap, &[]) }));
+    SEEN.take();
+    let shelf = m.allocate_array(type_of(&SHELF), 100).expect("room");
+    m.push_root(Some(shelf));
+    for number in 0..100 {
+        let object = file(&mut m, number);
+        m.write(shelf, shelf.slot(8 + number * 8), object.address());
+    }
+    m.truncate_roots(0);
+    m.poll();
+    assert_eq!(seen(), (0..100).collect::<Vec<_>>());
+    m.verify().expect("a sound heap");
+}

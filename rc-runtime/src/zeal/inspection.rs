@@ -10,7 +10,8 @@
 use super::{Birth, Zeal};
 use crate::abi::FOREIGN;
 use crate::heap::Heap;
-use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
+use crate::plan::Plan;
 use crate::range;
 use crate::type_registry::TypeInfo;
 use crate::visit::Part;
@@ -26,14 +27,14 @@ impl Heap {
 
     #[cold]
     fn inspect_all(&self, zeal: &Zeal) {
-        if let Some(what) = zeal.header_fault().or_else(|| self.reference_fault(zeal)) {
+        if let Some(what) = zeal.header_fault(self.plan).or_else(|| self.reference_fault(zeal)) {
             crate::fatal::violation("HEADER", self.epoch, &what);
         }
     }
 
     /// The first reference of an object that leads to where no object was ever made. Headers are right.
     fn reference_fault(&self, zeal: &Zeal) -> Option<String> {
-        zeal.births().find_map(|(address, birth)| {
+        zeal.births(self.plan).find_map(|(address, birth)| {
             // SAFETY: [HEADER] a registered object that has not died.
             let object = unsafe { ObjectRef::from_address(address) };
             let mut fault = None;
@@ -72,14 +73,21 @@ impl Heap {
 }
 
 impl Zeal {
-    /// Those that have not died, in address order.
-    fn births(&self) -> impl Iterator<Item = (u64, Birth)> {
-        self.living.iter().map(|&address| (address, self.objects[&address]))
+    /// Those that have not died, in address order. Nor are dying: a finalizer of what such an object held may run while its own payload,
+    /// its length included, holds what is still to be let go of (`prompt::reclaim`).
+    fn births(&self, plan: Plan) -> impl Iterator<Item = (u64, Birth)> {
+        let births = self.living.iter().map(|&address| (address, self.objects[&address]));
+        births.filter(move |&(address, birth)| {
+            // SAFETY: [HEADER] the words of a registered object are there.
+            let meta = unsafe { ObjectRef::from_address(address) }.meta();
+            let dying = plan == Plan::Prompt && meta & prompt_flag::DYING != 0;
+            !dying || meta & !flag::ALL != birth.type_meta
+        })
     }
 
     /// The first object whose header, or length, is not as it was made.
-    fn header_fault(&self) -> Option<String> {
-        self.births().find_map(|(address, birth)| {
+    fn header_fault(&self, plan: Plan) -> Option<String> {
+        self.births(plan).find_map(|(address, birth)| {
             // SAFETY: [HEADER] the words of a registered object are there.
             let object = unsafe { ObjectRef::from_address(address) };
             let info = TypeInfo::of_meta(birth.type_meta);
