@@ -5,7 +5,7 @@
 //! | [`HostHeap`] | the heap | as long as its owner |
 //! | [`Scope`] | the right to use it; borrows the heap, or the scope around it | until it is dropped, with all its handles |
 //! | [`Handle`] | a scoped root; a copy is the same root | as long as its scope |
-//! | [`Global`](crate::global_handle::Global) | a root of its own | until it is dropped |
+//! | [`Global`] | a root of its own | until it is dropped |
 //! | [`Ref`] | a bare reference; borrows the scope | until the next safepoint |
 //!
 //! Safepoints take `&mut Scope`, and a [`Ref`] borrows `&Scope`: one that is used after a safepoint does not compile. A handle can be

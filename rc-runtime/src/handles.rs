@@ -12,7 +12,7 @@
 //!
 //! Under the deferred plan a flip finds handles as it finds the roots of frames. Under the prompt plan they are counted by the rule that
 //! holds for those, too: nothing dies between two safepoints, so a handle needs its count when one is reached. Each drain
-//! counts what was pushed since the last one ([`Heap::count_handles`]); a scope that is closed before has cost no count at all.
+//! counts what was pushed since the last one (`Heap::count_handles`); a scope that is closed before has cost no count at all.
 //! Global handles are counted at once. `[EXACT]`
 //!
 //! Expected cost of a push: 9 instructions.

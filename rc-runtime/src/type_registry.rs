@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(bumped(&TypeDescriptor::plain(c"Page", LARGEST_SMALL_CELL, &[])), None, "blocks of its own");
         let aligned = TypeDescriptor { align: 16, ..TypeDescriptor::plain(c"Vector", 16, &[]) };
         assert_eq!(bumped(&aligned), None, "padding");
-        let finalize = 1 as *const std::ffi::c_void;
+        let finalize = std::ptr::dangling::<c_void>();
         let finalized = TypeDescriptor { finalize: finalize.cast(), ..TypeDescriptor::plain(c"File", 16, &[]) };
         assert_eq!(bumped(&finalized), None, "noted at birth");
     }

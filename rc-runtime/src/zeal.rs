@@ -5,7 +5,7 @@
 //! reported with the function and line that did it, the object's type, and when it died: nearly always the frontend
 //! forgot to put a reference into a root across a safepoint.
 //!
-//! Before each epoch the heap is looked over ([`inspection`]): a reference that is no object's address, and a header that the
+//! Before each epoch the heap is looked over (`inspection`): a reference that is no object's address, and a header that the
 //! program has written over, are reported there, not where counting would stumble over them.
 //!
 //! Cost: an ordered map per heap, and an epoch and a look at every object per safepoint; meant for small programs.
