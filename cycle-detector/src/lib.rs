@@ -45,6 +45,11 @@ pub mod trial;
 pub mod trigger;
 pub mod verify;
 
+/// The example in the document of services, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/services.md")]
+struct ServicesDocument;
+
 pub use collector::Collector;
 pub use global_handle::Global;
 pub use host_heap::{Handle, HostHeap, Ref, Scope};

@@ -9,7 +9,7 @@ use crate::{process, tree};
 use std::path::Path;
 
 /// The documents whose programs are tried.
-const DOCUMENTS: [&str; 2] = ["README.md", "docs/c-frontend.md"];
+const DOCUMENTS: [&str; 3] = ["README.md", "docs/c-frontend.md", "docs/services.md"];
 
 /// A program found in a document.
 #[derive(Debug, PartialEq, Eq)]
