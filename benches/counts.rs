@@ -97,7 +97,7 @@ fn scoped_handle(state: State) -> State {
 library_benchmark_group!(name = fast_paths; benchmarks = allocate, write_young, write_logged, write_clean, weak_get, scoped_handle);
 
 // A thousand objects allocated, none reachable.
-#[library_benchmark(config = at_most(5_300))]
+#[library_benchmark(config = at_most(5_400))]
 #[bench::thousand(args = (TIMES), setup = young)]
 fn all_died_young(state: State) -> State {
     epoch(state)
@@ -111,7 +111,7 @@ fn all_survived(state: State) -> State {
 }
 
 // A thousand mature objects, none written.
-#[library_benchmark(config = at_most(3_600))]
+#[library_benchmark(config = at_most(3_700))]
 #[bench::thousand(args = (TIMES), setup = mature_list)]
 fn nothing_happened(state: State) -> State {
     epoch(state)
