@@ -69,8 +69,8 @@ impl Collector {
     pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
         self.open_round(heap);
         heap.statistics.marks += 1;
-        let suspects = std::mem::take(&mut heap.suspects).max(1);
-        self.counted_marks.lost = 0;
+        let suspects = std::mem::take(&mut heap.suspects);
+        let lost = std::mem::take(&mut self.counted_marks.lost);
         let mut marker = Marker::default();
         self.mark_roots(heap, &mut marker);
         marker.finish(heap);
@@ -95,7 +95,7 @@ impl Collector {
         clear_marks(heap);
         self.held.note(heap);
         heap.prompt.passed_over = false;
-        self.learn_from_mark(heap, freed, suspects);
+        self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
         self.close_round(heap);
         freed
     }
@@ -120,10 +120,13 @@ impl Collector {
         self.report.roots = marker.roots();
     }
 
-    fn learn_from_mark(&mut self, heap: &Heap, freed: u64, suspects: u64) {
+    /// It freed so many objects, and so many more than samples and batches had led to expect.
+    fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
         let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
         marks.base_bytes = used.max(BASE_MIN);
-        marks.yield_per_suspect = (marks.yield_per_suspect + freed as f64 / suspects as f64) / 2.0;
+        if suspects != 0 {
+            marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
+        }
         marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT < used as f64 / 8.0 {
             true => (marks.growth_halves * 2).min(8),
             false => 1,

@@ -31,6 +31,8 @@ const AT_ONCE: usize = 4 * FIRST_ROUND;
 const AHEAD: usize = 8;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
+/// Candidates passed over by a sample that are evidence like one that was cut off.
+const PASSED_OVER_PER_SUSPECT: u32 = 16;
 /// Candidates of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -136,16 +138,28 @@ impl Rings {
             Verdict::Undecided(level) => {
                 if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
                     self.waiting[level].push_back(candidate);
-                } else if turn == Turn::Brought && level == LEVELS.len() {
-                    // Passed over by a sample, and most of its kind live: the next decrement may tell.
-                    heap.prompt.passed_over = true;
-                    unbuffer(candidate);
                 } else {
                     self.give_up(heap, candidate);
                 }
                 0
             }
+            Verdict::PassedOver => {
+                heap.prompt.passed_over = true;
+                match turn {
+                    // The next decrement may tell.
+                    Turn::Brought => unbuffer(candidate),
+                    _ => self.pass_over(heap, candidate),
+                }
+                0
+            }
         }
+    }
+
+    /// The same, but its sample says that most of its like live: many of them are as good as one suspect.
+    fn pass_over(&mut self, heap: &mut Heap, candidate: ObjectRef) {
+        BUFFERED.clear(candidate.address());
+        self.passed_over += 1;
+        heap.suspects += u64::from(self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
     }
 
     /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.

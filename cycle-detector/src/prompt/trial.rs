@@ -52,6 +52,8 @@ pub struct Rings {
     pub(super) catches_up: bool,
     /// Candidates that roots hold: they were passed over, and go back when the round ends.
     pub(super) held: Vec<ObjectRef>,
+    /// Candidates that a sample has passed over.
+    pub(super) passed_over: u32,
     /// Candidates that wait for their level's purse.
     pub(super) waiting: [VecDeque<ObjectRef>; LEVELS.len()],
     /// What lost references from dead rings.
@@ -90,6 +92,8 @@ pub(super) enum Verdict {
     Live,
     Garbage(u64),
     Finalizing,
+    /// Not tried with all that it reaches: most of its like are alive.
+    PassedOver,
     /// The level that it could not pay.
     Undecided(usize),
 }
@@ -116,7 +120,7 @@ impl Rings {
         }
         if first && !unbounded {
             if !self.far[age].takes() {
-                return Verdict::Undecided(LEVELS.len());
+                return Verdict::PassedOver;
             }
             if !self.purses.can_pay(0) {
                 return Verdict::Undecided(0);
