@@ -472,9 +472,10 @@ void tally_apply_postponed(void);
 void tally_increment(uint64_t word);
 void tally_decrement(uint64_t word);
 
-/* [leaf] A root of complex shape was stored to: counts what `slot` holds, by `how` (null: each word is a reference), releases what
- * `shadow` holds, its value of the last time, and copies `slot` to `shadow`. A null slot only releases. */
-void tally_root_settle(const void *slot, void *shadow, const tally_type *how, uint64_t bytes);
+/* [leaf] A root of complex shape was stored to: counts what `slot` holds, by the type of `how`, a handle of the module's table
+ * (null: each word is a reference), releases what `shadow` holds, its value of the last time, and copies `slot` to `shadow`. A null
+ * slot only releases. Roots of one word are counted by inline code. */
+void tally_root_settle(const void *slot, void *shadow, const tally_type_handle *how, uint64_t bytes);
 
 #define TALLY_FREE_LISTS 110
 

@@ -151,6 +151,8 @@ static const struct Bench {
     {"safepoint", held, measured_safepoint, UNCHANGED},
     {"not_held", held, measured_not_held, UNCHANGED},
     {"held", held, measured_held, UNCHANGED},
+    {"held_word", held, measured_held_word, UNCHANGED},
+    {"held_number", held, measured_held_number, UNCHANGED},
     {"held_two", held, measured_held_two, UNCHANGED},
     {"reclaim_list", list, measured_let_go, FIRST_IS_NULL},
     {"reclaim_tree", tree, measured_let_go, FIRST_IS_NULL},

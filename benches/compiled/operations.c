@@ -104,6 +104,32 @@ MEASURED measured_held(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) hold(holders->at[i]);
 }
 
+CALLED hold_word(Node *holder) {
+    Word word = (Word)(uintptr_t)holder->a;
+    TALLY_ROOT_TAGGED(Word, word);
+    call((Node *)(uintptr_t)word);
+    call((Node *)(uintptr_t)word);
+}
+
+/* The same with a root of a tagged word. */
+MEASURED measured_held_word(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) hold_word(holders->at[i]);
+}
+
+CALLED hold_number(Node *holder) {
+    Word word = (Word)(uintptr_t)holder->a | 1;
+    TALLY_ROOT_TAGGED(Word, word);
+    call(holder->a);
+    call(NULL);
+}
+
+/* The same where the word is a number: nothing is counted. */
+MEASURED measured_held_number(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    for (int i = 0; i < TIMES; i++) hold_number(holders->at[i]);
+}
+
 CALLED hold_two(Node *holder) {
     Two two = {holder->a, holder->b};
     TALLY_ROOT_AS(Two, two);

@@ -235,7 +235,7 @@ impl<'a> Lowering<'a> {
                 Vec::new()
             };
             if counts.operation(call).is_some() {
-                counts.expand(&self.builder, self.options, &counted, call, &operands);
+                counts.expand(&self.builder, self.options, &mut self.tables, &counted, call, &operands);
             } else if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
                     self.lower_counted_safepoint(call, &operands);

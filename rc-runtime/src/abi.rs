@@ -362,15 +362,19 @@ pub unsafe extern "C" fn tally_decrement(word: u64) {
     }
 }
 
-/// `void tally_root_settle(void *slot, void *shadow, const tally_type *how, uint64_t bytes)`: a root of complex shape was
-/// stored to ([`Heap::settle_root`]).
+/// `void tally_root_settle(void *slot, void *shadow, tally_type_handle *how, uint64_t bytes)`: a root of complex shape was
+/// stored to ([`Heap::settle_root`]). The handle was filled in when its module was registered: to look for the descriptor at
+/// every call took twice as long as all the rest.
 ///
 /// # Safety
-/// As for [`Heap::settle_root`]; `slot` may be null.
+/// As for [`Heap::settle_root`]; `slot` may be null, and so may `how`, a handle of a registered module.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeDescriptor, bytes: u64) {
-    // SAFETY: by the caller's promise; descriptors are constants.
-    unsafe { thread_heap().settle_root(slot, shadow, how.as_ref(), bytes) };
+pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeHandle, bytes: u64) {
+    // SAFETY: by the caller's promise; the module's table is there as long as its code.
+    unsafe {
+        let how = how.as_ref().map(|handle| TypeInfo::of_meta(handle.meta));
+        thread_heap().settle_root(slot, shadow, how, bytes);
+    }
 }
 
 /// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's type reads.

@@ -225,6 +225,19 @@ fn writes_whose_counts_are_put_off_let_objects_die_when_they_should() {
     }
 }
 
+/// Variables that are tagged words or NaN boxes are counted as others are, at every level, whatever is saved, and under zeal.
+#[test]
+fn objects_that_tagged_variables_hold_die_when_they_should() {
+    let ways = LEVELS.iter().map(|&level| vec!["--opt", level]);
+    let choices = SAVINGS.iter().map(|saved| vec!["--opt", "2", "--save-counts", saved]);
+    let zeal = LEVELS.iter().map(|&level| vec!["--zeal", "--opt", level]);
+    for way in ways.chain(choices).chain(zeal) {
+        let output = run_prompt(&[&way[..], &["--leak-check"]].concat(), "tagged_roots.c", &[]);
+        let said = (output.status.code(), text(&output));
+        assert_eq!(said, (Some(0), "right\n".to_owned()), "{}: {}", way.join(" "), describe(&output));
+    }
+}
+
 /// scenario 36: rings under the prompt plan: what the statistics say must fit together.
 #[test]
 fn statistics_of_the_prompt_plan_add_up() {

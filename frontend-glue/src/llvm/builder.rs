@@ -160,6 +160,11 @@ impl Builder {
         Value(raw!(LLVMBuildCast(self.raw, opcode, value.0, to.0, NO_NAME)))
     }
 
+    /// The value, or anything at all, but always the same, where it has none.
+    pub(crate) fn freeze(&self, value: Value) -> Value {
+        Value(raw!(LLVMBuildFreeze(self.raw, value.0, NO_NAME)))
+    }
+
     /// The address `bytes` before `address`, in the same object.
     pub(crate) fn offset_back(&self, address: Value, bytes: u64) -> Value {
         self.offset_anywhere(address, bytes.wrapping_neg())

@@ -22,6 +22,7 @@ mod ownership;
 mod placement;
 mod postponed;
 mod remark;
+mod settle;
 mod slots;
 mod unwinding;
 
@@ -29,6 +30,8 @@ pub use damage::Damage;
 pub use remark::{Remark, Saving};
 
 use super::LowerOptions;
+use super::descriptor::OneWord;
+use super::module_record::ModuleTables;
 use super::roots::Root;
 use crate::callee::{Callee, Callees};
 use crate::flow::Flow;
@@ -87,6 +90,8 @@ pub(super) struct Counted {
     /// Which are named wherever they may hold something; the others are named everywhere.
     pub(super) simple: Vec<bool>,
     shadows: Vec<Option<usize>>,
+    /// How the roots are read that are settled by inline code.
+    words: Vec<Option<OneWord>>,
     /// Writes and operations whose decrements are put off.
     postponed: Postponed,
 }
@@ -124,9 +129,13 @@ impl Counts {
         let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, options);
         let flow = Flow::of(function);
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
+        if returns_twice {
+            // LLVM may take what a shadow held before a call of setjmp for what it holds after it.
+            counted.words.fill(None);
+        }
         let lends = roots.iter().any(|root| slots::is_lent(callees, root));
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
-        // A root of many words is settled by the runtime, at polls, too: none is passed by.
+        // A root that is no plain reference is settled at polls, too: none is passed by.
         let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
         let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
         let (operations, facts, asked) = (&self.operations, &self.facts, &asked);
@@ -178,7 +187,8 @@ impl Counts {
     ) -> Counted {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
         let (shadows, postponed) = (vec![None; roots.len()], Postponed::default());
-        let mut counted = Counted { roots: roots.to_vec(), simple, shadows, postponed };
+        let words = roots.iter().map(|root| slots::one_word(builder.module(), root)).collect();
+        let mut counted = Counted { roots: roots.to_vec(), simple, shadows, words, postponed };
         for (number, root) in
             roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>()
         {
@@ -242,12 +252,13 @@ impl Counts {
         &self,
         builder: &Builder,
         options: &LowerOptions,
+        tables: &mut ModuleTables,
         counted: &Counted,
         call: Call,
         named: &[Value],
     ) {
         let operation = self.operations.of_call(call).expect("an operation");
-        self.expansion(builder, options, counted).operation(operation, call, named);
+        self.expansion(builder, options, counted).operation(operation, call, named, tables);
     }
 
     /// Turns a write of a reference into an exchange.
@@ -262,6 +273,7 @@ impl Counts {
             roots: &counted.roots,
             postponed: &counted.postponed,
             shadows: &counted.shadows,
+            words: &counted.words,
         }
     }
 

@@ -71,6 +71,41 @@ impl Descriptor {
     }
 }
 
+/// How the one reference word of a type is read that is nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OneWord {
+    /// Bits that tell what the word is.
+    pub(crate) mask: u64,
+    /// Their value in a reference.
+    pub(crate) pattern: u64,
+    /// Bits of the address.
+    pub(crate) pointer: u64,
+}
+
+impl OneWord {
+    /// A word that is a reference or null.
+    pub(crate) const PLAIN: OneWord = OneWord { mask: 0, pattern: 0, pointer: u64::MAX };
+
+    /// How the word of the type at `address` is read, if eight bytes with one reference are all there is to it; none, too, where only
+    /// `trace` or another module knows.
+    pub(crate) fn of_type(module: Module, address: Value) -> Option<OneWord> {
+        let descriptor = Descriptor::read(module, address)?;
+        if descriptor.size != 8 || descriptor.references.as_deref() != Some(&[0]) {
+            return None;
+        }
+        let image = Image { module, constant: address.definitive_initializer()? };
+        match image.u32_at(offset_of!(TypeDescriptor, slot_kind))? {
+            kind if kind == SlotKind::Pointer as u32 => Some(OneWord::PLAIN),
+            kind if kind == SlotKind::Tagged as u32 || kind == SlotKind::NanBoxed as u32 => Some(OneWord {
+                mask: image.u64_at(offset_of!(TypeDescriptor, tag_mask))?,
+                pattern: image.u64_at(offset_of!(TypeDescriptor, tag_pattern))?,
+                pointer: image.u64_at(offset_of!(TypeDescriptor, pointer_mask))?,
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// What the runtime would say against the descriptor at `address`, or what it could not see and would stumble over; none
 /// if it is in order, or spelled in a way that cannot be read here.
 pub(crate) fn fault(module: Module, address: Value) -> Option<String> {

@@ -31,7 +31,6 @@
 //!
 //! Expected cost: increment 1 load, 1 add, 1 store, 1 branch; decrement the same.
 
-use crate::descriptor::TypeDescriptor;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, prompt_flag};
 use crate::range::{self, BUFFERED};
@@ -301,8 +300,7 @@ impl Heap {
     ///
     /// # Safety
     /// Both are `bytes` bytes, aligned words, and what they hold by `how` obeys `[HEADER]`.
-    pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&'static TypeDescriptor>, bytes: u64) {
-        let how = how.map(crate::abi::root_type);
+    pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&TypeInfo>, bytes: u64) {
         let each = |address: u64, found: &mut dyn FnMut(ObjectRef)| match how {
             Some(info) => info.for_each_reference_in_root(address, found),
             None => {

@@ -4,6 +4,7 @@
 //!   increment(v)   if v >> 40 == heap: byte(v) += 1;  if byte(v) & 0x7f == 0: tally_count_full(v)   rarely: 64 go to the header
 //!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
 //!   drop(v)        if v >> 40 == heap: byte(v) −= 1;  if byte(v) & 0x7f == 0: tally_count_low(v)    rarely: v is what a root held
+//!   settle(root)   of one word: `settle`; else tally_root_settle(slot, shadow, handle, bytes)
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
@@ -24,6 +25,8 @@ use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::ContextAccess;
+use crate::lower::descriptor::OneWord;
+use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
 use rc_runtime::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
@@ -47,11 +50,13 @@ pub(super) struct Expansion<'a> {
     pub(super) postponed: &'a Postponed,
     /// For each settled root the number of its shadow.
     pub(super) shadows: &'a [Option<usize>],
+    /// How the roots are read that inline code settles.
+    pub(super) words: &'a [Option<OneWord>],
 }
 
 impl Expansion<'_> {
     /// Replaces one operation by its code; `named` are the operands of a drain's bundle.
-    pub(super) fn operation(&self, operation: Operation, call: Call, named: &[Value]) {
+    pub(super) fn operation(&self, operation: Operation, call: Call, named: &[Value], tables: &mut ModuleTables) {
         match operation {
             // It is put off, too, along with the write that it is for.
             Operation::Increment if self.postponed.contains_key(&call.value()) => {}
@@ -62,8 +67,8 @@ impl Expansion<'_> {
             }
             Operation::Drop | Operation::Release => self.drop(call.value(), call.argument(0)),
             Operation::Apply => self.apply(call.value()),
-            Operation::Settle => self.settle(call, false),
-            Operation::Unsettle => self.settle(call, true),
+            Operation::Settle => self.settle(call, false, tables),
+            Operation::Unsettle => self.settle(call, true, tables),
             Operation::Drain => self.drain(call, named),
             Operation::Lend | Operation::Unlend => {
                 lent::change(self.builder, self.context, call.value(), operation == Operation::Lend);
@@ -146,8 +151,13 @@ impl Expansion<'_> {
 
     /// Adds one to the count of what `value` refers to, in front of `place`.
     fn increment(&self, place: Value, value: Value) {
-        let builder = self.builder;
         let rest = self.if_in_heap(place, value);
+        self.increment_object(place, value, rest);
+    }
+
+    /// The same where the value is known to be an object; ends the block, which goes on to `rest`.
+    pub(super) fn increment_object(&self, place: Value, value: Value, rest: Block) {
+        let builder = self.builder;
         let byte = self.change_byte(value, 1);
         let low = builder.binary(Opcode::LLVMAnd, byte, byte.type_of().constant(LOW));
         let full = builder.is_zero(low);
@@ -157,8 +167,13 @@ impl Expansion<'_> {
     /// Takes one from the count of what a root, or nobody but this function, held: whether it holds up a cycle is noted by those
     /// who look at roots.
     fn drop(&self, place: Value, value: Value) {
-        let builder = self.builder;
         let rest = self.if_in_heap(place, value);
+        self.drop_object(place, value, rest);
+    }
+
+    /// The same where the value is known to be an object; ends the block, which goes on to `rest`.
+    pub(super) fn drop_object(&self, place: Value, value: Value, rest: Block) {
+        let builder = self.builder;
         let byte = self.change_byte(value, u64::MAX);
         let low = builder.binary(Opcode::LLVMAnd, byte, byte.type_of().constant(LOW));
         let none = builder.is_zero(low);
@@ -219,19 +234,6 @@ impl Expansion<'_> {
         }
         builder.at_end(inside, Some(place));
         rest
-    }
-
-    fn settle(&self, call: Call, leave: bool) {
-        let builder = self.builder;
-        builder.before(call.value());
-        let pointer = builder.module().pointer();
-        let number = call.argument(0).constant_integer().expect("a root's number") as usize;
-        let root = &self.roots[number];
-        let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
-        let slot = if leave { pointer.null() } else { root.slot };
-        let how = root.how.unwrap_or(pointer.null());
-        let function = declare(builder.module(), "tally_root_settle");
-        builder.call(function.value_type(), function, &[slot, shadow.slot, how, builder.i64(root.bytes)]);
     }
 
     fn drain(&self, call: Call, named: &[Value]) {

@@ -18,8 +18,8 @@
 //! | `release(v)` | decrement | a temporary is let go |
 //! | `pass(v)`, `join(phi)` | – | a credit goes along an edge into a phi, which is a temporary from there on |
 //! | `result(v)` | – | the credit goes to the caller |
-//! | `settle(root)` | a call | a root of many words counts what it holds now, and no longer what it held before |
-//! | `unsettle(root)` | a call | a root of many words lets go of all that it counted |
+//! | `settle(root)` | a comparison, or a call | a root that is not plain counts what it holds now, and no longer what it held before |
+//! | `unsettle(root)` | decrement, or a call | a root that is not plain lets go of all that it counted |
 //! | `lend()`, `unlend()` | a counter | others may write to roots of this frame, whose address they have; they no longer may |
 //! | `apply()` | a test | counts that were put off are made up for (`postponed`) |
 //! | `drain(words…)` | a test | what has no reference left dies, unless one of these words still means it |

@@ -2,11 +2,12 @@
 //!
 //! A **simple** slot holds one plain reference, and its address goes nowhere: every change of what it holds is a store that
 //! we see, so its count can be placed and moved by analysis. Any other root (aggregates, arrays, tagged words, slots whose
-//! address is passed on) is **settled** at safepoints: a shadow of the slot remembers what is counted, and the runtime
-//! compares. Both mean the same: at a safepoint a root has counted what it holds.
+//! address is passed on) is **settled** at safepoints: a shadow of the slot remembers what is counted, and is compared
+//! (`settle`). Both mean the same: at a safepoint a root has counted what it holds.
 
 use crate::callee::{Callee, Callees};
-use crate::llvm::{Builder, HandleSet, Opcode, Value};
+use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
+use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::root_id;
 use crate::lower::roots::Root;
 use rc_runtime::module_record::OWN_ROOT;
@@ -32,6 +33,15 @@ fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
             .as_call()
             .is_some_and(|call| matches!(callees.of_call(call), Callee::LifetimeStart | Callee::LifetimeEnd)),
         _ => false,
+    }
+}
+
+/// How a root of one word is read that inline code can settle: a plain reference, or one that its descriptor's masks tell.
+pub(super) fn one_word(module: Module, root: &Root) -> Option<OneWord> {
+    match root.how {
+        _ if root.bytes != 8 => None,
+        Some(how) => OneWord::of_type(module, how),
+        None => Some(OneWord::PLAIN),
     }
 }
 
