@@ -124,7 +124,8 @@ fn a_list_of_ten_million_nodes_dies_in_slices_under_a_pause_goal() {
         stop.is_some_and(|microseconds| microseconds <= 2000),
         "the program stood still for more than 2 ms: {said}"
     );
-    assert!(slices >= 40, "ten million deaths in {slices} slices of half a millisecond at most\n{figures}");
+    // How many depends on the machine's speed; that no slice is long is asserted above.
+    assert!(slices >= 8, "ten million deaths in {slices} slices\n{figures}");
     assert_eq!(figures["live_objects"], 0, "{figures}");
 }
 
