@@ -86,12 +86,7 @@ fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
     if !take_pending(heap, object, Part::Chunk(chunk)) {
         return 1;
     }
-    let mut references = 0;
-    info.for_each_reference(object, Part::Chunk(chunk), |target| {
-        references += 1;
-        heap.increment(target);
-    });
-    2 + references
+    2 + heap.count_references(object, info, Part::Chunk(chunk))
 }
 
 /// Whether the entry's part is still pending; it is clean from here on.

@@ -135,12 +135,12 @@ fn make_thread_heap() {
         fatal::stop(STATUS_USAGE, "no heap is attached to this thread, and no collector is installed to make one");
     };
     // SAFETY: this thread's context.
-    let anchor = unsafe { std::ptr::read(current()) };
+    let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
     let heap = Box::leak(maker());
     heap.attach();
     let context = heap.context_mut();
-    (context.exit_pc, context.exit_sp) = (anchor.exit_pc, anchor.exit_sp);
-    (context.exit_fp, context.exit_rbx, context.entry) = (anchor.exit_fp, anchor.exit_rbx, anchor.entry);
+    context.set_exit_anchor(anchor);
+    context.entry = entry;
 }
 
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
@@ -190,7 +190,7 @@ extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) ->
     thread_heap().allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
 }
 
-fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
+pub(crate) fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
     match allocated {
         Ok(object) => object.address(),
         Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
@@ -344,9 +344,9 @@ extern "C" fn count_full(object: u64) {
 /// A word in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_increment(word: u64) {
-    if crate::range::in_heap(word) {
-        // SAFETY: [HEADER] by the caller's promise.
-        unsafe { ObjectRef::from_address(word) }.increment_exact();
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(word) } {
+        object.increment_exact();
     }
 }
 
@@ -356,9 +356,9 @@ pub unsafe extern "C" fn tally_increment(word: u64) {
 /// A word in the heap range is a reference that was counted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_decrement(word: u64) {
-    if crate::range::in_heap(word) {
-        // SAFETY: [HEADER] by the caller's promise.
-        thread_heap().decrement_exact(unsafe { ObjectRef::from_address(word) });
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(word) } {
+        thread_heap().decrement_exact(object);
     }
 }
 

@@ -99,12 +99,7 @@ impl Heap {
         if object.has(flag::LARGE) {
             return 4;
         }
-        let mut references = 0;
-        info.for_each_reference(object, Part::Whole, |target| {
-            references += 1;
-            self.increment(target);
-        });
-        2 + references
+        2 + self.count_references(object, info, Part::Whole)
     }
 
     /// Releases what plain objects at the end of the free queue refer to, and gives their memory back, while `units` last. Stops

@@ -110,6 +110,31 @@ pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
 const FREE_CLASSES: usize = 110;
 
+impl Context {
+    /// The exit anchor: pc, sp, fp, rbx.
+    pub fn exit_anchor(&self) -> [u64; 4] {
+        [self.exit_pc, self.exit_sp, self.exit_fp, self.exit_rbx]
+    }
+
+    /// Sets the exit anchor: code that the collector called has overwritten it.
+    pub fn set_exit_anchor(&mut self, anchor: [u64; 4]) {
+        [self.exit_pc, self.exit_sp, self.exit_fp, self.exit_rbx] = anchor;
+    }
+
+    /// Pushes a scoped handle that holds `word`; `None`: there is no room.
+    #[inline(always)]
+    pub fn push_handle(&mut self, word: u64) -> Option<u64> {
+        let handle = self.handle_top;
+        if handle == self.handle_end {
+            return None;
+        }
+        // SAFETY: `handle_top..handle_end` lies in the newest chunk.
+        unsafe { *(handle as *mut u64) = word };
+        self.handle_top = handle + 8;
+        Some(handle)
+    }
+}
+
 impl Default for Context {
     fn default() -> Self {
         Context {

@@ -100,10 +100,15 @@ impl Heap {
         }
     }
 
-    /// Increments everything that `part` of the object refers to.
+    /// Increments everything that `part` of the object refers to; the number of references.
     #[inline(always)]
-    pub fn count_references(&mut self, object: ObjectRef, info: &TypeInfo, part: Part) {
-        info.for_each_reference(object, part, |target| self.increment(target));
+    pub fn count_references(&mut self, object: ObjectRef, info: &TypeInfo, part: Part) -> i64 {
+        let mut references = 0;
+        info.for_each_reference(object, part, |target| {
+            references += 1;
+            self.increment(target);
+        });
+        references
     }
 
     /// Counts a pending object before its words change: what the passes have not reached yet, the writer does. `[PENDING]`

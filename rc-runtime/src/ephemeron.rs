@@ -131,12 +131,7 @@ impl Heap {
 
     /// The slot at `address` has lost its key, whose record need not list it any more.
     fn forget_key(&mut self, key: ObjectRef, address: u64) {
-        let at = self.specials.slots[&address].at_target as usize;
-        let list = &mut self.special(key).ephemerons;
-        list.swap_remove(at);
-        if let Some(&moved) = list.get(at) {
-            self.specials.slots.get_mut(&moved).expect("a listed slot").at_target = at as u32;
-        }
+        self.leave_target(key, WeakKind::Key, self.specials.slots[&address].at_target);
         self.clear_weak_slot(address);
     }
 

@@ -17,7 +17,6 @@ pub(crate) use queue::ROUNDS_MAX;
 use crate::exception::{self, Escaped};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
-use crate::range;
 use crate::type_registry::TypeInfo;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -153,8 +152,7 @@ impl Heap {
         self.finalizers.called += 1;
         let units_left = self.prompt.units_left;
         let context = self.context_mut();
-        let anchor = [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx];
-        Interrupted { drain_from, units_left, anchor, lent: context.lent }
+        Interrupted { drain_from, units_left, anchor: context.exit_anchor(), lent: context.lent }
     }
 
     fn leave_finalizer(&mut self, before: Interrupted) {
@@ -164,7 +162,7 @@ impl Heap {
         self.count_handles();
         self.prompt.units_left = before.units_left;
         let context = self.context_mut();
-        [context.exit_pc, context.exit_sp, context.exit_fp, context.exit_rbx] = before.anchor;
+        context.set_exit_anchor(before.anchor);
         context.lent = before.lent;
     }
 
@@ -201,7 +199,7 @@ impl Heap {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
     // SAFETY: [HEADER] by the caller's promise.
-    let object = range::in_heap(object).then(|| unsafe { ObjectRef::from_address(object) });
+    let object = unsafe { ObjectRef::of_word(object) };
     object.is_some_and(|object| crate::abi::thread_heap().register_finalizer(object)).into()
 }
 
@@ -211,9 +209,9 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
 /// As for [`tally_finalize_register`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
-    if range::in_heap(object) {
-        // SAFETY: [HEADER] by the caller's promise.
-        crate::abi::thread_heap().forget_finalizer(unsafe { ObjectRef::from_address(object) });
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+        crate::abi::thread_heap().forget_finalizer(object);
     }
 }
 

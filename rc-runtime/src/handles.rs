@@ -21,7 +21,6 @@ use crate::fatal::{self, STATUS_USAGE};
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
-use crate::range;
 
 /// Handles in a chunk.
 const CHUNK: usize = 1024;
@@ -46,7 +45,7 @@ pub struct Handles {
 
 fn object_in(word: u64) -> Option<ObjectRef> {
     // SAFETY: [ROOT] a handle in the heap range holds a reference.
-    range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) })
+    unsafe { ObjectRef::of_word(word) }
 }
 
 impl Handles {
@@ -81,16 +80,11 @@ impl Heap {
     /// A new scoped handle: the address of its word.
     #[inline(always)]
     pub fn new_handle(&mut self, word: u64) -> u64 {
-        let context = self.context_mut();
-        if context.handle_top == context.handle_end {
-            self.grow_handles();
+        if let Some(handle) = self.context_mut().push_handle(word) {
+            return handle;
         }
-        let context = self.context_mut();
-        let handle = context.handle_top;
-        // SAFETY: `handle_top..handle_end` lies in the newest chunk.
-        unsafe { *(handle as *mut u64) = word };
-        context.handle_top = handle + 8;
-        handle
+        self.grow_handles();
+        self.context_mut().push_handle(word).expect("a new chunk has room")
     }
 
     /// The same for an object with a count that becomes the handle's.

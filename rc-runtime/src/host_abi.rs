@@ -1,14 +1,12 @@
 //! The C symbols by which a host controls its thread's heap and looks into it. Those that compiled code calls on its way stand in
 //! `abi`, which also says how a safepoint's shim and failures work. `tally.h` has the contract of each.
 
-use crate::abi::thread_heap;
+use crate::abi::{answer, thread_heap};
 use crate::context::current;
-use crate::fatal::{self, STATUS_MEMORY};
 use crate::heap::Heap;
 use crate::inventory::OfType;
 use crate::limits::{OutOfMemoryHandler, SoftLimitCallback};
 use crate::object::ObjectRef;
-use crate::range;
 use crate::safepoint_shim;
 use crate::statistics::Statistics;
 use std::collections::HashMap;
@@ -38,10 +36,7 @@ safepoint_shim! {
 
 extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
     // SAFETY: by the caller's promise.
-    match unsafe { thread_heap().new_host_pointer(pointer, free) } {
-        Ok(object) => object.address(),
-        Err(error) => fatal::stop(STATUS_MEMORY, &error.to_string()),
-    }
+    answer(unsafe { thread_heap().new_host_pointer(pointer, free) })
 }
 
 extern "C" fn freeze() {
@@ -164,26 +159,18 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
-    if !range::in_heap(object) {
-        return 0;
-    }
     // SAFETY: [HEADER] by the caller's promise.
-    thread_heap().count_of(unsafe { ObjectRef::from_address(object) }).into()
+    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| thread_heap().count_of(object).into())
 }
 
 /// `tally_handle *tally_handle_new(void *object)`: a scoped handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_handle_new(object: u64) -> u64 {
     // SAFETY: this thread's context.
-    let context = unsafe { &mut *current() };
-    if context.handle_top == context.handle_end {
-        return new_handle_slow(object);
+    match unsafe { (*current()).push_handle(object) } {
+        Some(handle) => handle,
+        None => new_handle_slow(object),
     }
-    let handle = context.handle_top;
-    // SAFETY: `handle_top..handle_end` lies in the newest chunk.
-    unsafe { *(handle as *mut u64) = object };
-    context.handle_top = handle + 8;
-    handle
 }
 
 #[cold]
@@ -249,9 +236,9 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
-    if range::in_heap(object) {
-        // SAFETY: [HEADER] by the caller's promise.
-        thread_heap().add_external_bytes(unsafe { ObjectRef::from_address(object) }, delta);
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+        thread_heap().add_external_bytes(object, delta);
     }
 }
 
@@ -261,9 +248,9 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 /// An address in the heap range is a reference.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
-    if range::in_heap(object) {
-        // SAFETY: [HEADER] by the caller's promise.
-        thread_heap().make_immortal(unsafe { ObjectRef::from_address(object) });
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+        thread_heap().make_immortal(object);
     }
 }
 

@@ -172,10 +172,9 @@ impl Heap {
     unsafe fn call_host<T>(heap: *mut Heap, call: impl FnOnce(&mut Heap) -> T) -> T {
         // SAFETY: by the caller's promise.
         unsafe {
-            let context = (*heap).context;
-            let anchor = [(*context).exit_pc, (*context).exit_sp, (*context).exit_fp, (*context).exit_rbx];
+            let anchor = (*heap).context_mut().exit_anchor();
             let answer = call(&mut *heap);
-            [(*context).exit_pc, (*context).exit_sp, (*context).exit_fp, (*context).exit_rbx] = anchor;
+            (*heap).context_mut().set_exit_anchor(anchor);
             answer
         }
     }

@@ -101,6 +101,16 @@ impl ObjectRef {
         ObjectRef(unsafe { NonZeroU64::new_unchecked(address) })
     }
 
+    /// The object that `word` refers to; `None` for null, and for what lies outside the heap.
+    ///
+    /// # Safety
+    /// As for [`from_address`](Self::from_address), if the word lies in the heap range.
+    #[inline(always)]
+    pub const unsafe fn of_word(word: u64) -> Option<ObjectRef> {
+        // SAFETY: by the caller's promise.
+        if range::in_heap(word) { Some(unsafe { ObjectRef::from_address(word) }) } else { None }
+    }
+
     /// Address of the payload.
     #[inline(always)]
     pub const fn address(self) -> u64 {

@@ -162,7 +162,10 @@ impl Heap {
     /// The object is dead: its finalizer runs next, or its memory goes. Weak references to it are cleared.
     #[cold]
     pub fn begin_reclaim(&mut self, object: ObjectRef) {
-        self.clear_weak_references(object);
+        let Some(record) = self.special_of(object) else { return };
+        for address in std::mem::take(&mut record.referrers) {
+            self.clear_weak_slot(address);
+        }
     }
 
     /// The same for objects that are found dead together.
@@ -198,7 +201,7 @@ impl Heap {
     /// The memory of a dead object is about to go.
     #[cold]
     pub fn end_special(&mut self, object: ObjectRef) {
-        self.clear_weak_references(object);
+        self.begin_reclaim(object);
         self.dismantle(object);
         self.end_key(object);
         object.remove_flags(flag::SPECIAL);

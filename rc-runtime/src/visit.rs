@@ -32,7 +32,7 @@ impl TypeInfo {
             _ => return None,
         };
         // SAFETY: [HEADER] a reference word that points into the heap range is the payload of an object.
-        range::in_heap(address).then(|| unsafe { ObjectRef::from_address(address) })
+        unsafe { ObjectRef::of_word(address) }
     }
 
     /// Number of tail elements of `object`.

@@ -21,7 +21,7 @@ use crate::builtin::{self, Callback};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
-use crate::range::{self, MARK};
+use crate::range::MARK;
 
 /// What a slot that does not count is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,8 +142,7 @@ impl Heap {
     pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
         let word = slot.read();
         // SAFETY: [WEAK] a weak slot's word in the heap range is an object whose memory is there.
-        let object = range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) });
-        object.and_then(|object| self.upgrade(object))
+        unsafe { ObjectRef::of_word(word) }.and_then(|object| self.upgrade(object))
     }
 
     /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
@@ -165,14 +164,19 @@ impl Heap {
     /// The slot refers to nothing any more; its word stays.
     fn forget_weak_slot(&mut self, slot: Slot) {
         if let Some(entry) = self.leave_holder(slot) {
-            let specials = &mut self.specials;
-            let list = specials.records.get_mut(&entry.target).expect("a target is special").list(entry.kind);
-            list.swap_remove(entry.at_target as usize);
-            if let Some(moved) = list.get(entry.at_target as usize) {
-                specials.slots.get_mut(moved).expect("a listed slot").at_target = entry.at_target;
-            }
+            self.leave_target(entry.target, entry.kind, entry.at_target);
             self.tidy_special(entry.target);
             self.tidy_special(entry.holder);
+        }
+    }
+
+    /// Takes the slot at a place of its target's list from that.
+    pub(crate) fn leave_target(&mut self, target: ObjectRef, kind: WeakKind, at_target: u32) {
+        let specials = &mut self.specials;
+        let list = specials.records.get_mut(&target).expect("a target is special").list(kind);
+        list.swap_remove(at_target as usize);
+        if let Some(moved) = list.get(at_target as usize) {
+            specials.slots.get_mut(moved).expect("a listed slot").at_target = at_target;
         }
     }
 
@@ -191,14 +195,6 @@ impl Heap {
     /// What a weak slot refers to; for tests and recounts.
     pub fn weak_target(&self, slot: Slot) -> Option<ObjectRef> {
         self.specials.slots.get(&slot.address()).map(|entry| entry.target)
-    }
-
-    /// Weak references to the object are cleared.
-    pub(crate) fn clear_weak_references(&mut self, object: ObjectRef) {
-        let Some(record) = self.special_of(object) else { return };
-        for address in std::mem::take(&mut record.referrers) {
-            self.clear_weak_slot(address);
-        }
     }
 
     /// The slot's target has forgotten it: so do the table and the holder, and its word is cleared.

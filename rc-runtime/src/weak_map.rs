@@ -21,7 +21,6 @@ use crate::allocate::OutOfMemory;
 use crate::builtin;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
-use crate::range;
 use crate::weak::WeakKind;
 
 /// What goes with what.
@@ -134,7 +133,7 @@ fn has_room(map: ObjectRef) -> bool {
 /// The object that a word refers to: not null, and not outside the heap.
 pub fn object_of(word: u64) -> Option<ObjectRef> {
     // SAFETY: [HEADER] the callers' words are references, or point outside the heap.
-    range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) })
+    unsafe { ObjectRef::of_word(word) }
 }
 
 impl Heap {

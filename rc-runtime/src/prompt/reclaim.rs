@@ -30,7 +30,7 @@ use super::{Bin, CellSpace};
 use crate::heap::Heap;
 use crate::object::prompt_flag;
 use crate::object::{HEADER_BYTES, ObjectRef};
-use crate::range::{self, BUFFERED};
+use crate::range::BUFFERED;
 use crate::size_class::LARGEST_CELL;
 use crate::visit::Part;
 use smallvec::SmallVec;
@@ -406,5 +406,5 @@ impl Heap {
 fn reference_at(object: ObjectRef, offset: u32) -> Option<ObjectRef> {
     let word = object.slot(offset as u64).read();
     // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
-    range::in_heap(word).then(|| unsafe { ObjectRef::from_address(word) })
+    unsafe { ObjectRef::of_word(word) }
 }
