@@ -7,7 +7,7 @@ long bigheap(void) {
     long sum = 0;
     first_tick();
     for (int round = 0; round < 1 << sizes.round_bits; round++) {
-        uint32_t i = random_index(sizes.heap_bits);
+        uint32_t i = random_below(sizes.live_objects);
         Node *ring = new_ring_of_four(live->at[i]);
         sum += ring->a->a->value + ring->b->value;
         if (!(round & 15)) tick();

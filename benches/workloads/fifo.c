@@ -9,7 +9,7 @@ long fifo(void) {
     long sum = 0;
     first_tick();
     for (int round = 0; round < 1 << sizes.round_bits; round++) {
-        uint32_t i = random_index(sizes.heap_bits);
+        uint32_t i = random_below(sizes.live_objects);
         Node *ring = new_ring_of_four(live->at[i]);
         sum += ring->a->a->value + ring->b->value;
         TALLY_WRITE(queue, at[round & ((1 << sizes.queue_bits) - 1)], ring);

@@ -11,14 +11,14 @@
 
 /* Nodes in one big ring by `a`, and to a random node by `b`. */
 static Nodes *new_live_heap(void) {
-    uint32_t size = 1u << sizes.heap_bits;
+    uint32_t size = sizes.live_objects;
     Nodes *nodes = TALLY_NEW_ARRAY(Nodes, size);
     TALLY_ROOT(nodes);
     for (uint32_t i = 0; i < size; i++) TALLY_WRITE(nodes, at[i], new_node(i & 255));
     for (uint32_t i = 0; i < size; i++) {
-        uint32_t other = random_index(sizes.heap_bits);
+        uint32_t other = random_below(sizes.live_objects);
         Node *node = nodes->at[i];
-        TALLY_WRITE(node, a, nodes->at[(i + 1) & (size - 1)]);
+        TALLY_WRITE(node, a, nodes->at[i + 1 < size ? i + 1 : 0]);
         TALLY_WRITE(node, b, nodes->at[other]);
     }
     return nodes;

@@ -1,16 +1,16 @@
-/* mutate: ten random writes for every object of a large live heap. The write barrier and the log, and no garbage. */
+/* mutate, sustained: ten, or a hundred, random writes for every object of a large live heap. The write barrier and the log, and no garbage. */
 #include "node.h"
 #include "workload.h"
 
-long mutate(void) {
-    int size = 1 << sizes.heap_bits;
+long mutate(int writes_per_object) {
+    int size = sizes.live_objects;
     Nodes *nodes = TALLY_NEW_ARRAY(Nodes, size);
     TALLY_ROOT(nodes);
     for (int i = 0; i < size; i++) TALLY_WRITE(nodes, at[i], new_node(i & 255));
 
     first_tick();
-    for (int write = 0; write < 10 * size; write++) {
-        uint32_t from = random_index(sizes.heap_bits), to = random_index(sizes.heap_bits), coin = random_word() >> 31;
+    for (int write = 0; write < writes_per_object * size; write++) {
+        uint32_t from = random_below(sizes.live_objects), to = random_below(sizes.live_objects), coin = random_word() >> 31;
         Node *node = nodes->at[from], *target = nodes->at[to];
         if (coin)
             TALLY_WRITE(node, a, target);

@@ -1,41 +1,53 @@
-/* The command line of both executables: `EXECUTABLE WORKLOAD [small]` prints `WORKLOAD sum=S gap_us=G`. */
+/* The command line of both executables: `EXECUTABLE WORKLOAD [small|OBJECTS]` prints `WORKLOAD sum=S gap_us=G`. OBJECTS is how many
+ * objects live at a time where a workload has a large live heap. */
 #ifndef RUN_H
 #define RUN_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "workload.h"
 
 uint64_t gap_ns_max;
 Sizes sizes = {
-    .depth_off = 0, .array_length = 500000, .heap_bits = 20, .round_bits = 20, .queue_bits = 16, .cycle_bits = 20,
+    .depth_off = 0, .array_length = 500000, .live_objects = 1 << 20, .round_bits = 20, .queue_bits = 16, .cycle_bits = 20,
     .ring_length = {4, 64, 1024, 65536}, .list_length = 10000000, .cache_bits = 16, .access_bits = 22,
+    .pool_length = 200000, .tree_depth = 17, .replacements = 250000,
 };
 static const Sizes small_sizes = {
-    .depth_off = 7, .array_length = 5000, .heap_bits = 10, .round_bits = 11, .queue_bits = 7, .cycle_bits = 12,
+    .depth_off = 7, .array_length = 5000, .live_objects = 1 << 10, .round_bits = 11, .queue_bits = 7, .cycle_bits = 12,
     .ring_length = {4, 16, 128, 1024}, .list_length = 20000, .cache_bits = 8, .access_bits = 14,
+    .pool_length = 200, .tree_depth = 9, .replacements = 2000,
 };
 
 /* The status to exit with. */
 static int run(int count, char **arguments) {
     int small = count == 3 && strcmp(arguments[2], "small") == 0;
-    if (count != 2 && !small) {
-        fprintf(stderr, "usage: %s bintrees14|bintrees16|bintrees18|gcbench|cycles|mutate|list|bigheap|fifo|lru|nop [small]\n", arguments[0]);
+    long objects = count == 3 && !small ? strtol(arguments[2], NULL, 10) : 0;
+    if (count < 2 || count > 3 || (count == 3 && !small && (objects < 1000 || objects > 1000000000))) {
+        fprintf(stderr,
+            "usage: %s bintrees14|bintrees16|bintrees18|gcbench|cycles|mutate|sustained|list|bigheap|fifo|lru|rings|parents|nop [small|OBJECTS]\n"
+            "OBJECTS, from 1000 to a billion, is the size of the live heap of mutate, sustained, bigheap and fifo.\n",
+            arguments[0]);
         return 2;
     }
     const char *name = arguments[1];
     long sum = 0;
     if (small) sizes = small_sizes;
+    if (objects) sizes.live_objects = objects;
     if (strcmp(name, "bintrees14") == 0) sum = bintrees(14 - sizes.depth_off);
     else if (strcmp(name, "bintrees16") == 0) sum = bintrees(16 - sizes.depth_off);
     else if (strcmp(name, "bintrees18") == 0) sum = bintrees(18 - sizes.depth_off);
     else if (strcmp(name, "gcbench") == 0) sum = gcbench();
     else if (strcmp(name, "cycles") == 0) sum = cycles();
-    else if (strcmp(name, "mutate") == 0) sum = mutate();
+    else if (strcmp(name, "mutate") == 0) sum = mutate(10);
+    else if (strcmp(name, "sustained") == 0) sum = mutate(100);
     else if (strcmp(name, "list") == 0) sum = list();
     else if (strcmp(name, "bigheap") == 0) sum = bigheap();
     else if (strcmp(name, "fifo") == 0) sum = fifo();
     else if (strcmp(name, "lru") == 0) sum = lru();
+    else if (strcmp(name, "rings") == 0) sum = rings();
+    else if (strcmp(name, "parents") == 0) sum = parents();
     else if (strcmp(name, "nop") != 0) {
         fprintf(stderr, "%s: no workload \"%s\"\n", arguments[0], name);
         return 2;

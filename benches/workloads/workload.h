@@ -14,30 +14,36 @@
 typedef struct Sizes {
     int depth_off;      /* taken off every depth of bintrees and gcbench */
     int array_length;   /* gcbench: numbers in the big array */
-    int heap_bits;      /* objects of the live heap of mutate, bigheap and fifo */
-    int round_bits;     /* rings made by bigheap and fifo */
+    int live_objects;   /* of mutate, bigheap, fifo, toggle and havlak; the second word of the command line may say */
+    int round_bits;     /* rings made by bigheap, fifo and toggle */
     int queue_bits;     /* rings that fifo keeps */
     int cycle_bits;     /* cycles: objects made per shape and length of ring */
     int ring_length[4]; /* cycles */
     int list_length;    /* list */
     int cache_bits;     /* lru: entries of the full cache */
     int access_bits;    /* lru: accesses */
+    int pool_length;    /* rings: rings that live at a time */
+    int tree_depth;     /* parents */
+    int replacements;   /* rings, parents and havlak: rings, subtrees and graphs that take the place of others */
 } Sizes;
 extern Sizes sizes;
 
 long bintrees(int depth);
 long gcbench(void);
 long cycles(void);
-long mutate(void);
+long mutate(int writes_per_object);
 long list(void);
 long bigheap(void);
 long fifo(void);
 long lru(void);
+long rings(void);
+long parents(void);
 
 /* A linear congruential generator; each workload starts its own. Its high bits are the random ones. */
 static uint32_t random_state __attribute__((unused)) = 12345;
 static inline uint32_t random_word(void) { return random_state = random_state * 1664525u + 1013904223u; }
 static inline uint32_t random_index(int bits) { return random_word() >> (32 - bits); }
+static inline uint32_t random_below(uint32_t bound) { return (uint64_t)random_word() * bound >> 32; }
 
 extern uint64_t gap_ns_max;
 static uint64_t last_tick_ns __attribute__((unused));

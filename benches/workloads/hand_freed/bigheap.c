@@ -13,7 +13,7 @@ long bigheap(void) {
     long sum = 0;
     first_tick();
     for (int round = 0; round < 1 << sizes.round_bits; round++) {
-        sum += sum_of_ring(new_ring_of_four(live[random_index(sizes.heap_bits)]));
+        sum += sum_of_ring(new_ring_of_four(live[random_below(sizes.live_objects)]));
         if (!(round & 15)) tick();
     }
     return sum;

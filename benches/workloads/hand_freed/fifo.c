@@ -8,7 +8,7 @@ long fifo(void) {
     long sum = 0;
     first_tick();
     for (int round = 0; round < 1 << sizes.round_bits; round++) {
-        Node *ring = new_ring_of_four(live[random_index(sizes.heap_bits)]);
+        Node *ring = new_ring_of_four(live[random_below(sizes.live_objects)]);
         sum += ring->a->a->value + ring->b->value;
         Node **place = &queue[round & (queue_length - 1)];
         if (*place) free_chain(*place, 4);

@@ -6,12 +6,12 @@
 #include "node.h"
 
 static Node **new_live_heap(void) {
-    uint32_t size = 1u << sizes.heap_bits;
+    uint32_t size = sizes.live_objects;
     Node **nodes = malloc(size * sizeof(Node *));
     for (uint32_t i = 0; i < size; i++) nodes[i] = new_node(i & 255);
     for (uint32_t i = 0; i < size; i++) {
-        nodes[i]->a = nodes[(i + 1) & (size - 1)];
-        nodes[i]->b = nodes[random_index(sizes.heap_bits)];
+        nodes[i]->a = nodes[i + 1 < size ? i + 1 : 0];
+        nodes[i]->b = nodes[random_below(sizes.live_objects)];
     }
     return nodes;
 }

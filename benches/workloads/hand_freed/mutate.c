@@ -1,15 +1,15 @@
-/* mutate: ten random writes for every object of a large live heap. */
+/* mutate, sustained: ten, or a hundred, random writes for every object of a large live heap. */
 #include "../workload.h"
 #include "node.h"
 
-long mutate(void) {
-    int size = 1 << sizes.heap_bits;
+long mutate(int writes_per_object) {
+    int size = sizes.live_objects;
     Node **nodes = malloc(size * sizeof(Node *));
     for (int i = 0; i < size; i++) nodes[i] = new_node(i & 255);
 
     first_tick();
-    for (int write = 0; write < 10 * size; write++) {
-        uint32_t from = random_index(sizes.heap_bits), to = random_index(sizes.heap_bits), coin = random_word() >> 31;
+    for (int write = 0; write < writes_per_object * size; write++) {
+        uint32_t from = random_below(sizes.live_objects), to = random_below(sizes.live_objects), coin = random_word() >> 31;
         if (coin)
             nodes[from]->a = nodes[to];
         else

@@ -120,7 +120,19 @@ fn c_without_gc_comes_out_as_it_went_in() {
     ];
     let folder = tempfile::tempdir().unwrap();
     let sources = root().join("benches/workloads/hand_freed");
-    let names = ["bintrees.c", "cycles.c", "fifo.c", "gcbench.c", "list.c", "lru.c", "main.c", "mutate.c", "bigheap.c"];
+    let names = [
+        "bintrees.c",
+        "cycles.c",
+        "fifo.c",
+        "gcbench.c",
+        "list.c",
+        "lru.c",
+        "main.c",
+        "mutate.c",
+        "bigheap.c",
+        "rings.c",
+        "parents.c",
+    ];
     for (name, flags) in names.iter().zip(FLAGS.iter().cycle()) {
         let source = sources.join(name);
         for (form, output) in [(&["-emit-llvm", "-S"][..], "module.ll"), (&["-emit-llvm", "-c"], "module.bc")] {

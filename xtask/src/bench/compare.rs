@@ -16,8 +16,20 @@ use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// The workloads, in the order of the table; each executable takes these names.
-pub const WORKLOADS: [&str; 9] =
-    ["bintrees16", "bintrees18", "gcbench", "cycles", "mutate", "list", "bigheap", "fifo", "lru"];
+pub const WORKLOADS: [&str; 12] = [
+    "bintrees16",
+    "bintrees18",
+    "gcbench",
+    "cycles",
+    "mutate",
+    "sustained",
+    "list",
+    "bigheap",
+    "fifo",
+    "lru",
+    "rings",
+    "parents",
+];
 
 /// `cargo xtask bench compare`
 #[derive(clap::Args)]
