@@ -36,6 +36,7 @@ pub mod reconcile;
 pub mod reentry;
 pub mod release;
 pub mod report;
+mod runtime_entries;
 pub mod shadow_stack;
 pub mod stack;
 pub mod stack_overflow;

@@ -6,11 +6,14 @@
 //! address. That may take an old one for one that counts: good enough for a message, never for a collection.
 //!
 //! The function that faulted is named if it has called itself, at whatever distance: its frames tell where it begins and how
-//! far its calls reach. In recursion that is always so.
+//! far its calls reach. In recursion that is always so. A fault elsewhere is the runtime's if the last safepoint has not returned, and
+//! the search begins at its call then: the runtime's own frames hold old return addresses. It is the runtime's, too, if somebody
+//! above the first managed frame returns to just behind the start of an entry point (`runtime_entries`): leaves leave no exit anchor.
 //!
 //! Called from a signal handler, so nothing is allocated: the text grows in an array.
 
 use crate::loaded_modules::{self, Snapshot};
+use crate::runtime_entries;
 use crate::stack_overflow::Stack;
 use rc_runtime::context;
 use stack_roots::{Frame, Lookup};
@@ -27,41 +30,89 @@ pub(crate) struct Fault {
 /// Writes the message to standard error.
 pub(crate) fn print(fault: Fault, stack: Stack) {
     // SAFETY: this thread's context.
-    let exit_sp = unsafe { (*context::current()).exit_sp };
+    let [exit_pc, exit_sp, ..] = unsafe { (*context::current()).exit_anchor() };
+    let exit = Exit { pc: exit_pc, sp: exit_sp };
     // SAFETY: only words between the end of the full stack and its beginning are asked for.
     let read = |address: u64| unsafe { *(address as *const u64) };
     let mut text = Text::default();
-    if loaded_modules::peek(|modules| write(&mut text, fault, stack, exit_sp, modules, read)).is_none() {
-        write(&mut text, fault, stack, exit_sp, &Snapshot::default(), read);
+    let is_runtime = |address| runtime_entries::is_just_behind_one(address);
+    if loaded_modules::peek(|modules| write(&mut text, fault, stack, exit, modules, is_runtime, read)).is_none() {
+        write(&mut text, fault, stack, exit, &Snapshot::default(), is_runtime, read);
     }
     let bytes = &text.bytes[..text.length];
     // SAFETY: writes the bytes.
     unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
 }
 
+/// The last exit from managed code into a safepoint of the runtime, which may have returned since.
+#[derive(Clone, Copy, Debug)]
+struct Exit {
+    pc: u64,
+    sp: u64,
+}
+
 /// Callers that are named.
 const NAMED: usize = 3;
 
-fn write(text: &mut Text, fault: Fault, stack: Stack, exit_sp: u64, modules: &Snapshot, read: impl Fn(u64) -> u64) {
-    let (mut count, mut callers, mut of_fault) = (0u64, [None; NAMED], None);
-    let mut first_sp = 0;
-    managed_frames(fault, stack, &modules.frames, read, |frame, sp| {
-        if let Some(caller) = callers.get_mut(count as usize) {
+/// What a look at the stack found.
+#[derive(Default)]
+struct Found<'f> {
+    count: u64,
+    callers: [Option<Frame<'f>>; NAMED],
+    /// Stack pointer of the first frame.
+    first_sp: Option<u64>,
+    /// The frame whose function the fault lies in.
+    of_fault: Option<Frame<'f>>,
+}
+
+fn find<'f>(fault: Fault, stack: Stack, frames: &'f impl Lookup, read: impl Fn(u64) -> u64) -> Found<'f> {
+    let mut found = Found::default();
+    managed_frames(fault, stack, frames, read, |frame, sp| {
+        if let Some(caller) = found.callers.get_mut(found.count as usize) {
             *caller = Some(frame);
         }
-        if count == 0 {
-            first_sp = sp;
+        found.first_sp.get_or_insert(sp);
+        if found.of_fault.is_none() && (frame.function.address..frame.pc).contains(&fault.pc) {
+            found.of_fault = Some(frame);
         }
-        if of_fault.is_none() && (frame.function.address..frame.pc).contains(&fault.pc) {
-            of_fault = Some(frame);
-        }
-        count += 1;
+        found.count += 1;
     });
+    found
+}
+
+/// Whether the call that left managed code last has not returned: its return address stands where it put it.
+fn is_in_progress(exit: Exit, fault: Fault, stack: Stack, frames: &impl Lookup, read: impl Fn(u64) -> u64) -> bool {
+    let at = exit.sp.wrapping_sub(8);
+    let lies_on_the_stack = at >= fault.sp && at >= stack.low && exit.sp <= stack.high && at & 7 == 0;
+    lies_on_the_stack && read(at) == exit.pc && frames.lookup(exit.pc).is_some()
+}
+
+fn write(
+    text: &mut Text,
+    fault: Fault,
+    stack: Stack,
+    exit: Exit,
+    modules: &Snapshot,
+    is_runtime: impl Fn(u64) -> bool,
+    read: impl Fn(u64) -> u64,
+) {
+    let mut found = find(fault, stack, &modules.frames, &read);
+    let mut in_the_runtime = false;
+    if found.of_fault.is_none() && is_in_progress(exit, fault, stack, &modules.frames, &read) {
+        // The runtime's own frames are passed over: what looks like a return address there is an old one.
+        found = find(Fault { sp: exit.sp - 8, ..fault }, stack, &modules.frames, &read);
+        in_the_runtime = true;
+    } else if found.of_fault.is_none() {
+        let from = fault.sp.max(stack.low).next_multiple_of(8);
+        let mut above = (from..found.first_sp.unwrap_or(from)).step_by(8);
+        in_the_runtime = is_runtime(fault.pc) || above.any(|at| is_runtime(read(at)));
+    }
+    let Found { count, callers, of_fault, .. } = found;
     // What the array cannot take is cut off.
     let _ = text.write_str("tally: stack overflow in ");
     let _ = match of_fault {
         Some(frame) => write!(text, "function {}", Named { frame, modules }),
-        None if count > 0 && first_sp == exit_sp => text.write_str("the runtime"),
+        None if in_the_runtime => text.write_str("the runtime"),
         None => write!(text, "code at {:#x}", fault.pc),
     };
     let mut before = " (called from ";
