@@ -26,8 +26,8 @@ static int run(int count, char **arguments) {
     long objects = count == 3 && !small ? strtol(arguments[2], NULL, 10) : 0;
     if (count < 2 || count > 3 || (count == 3 && !small && (objects < 1000 || objects > 1000000000))) {
         fprintf(stderr,
-            "usage: %s bintrees14|bintrees16|bintrees18|gcbench|cycles|mutate|sustained|list|bigheap|fifo|lru|rings|parents|nop [small|OBJECTS]\n"
-            "OBJECTS, from 1000 to a billion, is the size of the live heap of mutate, sustained, bigheap and fifo.\n",
+            "usage: %s bintrees14|bintrees16|bintrees18|gcbench|cycles|mutate|sustained|list|bigheap|fifo|lru|rings|parents|havlak|toggle|nop [small|OBJECTS]\n"
+            "OBJECTS, from 1000 to a billion, is the size of the live heap of mutate, sustained, bigheap, fifo, havlak and toggle.\n",
             arguments[0]);
         return 2;
     }
@@ -48,6 +48,8 @@ static int run(int count, char **arguments) {
     else if (strcmp(name, "lru") == 0) sum = lru();
     else if (strcmp(name, "rings") == 0) sum = rings();
     else if (strcmp(name, "parents") == 0) sum = parents();
+    else if (strcmp(name, "havlak") == 0) sum = havlak();
+    else if (strcmp(name, "toggle") == 0) sum = toggle();
     else if (strcmp(name, "nop") != 0) {
         fprintf(stderr, "%s: no workload \"%s\"\n", arguments[0], name);
         return 2;

@@ -38,6 +38,8 @@ long fifo(void);
 long lru(void);
 long rings(void);
 long parents(void);
+long havlak(void);
+long toggle(void);
 
 /* A linear congruential generator; each workload starts its own. Its high bits are the random ones. */
 static uint32_t random_state __attribute__((unused)) = 12345;

@@ -132,6 +132,8 @@ fn c_without_gc_comes_out_as_it_went_in() {
         "bigheap.c",
         "rings.c",
         "parents.c",
+        "havlak.c",
+        "toggle.c",
     ];
     for (name, flags) in names.iter().zip(FLAGS.iter().cycle()) {
         let source = sources.join(name);

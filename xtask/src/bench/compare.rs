@@ -16,7 +16,7 @@ use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// The workloads, in the order of the table; each executable takes these names.
-pub const WORKLOADS: [&str; 12] = [
+pub const WORKLOADS: [&str; 14] = [
     "bintrees16",
     "bintrees18",
     "gcbench",
@@ -29,6 +29,8 @@ pub const WORKLOADS: [&str; 12] = [
     "lru",
     "rings",
     "parents",
+    "havlak",
+    "toggle",
 ];
 
 /// `cargo xtask bench compare`
