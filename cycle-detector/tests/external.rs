@@ -118,6 +118,26 @@ fn external_bytes_end_with_their_objects() {
     }
 }
 
+/// Two objects that each say more than anybody has: what is left when one goes is what the other said.
+#[test]
+fn external_bytes_beyond_all_memory_do_not_go_below_zero() {
+    for plan in PLANS {
+        let (mut m, node) = mutator(plan, false);
+        for _ in 0..2 {
+            let object = m.allocate(node).expect("room");
+            m.push_root(Some(object));
+            m.add_external_bytes(object, i64::MAX);
+            m.add_external_bytes(object, i64::MAX);
+        }
+        assert_eq!(m.statistics().external_bytes, u64::MAX, "{plan:?}");
+        for (left, bytes) in [(1, u64::MAX - 1), (0, 0)] {
+            m.truncate_roots(left);
+            m.collect();
+            assert_eq!(m.statistics().external_bytes, bytes, "{plan:?}");
+        }
+    }
+}
+
 /// Small objects with large things outside: garbage among them is found as soon as if they were large.
 #[test]
 fn external_bytes_bring_epochs() {

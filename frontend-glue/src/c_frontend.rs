@@ -34,16 +34,13 @@ const HEADERS: [(&str, &str); 2] = [
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
 /// A function that calls one of these, or a service that answers references, holds references, and lives by the contract of gc functions.
-const ROOTING: [&str; 10] = [
+const ROOTING: [&str; 7] = [
     "llvm.gcroot",
     "llvm.gcwrite",
     "llvm.gcread",
     "tally_gcwrite_i64",
     "tally_new",
     "tally_new_array",
-    "tally_try_new",
-    "tally_try_new_array",
-    "tally_host_new",
     "tally_safepoint",
 ];
 

@@ -36,6 +36,11 @@ impl Errands {
         !self.queue.is_empty() && !self.running
     }
 
+    /// A callback will not return: the program has ended inside it. The others may run.
+    pub(crate) fn abandon(&mut self) {
+        self.running = false;
+    }
+
     /// The place of the next that comes.
     fn end(&self) -> u64 {
         self.done + self.queue.len() as u64

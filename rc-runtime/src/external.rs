@@ -20,8 +20,8 @@ use std::ffi::c_void;
 /// External bytes of one heap.
 #[derive(Debug, Default)]
 pub struct External {
-    /// Of all objects.
-    pub bytes: u64,
+    /// Of all objects. Each says a number of 64 bits, so the sum has more.
+    sum: u128,
     /// As many were added as make an epoch.
     pub(crate) is_due: bool,
     /// Prompt plan: what was left by the last mark that was made for their sake.
@@ -41,6 +41,13 @@ impl Drop for HostPointer {
     }
 }
 
+impl External {
+    /// Of all objects.
+    pub fn bytes(&self) -> u64 {
+        u64::try_from(self.sum).unwrap_or(u64::MAX)
+    }
+}
+
 impl Heap {
     /// The object owns so many bytes outside the heap more than before, or fewer; it never owns fewer than none.
     pub fn add_external_bytes(&mut self, object: ObjectRef, delta: i64) {
@@ -49,7 +56,7 @@ impl Heap {
         let now = before.saturating_add_signed(delta);
         record.external = now;
         self.tidy_special(object);
-        self.external.bytes = (self.external.bytes - before).saturating_add(now);
+        self.external.sum = self.external.sum - u128::from(before) + u128::from(now);
         let added = now.saturating_sub(before);
         self.given_bytes = self.given_bytes.saturating_add(added);
         if added != 0 && self.given_bytes >= self.options.epoch_bytes && !self.external.is_due {
@@ -69,25 +76,25 @@ impl Heap {
     /// The object that owned so many is gone.
     pub(crate) fn release_external_bytes(&mut self, bytes: u64) {
         if bytes != 0 {
-            self.external.bytes -= bytes;
+            self.external.sum -= u128::from(bytes);
             self.note_growth();
         }
     }
 
     /// Bytes of blocks and of what objects own outside.
     pub fn pressure_bytes(&self) -> u64 {
-        self.used_bytes().saturating_add(self.external.bytes)
+        self.used_bytes().saturating_add(self.external.bytes())
     }
 
     /// Prompt plan: whether a mark is due, not just a round.
     pub(crate) fn external_bytes_want_a_mark(&mut self) -> bool {
         self.external.is_due = false;
-        self.external.bytes > self.external.left.saturating_mul(2).saturating_add(self.options.epoch_bytes)
+        self.external.bytes() > self.external.left.saturating_mul(2).saturating_add(self.options.epoch_bytes)
     }
 
     /// Prompt plan: that mark was made.
     pub(crate) fn note_external_mark(&mut self) {
-        self.external.left = self.external.bytes;
+        self.external.left = self.external.bytes();
     }
 
     /// A new object that owns `value`. A safepoint.

@@ -235,7 +235,7 @@ impl Heap {
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
-        statistics.external_bytes = self.external.bytes;
+        statistics.external_bytes = self.external.bytes();
         if self.plan == Plan::Deferred {
             return statistics;
         }

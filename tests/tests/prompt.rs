@@ -267,3 +267,13 @@ fn statistics_of_the_prompt_plan_add_up() {
         assert_eq!(figure(key), 0, "`{key}` is of the deferred plan\n{read}");
     }
 }
+
+/// The collection runs when the drain that called the finalizer has ended, in front of a call whose argument is in no root.
+#[test]
+fn argument_in_flight_outlives_a_collection_that_a_finalizer_asks_for() {
+    let expected = "died\n".repeat(5) + "10\n";
+    for options in LEVELS.map(|level| vec!["--opt", level, "--leak-check"]).into_iter().chain([vec!["--zeal"]]) {
+        let output = run_prompt(&options, "finalizer_collects.c", &[]);
+        assert!(output.status.success() && text(&output) == expected, "{options:?}: {}", describe(&output));
+    }
+}

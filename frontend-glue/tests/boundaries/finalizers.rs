@@ -2,9 +2,10 @@
 
 use crate::native_code::library;
 use crate::prints;
-use crate::program::{Folder, options};
+use crate::program::{Folder, options, plan};
 
 use frontend_glue::jit::Session;
+use frontend_glue::lower::Plan;
 use rc_runtime::abi::{tally_collect, thread_heap};
 
 const CPP: &str = r#"
@@ -146,6 +147,50 @@ fn at_the_end_of_the_program_all_finalizers_run_once_the_newest_first() {
         assert_eq!(folder.program(&[("TALLY_LEAK_CHECK", "1")], &[how]), prints(&expected), "built, {how}");
     }
     assert_eq!(folder.program(&[], &["off"]), prints("main returns\n"));
+}
+
+/// The callback that leaves never returns; the finalizer that runs at the end drops an object whose weak reference has a callback, too.
+const LEFT_BY_A_CALLBACK: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <tally.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+static Node *held, *other;
+typedef struct Keeper { struct Keeper *next; } Keeper;
+static void closed(Keeper *keeper) {
+    puts("closed");
+    TALLY_WRITE_GLOBAL(other, NULL);
+}
+TALLY_FINALIZED_TYPE(Keeper, closed, next);
+static Keeper *keeper;
+static void leaves(void *weak) {
+    puts("held is gone");
+    exit(0);
+}
+static void told(void *weak) { puts("other is gone"); }
+int main(void) {
+    TALLY_WRITE_GLOBAL(held, TALLY_NEW(Node));
+    TALLY_WRITE_GLOBAL(other, TALLY_NEW(Node));
+    TALLY_WRITE_GLOBAL(keeper, TALLY_NEW(Keeper));
+    tally_global_new(tally_weak_new_with(held, leaves));
+    tally_global_new(tally_weak_new_with(other, told));
+    TALLY_WRITE_GLOBAL(held, NULL);
+    tally_collect();
+    puts("never reached");
+}
+"#;
+
+#[test]
+fn exit_inside_a_weak_callback_leaves_the_other_callbacks_to_run() {
+    let folder = Folder::with(&[("program.c", LEFT_BY_A_CALLBACK)]);
+    // No epoch comes after the last finalizers, which would find the object that they dropped.
+    let told = if plan() == Plan::Prompt { "other is gone\n" } else { "" };
+    let expected = prints(&format!("held is gone\nclosed\n{told}"));
+    assert_eq!(folder.tally(&["run", "program.c"]), expected);
+    folder.build(&["program.c"]);
+    assert_eq!(folder.program(&[], &[]), expected);
 }
 
 const OF_A_MODULE: &str = r#"

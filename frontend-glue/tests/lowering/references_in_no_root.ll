@@ -7,6 +7,9 @@
 ; WARNING: in @variable_of_unoptimised_c: the reference %local from @tally_new sits in no root at the safepoint `call @poke`
 ; WARNING: in @carried_around_a_loop: the reference %first from @tally_new sits in no root at the safepoint `call @poke`
 ; WARNING: in @returned: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `ret ptr %o`
+; WARNING: in @tried: the reference %o from @tally_try_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING: in @tried_array: the reference %o from @tally_try_new_array sits in no root at the safepoint `call @poke` and is used after it
+; WARNING: in @of_the_host: the reference %o from @tally_host_new sits in no root at the safepoint `call @poke` and is used after it
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]
@@ -76,4 +79,25 @@ define ptr @returned() gc "refcount" {
   %o = call ptr @tally_new(ptr @pair)
   call void @poke()
   ret ptr %o
+}
+declare ptr @tally_try_new(ptr)
+declare ptr @tally_try_new_array(ptr, i64)
+declare ptr @tally_host_new(ptr, ptr)
+define i64 @tried() gc "refcount" {
+  %o = call ptr @tally_try_new(ptr @pair)
+  call void @poke()
+  %x = load i64, ptr %o
+  ret i64 %x
+}
+define i64 @tried_array() gc "refcount" {
+  %o = call ptr @tally_try_new_array(ptr @pair, i64 3)
+  call void @poke()
+  %x = load i64, ptr %o
+  ret i64 %x
+}
+define i64 @of_the_host(ptr %mine, ptr %free) gc "refcount" {
+  %o = call ptr @tally_host_new(ptr %mine, ptr %free)
+  call void @poke()
+  %x = load i64, ptr %o
+  ret i64 %x
 }

@@ -139,6 +139,7 @@ impl Heap {
     /// Their frames are gone: they never return, and what they were called for is as dead as if they had.
     fn abandon_running_finalizers(&mut self) {
         RUNNING.set(std::ptr::null_mut());
+        self.specials.errands.abandon();
         let finalizers = &mut self.finalizers;
         finalizers.collecting = false;
         finalizers.done.append(&mut finalizers.later);

@@ -197,11 +197,12 @@ impl Heap {
                 Heap::drain_pending(heap);
                 rounds += u32::from((*heap).finalizers.called != called);
             }
-            (*heap).prompt.protected.truncate(held);
             (&mut *heap).end_slice();
+            // What is in flight is protected from the collection that a finalizer asked for, too.
             if depth == 0 && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
                 Heap::prompt_collect(heap);
             }
+            (*heap).prompt.protected.truncate(held);
         }
     }
 
