@@ -23,11 +23,12 @@ macro_rules! list_starts {
         const STARTS: usize = [$(stringify!($name)),*].len();
     };
     (@ leaf $name:ident) => {{
-        // Only its address is taken; its type is the compiler's matter.
+        // Only its address is taken; its type is the compiler's matter. As a function, because this crate defines some of them: a
+        // static of the name of a function in the same object file is another symbol, which nothing defines.
         unsafe extern "C" {
-            static $name: u8;
+            fn $name();
         }
-        &raw const $name as u64
+        $name as *const () as u64
     }};
     // Says by its exit anchor that it was called. Not named here, so that programs are not linked with what they do not call.
     (@ safepoint $name:ident) => { u64::MAX };
