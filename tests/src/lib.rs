@@ -8,6 +8,7 @@
 //! * `setup.rs`: the ways a heap is set up for a run, and `check`, which most tests call
 //! * `shrink.rs`: makes a failing program short; `failure_report.rs`: what is printed and drawn of it; `journal.rs`: which
 //!   program killed the process
+//! * `protocol.rs`: the protocol between the mutator's log and the sliced passes as a model that is searched whole
 //! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
 //! * `destruction.rs`: random C programs whose destructors print, and the definition of when each should
 //! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
@@ -22,6 +23,7 @@ pub mod heap_under_test;
 pub mod journal;
 pub mod model_heap;
 pub mod op;
+pub mod protocol;
 pub mod random_program;
 pub mod recount;
 pub mod replay;

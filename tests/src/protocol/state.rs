@@ -1,0 +1,177 @@
+//! A state: what the protocol remembers of each object, and where the passes are. Flat and small: millions are made.
+
+use super::{FIELDS_MAX, NULL, Name, OBJECTS_MAX, Words};
+
+/// What the header and the bit tables say.
+pub mod flag {
+    /// The cell holds an object.
+    pub const USED: u8 = 1;
+    /// It survived a flip.
+    pub const MATURE: u8 = 2;
+    /// A mark has condemned it, or it died while one ran.
+    pub const DEAD: u8 = 4;
+    /// The next write must log it.
+    pub const UNLOGGED: u8 = 8;
+    /// It stands in the candidate buffer.
+    pub const BUFFERED: u8 = 16;
+    /// The running mark has reached it.
+    pub const MARKED: u8 = 32;
+    /// It stands on the mark stack.
+    pub const TO_VISIT: u8 = 64;
+    /// It stands in the promotion queue.
+    pub const TO_PROMOTE: u8 = 128;
+}
+
+/// When an object was allocated or last logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Stamp {
+    /// Mature, and not logged.
+    #[default]
+    Clean,
+    /// In the running epoch.
+    Running,
+    /// In the last one: pending until the increments have reached it.
+    Last,
+}
+
+/// The queue of the dead that an object is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Queue {
+    /// None: it is not known to be dead.
+    #[default]
+    None,
+    /// At count zero; what it refers to is still to be released.
+    Release,
+    /// Its memory waits for the end of the mark.
+    Mark,
+    /// Its memory waits for the running log to be reconciled.
+    Late,
+    /// Its memory waits for the last log to be reconciled.
+    LastLate,
+}
+
+/// What a log says of an object: at most one entry in each log. `[LOG]`
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// How far it was consumed.
+    pub read: Read,
+    /// The words.
+    pub words: Words,
+}
+
+/// How far a log entry was consumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Read {
+    /// There is no entry.
+    #[default]
+    Absent,
+    /// Nobody has read it.
+    Unread,
+    /// Running log: the mark has. Last log: the increments have, and the words are what is to be decremented.
+    Once,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Entry { read: Read::Absent, words: [NULL; FIELDS_MAX] }
+    }
+}
+
+/// A cell, and what the protocol remembers of the object in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Object {
+    /// See [`flag`].
+    pub flags: u8,
+    /// The cell's block, for ever.
+    pub block: u8,
+    /// See [`Stamp`].
+    pub stamp: Stamp,
+    /// See [`Queue`].
+    pub queue: Queue,
+    /// Its count.
+    pub count: u8,
+    /// The mutator's roots that hold it.
+    pub held: u8,
+    /// The roots of the last flip that held it: each is one count.
+    pub roots: u8,
+    /// The roots of the flip before that are still to be released.
+    pub last_roots: u8,
+    /// Entries of the candidate buffer with its address.
+    pub buffered: u8,
+    /// Those of them that were made for an object that has died.
+    pub stale: u8,
+    /// Its references.
+    pub words: Words,
+    /// What the running log says.
+    pub running: Entry,
+    /// What the log of the epoch before says.
+    pub last: Entry,
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Object {
+            flags: 0,
+            block: 0,
+            stamp: Stamp::Clean,
+            queue: Queue::None,
+            count: 0,
+            held: 0,
+            roots: 0,
+            last_roots: 0,
+            buffered: 0,
+            stale: 0,
+            words: [NULL; FIELDS_MAX],
+            running: Entry::default(),
+            last: Entry::default(),
+        }
+    }
+}
+
+impl Object {
+    /// Whether one of the flags is set.
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// The objects it refers to.
+    pub fn targets(&self) -> impl Iterator<Item = Name> + use<> {
+        self.words.into_iter().filter(|&target| target != NULL)
+    }
+}
+
+/// Where the passes of the last flip are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "they are those of cycle-detector/src/epoch.rs")]
+pub enum Phase {
+    #[default]
+    Idle,
+    Count,
+    Sweep,
+    Release,
+    Try,
+}
+
+/// Where the backup mark is. Its clearing of bits is part of its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "they are those of cycle-detector/src/mark.rs")]
+pub enum Stage {
+    #[default]
+    Off,
+    Discover,
+    Release,
+    Free,
+}
+
+/// The heap and the collector between two actions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct State {
+    /// The cells.
+    pub objects: [Object; OBJECTS_MAX],
+    /// See [`Phase`].
+    pub phase: Phase,
+    /// See [`Stage`].
+    pub stage: Stage,
+    /// Operations that the mutator has left.
+    pub operations: u8,
+}
