@@ -53,6 +53,8 @@ pub struct Collector {
     pub(crate) round_gap: usize,
     /// Prompt plan: what the marks have learned.
     pub(crate) counted_marks: CountedMarks,
+    /// Units of work that the running slice has done.
+    pub(crate) slice_units: u64,
     pub(crate) report: EpochReport,
     pub(crate) last_report: EpochReport,
 }

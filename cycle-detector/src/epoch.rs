@@ -42,12 +42,13 @@ impl Collector {
     pub fn slice(&mut self, heap: &mut Heap, units: i64) {
         if let Some(units) = heap.options.slice_units {
             heap.statistics.slices += 1;
-            return self.stopped(heap, |collector, heap| collector.work(heap, units.into()));
+            return self.stopped(heap, |collector, heap| collector.work_slice(heap, units.into()));
         }
         let limit_ns = heap.options.slice_ns;
         self.stopped(heap, |collector, heap| {
             let start = Instant::now();
             let mut left = units;
+            collector.slice_units = 0;
             while left > 0 && collector.has_work(heap) {
                 collector.work(heap, CHUNK_UNITS.min(left));
                 left -= CHUNK_UNITS;
@@ -55,34 +56,58 @@ impl Collector {
                     break;
                 }
             }
+            collector.note_slice(heap);
             heap.statistics.slices += 1;
         });
     }
 
     /// Does about `units` of whatever work there is.
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
-        self.advance(heap, units);
-        self.release_deaths(heap, units);
+        let mut done = units - self.advance(heap, units);
+        done += units - self.release_deaths(heap, units);
         if self.mark.is_running() {
-            self.advance_mark(heap, units);
+            let start = Instant::now();
+            let spent = units - self.advance_mark(heap, units);
+            heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+            heap.statistics.mark_units += spent as u64;
+            done += spent;
         }
+        self.slice_units += done as u64;
     }
 
-    /// Does up to `units` of the phase's work and moves on to the next phase when it is done.
-    fn advance(&mut self, heap: &mut Heap, mut units: i64) {
+    /// The same as one slice of its own.
+    pub(crate) fn work_slice(&mut self, heap: &mut Heap, units: i64) {
+        self.slice_units = 0;
+        self.work(heap, units);
+        self.note_slice(heap);
+    }
+
+    fn note_slice(&mut self, heap: &mut Heap) {
+        let statistics = &mut heap.statistics;
+        statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
+    }
+
+    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; what is left.
+    fn advance(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         while units > 0 {
             let (left, done) = match self.phase {
-                Phase::Idle => return,
+                Phase::Idle => return units,
                 Phase::Count => self.reconcile(heap, units),
                 Phase::Sweep => self.sweep(heap, units),
                 Phase::Release => self.release(heap, units),
-                Phase::Try => self.try_candidates(heap, units),
+                Phase::Try => {
+                    let start = Instant::now();
+                    let outcome = self.try_candidates(heap, units);
+                    heap.statistics.trial_ns += start.elapsed().as_nanos() as u64;
+                    outcome
+                }
             };
             units = left;
             if done {
                 self.enter_next_phase(heap);
             }
         }
+        units
     }
 
     fn enter_next_phase(&mut self, heap: &mut Heap) {
@@ -95,6 +120,7 @@ impl Collector {
             Phase::Sweep => Phase::Release,
             Phase::Release => {
                 self.last_log.clear();
+                self.fill_purse();
                 Phase::Try
             }
             Phase::Try => {
@@ -109,6 +135,7 @@ impl Collector {
         self.trigger.learn(&self.report);
         self.last_report = self.report.clone();
         heap.release_finalizers();
+        self.mark.evidence.note_epoch(self.report.given_bytes, self.report.log_entries);
         if self.mark_is_due(heap) {
             self.start_mark(heap);
         }

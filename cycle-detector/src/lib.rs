@@ -10,7 +10,9 @@
 //! | [`reconcile`] | increments: promote what survived, count what changed |
 //! | [`release`] | decrements: old roots, old values, and what dies with them |
 //! | [`trial`] | local trial deletion on the candidates |
+//! | [`purse`], [`nap`] | what trials may cost, and where none is worth it for a while |
 //! | [`mark`] | the backup mark, for what trials cannot decide |
+//! | [`evidence`] | whether a mark would pay |
 //! | [`prompt`] | what is different when everything is counted at once |
 //! | `step` | an explicit collection in parts |
 //! | [`report`] | what the epoch did, as plain data |
@@ -22,6 +24,7 @@
 
 pub mod collector;
 pub mod epoch;
+pub mod evidence;
 pub mod flip;
 pub mod global_handle;
 pub mod host_heap;
@@ -29,9 +32,11 @@ pub mod llvm_interface;
 mod loaded_modules;
 pub mod mark;
 pub mod mutator;
+pub mod nap;
 mod overflow_message;
 pub mod program;
 pub mod prompt;
+pub mod purse;
 pub mod reconcile;
 pub mod reentry;
 pub mod release;

@@ -16,19 +16,16 @@
 //! When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such objects are found
 //! before the first of them is followed: those that only others of them reach belong to the set as well.
 //!
-//! It is started by evidence only: suspects × what a suspect turned out to be worth last time, against the growth of the
-//! heap since the last mark. It is given up when counting alone frees the heap.
+//! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
 use crate::collector::Collector;
 use crate::epoch::Phase;
+use crate::evidence::Evidence;
 use rc_runtime::log::LogCursor;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
-
-/// No mark is started by evidence while fewer objects than half as many again are alive.
-const LIVE_MIN: u64 = 256 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
@@ -42,7 +39,7 @@ enum Stage {
 }
 
 /// The mark's cursors, and what it has learned.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Mark {
     stage: Stage,
     log_at: LogCursor,
@@ -51,37 +48,13 @@ pub struct Mark {
     block_at: usize,
     large_at: usize,
     live_at_start: u64,
-    suspects_at_start: u64,
     freed: u64,
+    freed_bytes: u64,
     aborted: bool,
     /// What has a finalizer was found.
     finalizable_found: bool,
-    /// Live objects after the last mark.
-    live_base: u64,
-    /// Growth asked for, in halves of `live_base`: doubled after a mark that found little.
-    growth_halves: u64,
-    /// Objects that one suspect turned out to be worth, averaged.
-    yield_per_suspect: f64,
-}
-
-impl Default for Mark {
-    fn default() -> Self {
-        Mark {
-            stage: Stage::Off,
-            log_at: LogCursor::default(),
-            large: vec![],
-            block_at: 0,
-            large_at: 0,
-            live_at_start: 0,
-            suspects_at_start: 0,
-            freed: 0,
-            aborted: false,
-            finalizable_found: false,
-            live_base: LIVE_MIN,
-            growth_halves: 1,
-            yield_per_suspect: 64.0,
-        }
-    }
+    /// What speaks for the next one.
+    pub(crate) evidence: Evidence,
 }
 
 impl Mark {
@@ -97,24 +70,9 @@ impl Mark {
 }
 
 impl Collector {
-    /// Whether suspects and growth together say that a mark would pay.
+    /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
-        let (mark, live) = (&self.mark, heap.statistics.live_objects);
-        if mark.is_running() || heap.options.eager_marks {
-            return !mark.is_running();
-        }
-        if heap.suspects == 0 {
-            return false;
-        }
-        let worth = heap.suspects as f64 * mark.yield_per_suspect;
-        let patience = if worth > live as f64 / 4.0 {
-            1
-        } else if worth > live as f64 / 64.0 {
-            4
-        } else {
-            8
-        };
-        live.saturating_sub(mark.live_base) > mark.live_base * mark.growth_halves / 2 * patience
+        !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
     }
 
     /// Starts a mark. What it sees is the heap of the last flip before discovery begins.
@@ -123,10 +81,11 @@ impl Collector {
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
-        (mark.block_at, mark.large_at, mark.freed, mark.aborted) = (0, 0, 0, false);
+        (mark.block_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
         mark.finalizable_found = false;
         mark.live_at_start = heap.statistics.live_objects;
-        mark.suspects_at_start = std::mem::take(&mut heap.suspects);
+        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
+        self.trials.doubts = 0;
         heap.set_poll(true);
     }
 
@@ -165,14 +124,18 @@ impl Collector {
         self.roots.len() as i64 + 1
     }
 
-    /// Does up to `units` of the mark's work.
-    pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) {
-        if self.mark.stage == Stage::Discover && heap.dead_queue.len() as u64 > self.mark.live_at_start / 8 + 65_536 {
+    /// Does up to `units` of the mark's work; what is left.
+    pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        let died = heap.dead_queue.len() as u64;
+        if self.mark.stage == Stage::Discover
+            && died > self.mark.live_at_start / 8 + 65_536
+            && self.mark.evidence.may_abort()
+        {
             self.abort_mark(heap);
         }
         while units > 0 {
             let spent = match self.mark.stage {
-                Stage::Off => return,
+                Stage::Off => return units,
                 Stage::Clear => self.clear_marks(heap),
                 Stage::Discover => self.discover(heap, units),
                 Stage::Finalize => self.find_finalizable(heap),
@@ -181,9 +144,10 @@ impl Collector {
             };
             match spent {
                 Some(spent) => units -= spent,
-                None => return,
+                None => return units,
             }
         }
+        units
     }
 
     /// Visits marked objects; `None` when it must wait for the epoch's passes.
@@ -307,14 +271,16 @@ impl Collector {
             spent = 2 + release_to_survivors(heap, object, Part::Chunk(chunk));
         } else if let Some(&block) = heap.blocks.owned.get(self.mark.block_at) {
             self.mark.block_at += 1;
-            let mut freed = 0;
+            let (mut freed, mut bytes) = (0, 0);
             heap.for_each_mature_in_block(block, |heap, object| {
                 if is_unmarked(object) {
                     freed += 1;
+                    bytes += object.type_info().cell_bytes_of(object);
                     spent += 4 + condemn(heap, object);
                 }
             });
             self.mark.freed += freed;
+            self.mark.freed_bytes += bytes;
         } else if self.mark.large_at < heap.large.places() {
             let place = self.mark.large_at;
             self.mark.large_at += 1;
@@ -323,6 +289,7 @@ impl Collector {
                 && is_unmarked(object)
             {
                 self.mark.freed += 1;
+                self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
                 if object.has(flag::SPECIAL) {
                     heap.reclaim_special_all(&[object]);
                 }
@@ -347,21 +314,14 @@ impl Collector {
     }
 
     fn end_mark(&mut self, heap: &mut Heap) {
-        let live = heap.statistics.live_objects;
         let mark = &mut self.mark;
         mark.stage = Stage::Off;
-        mark.live_base = live.max(LIVE_MIN);
         heap.statistics.cyclic_garbage_objects += mark.freed;
         self.report.freed_by_mark += mark.freed;
-        if mark.aborted {
-            return;
+        match mark.aborted {
+            true => heap.suspects += mark.evidence.note_abort(heap),
+            false => mark.evidence.learn(heap, mark.freed_bytes),
         }
-        let worth = mark.freed as f64 / mark.suspects_at_start.max(1) as f64;
-        mark.yield_per_suspect = (mark.yield_per_suspect + worth) / 2.0;
-        mark.growth_halves = match mark.freed < live / 8 {
-            true => (mark.growth_halves * 2).min(8),
-            false => 1,
-        };
     }
 
     /// Counting frees the heap by itself: release what the mark holds back.
@@ -372,7 +332,6 @@ impl Collector {
         self.mark.stage = Stage::Free;
         self.mark.aborted = true;
         (heap.marking, heap.mark_discovers) = (false, false);
-        heap.suspects += self.mark.suspects_at_start;
         heap.statistics.marks_aborted += 1;
     }
 }

@@ -290,7 +290,7 @@ impl Mutator {
     pub fn step(&mut self, units: u64) -> bool {
         self.with_collector(|collector, heap| {
             let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
-            collector.stopped(heap, |collector, heap| collector.work(heap, units));
+            collector.stopped(heap, |collector, heap| collector.work_slice(heap, units));
         });
         self.run_finalizers();
         self.with_collector(|collector, heap| collector.has_work(heap))

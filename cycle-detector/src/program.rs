@@ -324,6 +324,10 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("used_bytes", statistics.used_bytes),
         ("external_bytes", statistics.external_bytes),
         ("pauses", statistics.pauses),
+        ("trial_ns", statistics.trial_ns),
+        ("mark_ns", statistics.mark_ns),
+        ("mark_units", statistics.mark_units),
+        ("slice_units_max", statistics.slice_units_max),
     ]
 }
 

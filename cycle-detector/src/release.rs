@@ -39,8 +39,8 @@ impl Collector {
         }
     }
 
-    /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths.
-    pub(crate) fn release_deaths(&mut self, heap: &mut Heap, mut units: i64) {
+    /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths. What is left of the units.
+    pub(crate) fn release_deaths(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         while units > 0 {
             if let Some((object, chunk)) = self.dying_large.pop() {
                 units -= self.release_chunk(heap, object, chunk);
@@ -50,9 +50,10 @@ impl Collector {
                 heap.blocks.sweep_freed_into();
                 units -= 8;
             } else {
-                return;
+                break;
             }
         }
+        units
     }
 
     /// Plain objects in bulk, then the one at the end of the queue, whatever it is; the units left.

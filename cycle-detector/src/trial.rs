@@ -10,96 +10,78 @@
 //! ```
 //!
 //! Deviations, each for a reason:
-//! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same or a neighbouring epoch (its *cohort*,
-//!   by block age), at most [`NODES_MAX`]. Any subset is sound: references from outside it keep their targets alive. A
-//!   candidate that hangs over a large live heap costs one bounded trial, not the heap.
-//! - Counts are not written. The trial counts internal references per node in its own arrays and compares at the end; the
+//! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*, by block age), and
+//!   if that is alive and leads there, in a neighbouring one, too; as many as a [`Level`] says. Any subset is sound: references from outside it keep their targets alive. A
+//!   candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials together what the
+//!   [purse](crate::purse) has.
+//! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. `LOG`
-//! - Worklists, not recursion.
+//! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach what was reachable then or is younger.
 //!
-//! When fewer than one in eight trials frees anything, only a sample of the candidates is tried; the rest is counted as
-//! suspects, the evidence for the backup mark.
+//! **A trial that is cut off goes on** to the next level's bound, where it stopped, if of the last of that level enough have
+//! succeeded. When fewer than one in eight trials frees anything, only a sample of the candidates is tried; where trials fail again
+//! and again the block [naps](crate::nap). When all that a candidate reaches is alive, the candidates among it
+//! need no trial of their own. What is not tried or not decided is a suspect, the evidence for the backup mark.
 
 use crate::collector::Collector;
+use crate::nap;
+use crate::purse::Purse;
 use rc_runtime::block::state;
-use rc_runtime::count::STUCK;
 use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info, trial_cell};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use smallvec::SmallVec;
 
-/// Nodes in one trial.
-pub const NODES_MAX: usize = 128;
-/// References that leave the subgraph, remembered for the case that it is garbage.
-const OUTSIDE_MAX: usize = 512;
-/// While trials fail, one candidate in this many is tried.
-const SAMPLE: u64 = 64;
-/// Trials after which the success rate is judged.
-const JUDGE_AFTER: u32 = 32;
+/// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    nodes: usize,
+    edges: i64,
+}
 
-/// Trial state that outlives one trial; the arrays are reserved once.
+/// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
+const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 1024, edges: 3072 }];
+/// References of one small object, which is the least that a trial looks at.
+const OBJECT_EDGES_MAX: usize = 2048;
+/// Nodes, and references to others, that a trial can have met when it is cut off.
+const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
+/// What a trial may cost beyond what the purse has.
+pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
+
+/// In the trial table: 0 is no node, others are one more than the references to it from inside the subgraph, and this is a node that
+/// something outside holds.
+const LIVE: u8 = 255;
+/// Counts beyond this are not judged: the table could not hold them.
+const COUNT_MAX: u8 = 253;
+
+/// How often trials of one kind are run: all, or while they fail one in `one_in`.
 #[derive(Debug)]
-pub struct Trials {
-    nodes: Vec<Node>,
-    outside: Vec<ObjectRef>,
-    worklist: Vec<u8>,
+struct Rate {
+    one_in: u64,
     sampling: bool,
     tried: u32,
     succeeded: u32,
-    /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
-    /// about the program's cycles.
-    former_roots: usize,
     position: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    object: ObjectRef,
-    /// References to it from inside the subgraph.
-    inner: u32,
-    live: bool,
-}
+/// As many candidates that were not tried count as one suspect.
+const PASSED_OVER_PER_SUSPECT: u64 = 16;
+/// Trials after which the success rate is judged.
+const JUDGE_AFTER: u32 = 32;
 
-enum Verdict {
-    /// Held from outside.
-    Live,
-    /// So many objects were garbage.
-    Garbage(u64),
-    /// There is garbage, and it will be judged again when its finalizers have run.
-    Finalizing,
-    /// Cut off by a bound, or something in it may not be judged now.
-    Undecided,
-}
-
-impl Default for Trials {
-    fn default() -> Self {
-        Trials {
-            nodes: Vec::with_capacity(NODES_MAX),
-            outside: Vec::with_capacity(OUTSIDE_MAX),
-            worklist: Vec::with_capacity(NODES_MAX),
-            sampling: false,
-            tried: 0,
-            succeeded: 0,
-            former_roots: 0,
-            position: 0,
-        }
-    }
-}
-
-impl Trials {
-    /// A root of the flip before was let go; there are `candidates` now.
-    pub(crate) fn note_former_root(&mut self, candidates: usize) {
-        self.former_roots = candidates.min(256);
+impl Rate {
+    const fn sampled(one_in: u64) -> Rate {
+        Rate { one_in, sampling: false, tried: 0, succeeded: 0, position: 0 }
     }
 
-    fn is_skipped(&mut self, was_root: bool) -> bool {
+    fn is_turn(&mut self) -> bool {
         self.position += 1;
-        self.sampling && !was_root && !self.position.is_multiple_of(SAMPLE)
+        !self.sampling || self.position.is_multiple_of(self.one_in)
     }
 
     fn learn(&mut self, succeeded: bool) {
@@ -112,23 +94,119 @@ impl Trials {
     }
 }
 
+/// Trial state that outlives one trial; the arrays are reserved once.
+#[derive(Debug)]
+pub struct Trials {
+    /// Reached from the candidate; up to `visited` their references were followed.
+    nodes: Vec<ObjectRef>,
+    visited: usize,
+    /// References that leave the subgraph, remembered for the case that it is garbage.
+    outside: Vec<ObjectRef>,
+    worklist: Vec<ObjectRef>,
+    /// A reference leads to the next cohort or the one before.
+    leads_to_neighbours: bool,
+    /// References followed by the running trial.
+    edges: i64,
+    /// Of those, in the subgraph that was judged: by objects that were found dead.
+    dead_edges: i64,
+    purse: Purse,
+    small: Rate,
+    large: Rate,
+    /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
+    /// about the program's cycles.
+    former_roots: usize,
+    /// Candidates that were not tried.
+    passed_over: u64,
+    /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too), candidates that were not
+    /// tried, and survivors that dead cycles let go of: no measure of garbage, but without any there is none.
+    pub(crate) doubts: u64,
+}
+
+enum Verdict {
+    /// Held from outside.
+    Live,
+    /// So many objects were garbage.
+    Garbage(u64),
+    /// There is garbage, and it will be judged again when its finalizers have run.
+    Finalizing,
+    /// Cut off by a bound.
+    CutOff,
+    /// Something in it may not be judged now.
+    Undecided,
+}
+
+/// What a walk over a cohort came to.
+#[derive(PartialEq, Eq)]
+enum Walk {
+    Complete,
+    CutOff,
+    /// At something that may not be judged.
+    Abandoned,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Trials {
+            nodes: Vec::with_capacity(MET_MAX),
+            visited: 0,
+            outside: Vec::with_capacity(MET_MAX),
+            worklist: Vec::with_capacity(MET_MAX),
+            leads_to_neighbours: false,
+            edges: 0,
+            dead_edges: 0,
+            purse: Purse::default(),
+            small: Rate::sampled(64),
+            large: Rate { sampling: true, ..Rate::sampled(16) },
+            former_roots: 0,
+            passed_over: 0,
+            doubts: 0,
+        }
+    }
+}
+
+impl Trials {
+    /// A root of the flip before was let go; there are `candidates` now.
+    pub(crate) fn note_former_root(&mut self, candidates: usize) {
+        self.former_roots = candidates.min(256);
+    }
+
+    /// A candidate is not tried: weak evidence.
+    fn pass_over(&mut self, heap: &mut Heap) {
+        self.passed_over += 1;
+        self.doubts += 1;
+        heap.suspects += u64::from(!heap.options.trials || self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
+    }
+
+    /// Whether the candidate is to be tried now.
+    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef, was_root: bool) -> bool {
+        heap.options.trials
+            && !candidate.has(flag::LARGE)
+            && (was_root || !nap::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
+            && self.purse.can_pay(1)
+    }
+}
+
 impl Collector {
+    /// Trials are about to begin: the epoch that they belong to pays for them.
+    pub(crate) fn fill_purse(&mut self) {
+        self.trials.purse.fill(self.report.given_bytes, self.report.log_entries);
+    }
+
     /// Tries candidates with up to `units` of work; what is left, and whether none is left over.
     pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(candidate) = heap.candidates.pop() {
+            units -= 1;
             // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
             // process, and what another heap had buffered there was tried, and freed, here.
-            if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
-                units -= 1;
-                continue;
-            }
-            BUFFERED.clear(candidate.address());
-            let was_root = heap.candidates.len() < self.trials.former_roots;
-            if !heap.options.trials || self.trials.is_skipped(was_root) {
-                heap.suspects += 1;
-                units -= 1;
-            } else {
-                units -= self.try_candidate(heap, candidate, was_root);
+            if heap.owns(candidate) && BUFFERED.get(candidate.address()) {
+                BUFFERED.clear(candidate.address());
+                let was_root = heap.candidates.len() < self.trials.former_roots;
+                if is_out_of_question(candidate) {
+                } else if self.trials.is_worth_it(heap, candidate, was_root) {
+                    units -= self.try_candidate(heap, candidate, was_root);
+                } else {
+                    self.trials.pass_over(heap);
+                }
             }
             if units <= 0 {
                 return (units, heap.candidates.is_empty());
@@ -139,139 +217,161 @@ impl Collector {
     }
 
     fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef, was_root: bool) -> i64 {
-        if candidate.count() == 0
-            || candidate.has(flag::DEAD | flag::ROOTED | flag::IMMORTAL)
-            || !candidate.type_info().may_be_cyclic
-        {
-            return 1;
-        }
         self.report.trials += 1;
         heap.statistics.trial_runs += 1;
-        let edges_before = heap.statistics.trial_edges;
-        // In zeal nearly every object has an epoch of its own; there the cohort is the whole heap.
-        let slack = if heap.zeal.is_some() { u32::MAX / 4 } else { 1 };
-        let mut verdict = self.trial(heap, candidate, slack);
-        if matches!(verdict, Verdict::Undecided) && self.trials.nodes.len() == NODES_MAX && !self.trials.sampling {
-            verdict = self.trial(heap, candidate, 0);
-        }
+        let trials = &mut self.trials;
+        (trials.edges, trials.dead_edges) = (0, 0);
+        let verdict = match &heap.zeal {
+            // In zeal nearly every object has an epoch of its own; there the cohort is the whole heap.
+            Some(_) => trials.trial(heap, candidate, u32::MAX / 4),
+            None => match trials.trial(heap, candidate, 0) {
+                Verdict::Live if trials.leads_to_neighbours => trials.trial(heap, candidate, 1),
+                verdict => verdict,
+            },
+        };
         match verdict {
             Verdict::Finalizing => {}
-            Verdict::Live if heap.specials.is_empty() => {}
-            // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
-            Verdict::Live => heap.suspects += self.trials.nodes.iter().any(|node| heap.is_key(node.object)) as u64,
+            Verdict::Live => trials.note_alive(heap),
             Verdict::Garbage(objects) => {
                 heap.statistics.cyclic_garbage_objects += objects;
                 self.report.freed_by_trial += objects;
             }
-            Verdict::Undecided => heap.suspects += 1,
+            Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
+        }
+        let succeeded = matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing);
+        trials.purse.pay(trials.edges);
+        trials.purse.reward(trials.dead_edges);
+        heap.statistics.trial_edges += trials.edges as u64;
+        if succeeded {
+            nap::wake(candidate.block());
+        } else if !was_root {
+            nap::note_failure(candidate.block(), heap.epoch);
         }
         if !was_root {
-            self.trials.learn(matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing));
+            trials.small.learn(succeeded);
         }
-        4 + (heap.statistics.trial_edges - edges_before) as i64
+        4 + trials.edges
     }
+}
 
-    /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.
-    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32) -> Verdict {
-        let trials = &mut self.trials;
-        trials.nodes.clear();
-        trials.outside.clear();
-        if candidate.has(flag::LARGE) || !may_be_judged(candidate) {
-            return Verdict::Undecided;
-        }
-        let complete = trials.gather(heap, candidate, slack);
-        let verdict = match complete.then(|| trials.dead_nodes()) {
-            None => Verdict::Undecided,
-            Some(0) => Verdict::Live,
-            Some(_) if trials.await_finalizers(heap) => Verdict::Finalizing,
-            Some(dead) => Verdict::Garbage(dead),
-        };
-        if let Verdict::Garbage(_) = verdict {
-            trials.collect_dead(heap);
-        } else {
-            trials.forget_places();
-        }
-        verdict
-    }
+/// Whether a candidate can be no part of a garbage cycle, or no longer.
+fn is_out_of_question(candidate: ObjectRef) -> bool {
+    candidate.count() == 0
+        || candidate.has(flag::DEAD | flag::ROOTED | flag::IMMORTAL)
+        || !candidate.type_info().may_be_cyclic
 }
 
 /// Clean, counted, alive: its count belongs to the words of the last flip.
 fn may_be_judged(object: ObjectRef) -> bool {
     let count = object.count();
-    object.stamp() == 0 && count != 0 && count != STUCK && !object.has(flag::DEAD)
+    object.stamp() == 0 && count != 0 && count <= COUNT_MAX && !object.has(flag::DEAD)
 }
 
-fn place_of(object: ObjectRef) -> u8 {
+fn cell_of(object: ObjectRef) -> u8 {
     // SAFETY: the trial table of the reserved range is mapped.
     unsafe { *trial_cell(object.address()) }
 }
 
-fn set_place(object: ObjectRef, place: u8) {
-    // SAFETY: as in `place_of`.
-    unsafe { *trial_cell(object.address()) = place }
+fn set_cell(object: ObjectRef, cell: u8) {
+    // SAFETY: as in `cell_of`.
+    unsafe { *trial_cell(object.address()) = cell }
 }
 
 impl Trials {
-    /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts; false when cut off.
-    fn gather(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32) -> bool {
+    /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.
+    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32) -> Verdict {
+        self.nodes.clear();
+        self.outside.clear();
+        (self.visited, self.leads_to_neighbours) = (0, false);
+        if !may_be_judged(candidate) {
+            return Verdict::Undecided;
+        }
+        self.nodes.push(candidate);
+        set_cell(candidate, 1);
+        let (before, mut large_tried) = (self.edges, false);
+        let mut walk = self.gather(candidate, slack, &LEVELS[0], before);
+        let goes_on = walk == Walk::CutOff && !self.small.sampling && self.purse.can_pay(self.edges + LEVELS[1].edges);
+        if goes_on && self.large.is_turn() {
+            walk = self.gather(candidate, slack, &LEVELS[1], before);
+            large_tried = true;
+        }
+        let verdict = match walk {
+            Walk::CutOff => Verdict::CutOff,
+            Walk::Abandoned => Verdict::Undecided,
+            Walk::Complete => match self.dead_nodes() {
+                0 => Verdict::Live,
+                _ if self.await_finalizers(heap) => Verdict::Finalizing,
+                dead => Verdict::Garbage(dead),
+            },
+        };
+        if large_tried {
+            self.large.learn(matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing));
+        }
+        if let Verdict::Garbage(dead) = verdict {
+            self.dead_edges = self.edges - before;
+            self.collect_dead(heap, dead);
+        } else {
+            self.forget_cells();
+        }
+        verdict
+    }
+
+    /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from where it stopped.
+    fn gather(&mut self, candidate: ObjectRef, slack: u32, level: &Level, before: i64) -> Walk {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
         let age = unsafe { (*block_info(home)).age };
-        self.nodes.push(Node { object: candidate, inner: 0, live: false });
-        set_place(candidate, 1);
-        let (mut next, mut complete, mut edges) = (0, true, 0);
-        while next < self.nodes.len() && complete {
-            let object = self.nodes[next].object;
-            next += 1;
+        let mut abandoned = false;
+        while let Some(&object) = self.nodes.get(self.visited) {
+            if self.visited >= level.nodes || self.edges - before >= level.edges {
+                return Walk::CutOff;
+            }
+            self.visited += 1;
             object.type_info().for_each_reference(object, Part::Whole, |target| {
-                edges += 1;
-                if is_outside(target, home, age, slack) {
-                    return self.remember_outside(target, &mut complete);
+                self.edges += 1;
+                let distance = distance(target, home, age);
+                if distance > slack {
+                    self.leads_to_neighbours |= distance == 1;
+                    abandoned |= !push_within(&mut self.outside, target);
+                    return;
                 }
-                match place_of(target) {
+                match cell_of(target) {
                     0 if target.has(flag::IMMORTAL) || !target.type_info().may_be_cyclic => {
-                        self.remember_outside(target, &mut complete);
+                        abandoned |= !push_within(&mut self.outside, target);
                     }
-                    0 if self.nodes.len() == NODES_MAX || !may_be_judged(target) => complete = false,
-                    0 => {
-                        self.nodes.push(Node { object: target, inner: 1, live: false });
-                        set_place(target, self.nodes.len() as u8);
-                    }
-                    place => self.nodes[place as usize - 1].inner += 1,
+                    0 if may_be_judged(target) && push_within(&mut self.nodes, target) => set_cell(target, 2),
+                    0 => abandoned = true,
+                    // [COUNT] A judged object is referred to as often as its count says at most.
+                    cell if cell <= COUNT_MAX => set_cell(target, cell + 1),
+                    _ => abandoned = true,
                 }
             });
+            if abandoned {
+                return Walk::Abandoned;
+            }
         }
-        heap.statistics.trial_edges += edges;
-        complete
-    }
-
-    fn remember_outside(&mut self, target: ObjectRef, complete: &mut bool) {
-        *complete &= self.outside.len() < OUTSIDE_MAX;
-        if *complete {
-            self.outside.push(target);
-        }
+        Walk::Complete
     }
 
     /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others.
     fn dead_nodes(&mut self) -> u64 {
         self.worklist.clear();
-        for (place, node) in self.nodes.iter_mut().enumerate() {
-            node.live = node.object.count() as u32 != node.inner;
-            if node.live {
-                self.worklist.push(place as u8);
+        for &node in &self.nodes {
+            if node.count() + 1 != cell_of(node) {
+                set_cell(node, LIVE);
+                self.worklist.push(node);
             }
         }
         let mut dead = self.nodes.len() - self.worklist.len();
-        while let Some(place) = self.worklist.pop() {
-            if dead == 0 {
-                break;
-            }
-            let object = self.nodes[place as usize].object;
-            object.type_info().for_each_reference(object, Part::Whole, |target| {
-                let place = place_of(target);
-                if place != 0 && !self.nodes[place as usize - 1].live {
-                    self.nodes[place as usize - 1].live = true;
-                    self.worklist.push(place - 1);
+        while dead > 0
+            && let Some(node) = self.worklist.pop()
+        {
+            node.type_info().for_each_reference(node, Part::Whole, |target| {
+                self.edges += 1;
+                let cell = cell_of(target);
+                if cell != 0 && cell != LIVE {
+                    set_cell(target, LIVE);
+                    self.worklist.push(target);
                     dead -= 1;
                 }
             });
@@ -279,73 +379,106 @@ impl Trials {
         dead as u64
     }
 
+    /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each by a trial of its own.
+    fn note_alive(&mut self, heap: &mut Heap) {
+        self.doubts += 1;
+        let home = self.nodes[0].block();
+        for &node in &self.nodes {
+            if node.block() == home && BUFFERED.get(node.address()) {
+                BUFFERED.clear(node.address());
+            }
+        }
+        // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
+        if !heap.specials.is_empty() && self.nodes.iter().any(|&node| heap.is_key(node)) {
+            heap.suspects += 1;
+        }
+    }
+
+    /// The nodes that nothing outside holds.
+    fn dead(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.nodes.iter().copied().filter(|&node| cell_of(node) != LIVE)
+    }
+
     /// Whether finalizers come first. Those of all dead nodes are queued then.
     fn await_finalizers(&self, heap: &mut Heap) -> bool {
-        let dead = || self.nodes.iter().filter(|node| !node.live).map(|node| node.object);
-        if !dead().any(ObjectRef::needs_finalizer) {
+        if !self.dead().any(ObjectRef::needs_finalizer) {
             return false;
         }
-        let special: SmallVec<[ObjectRef; 8]> = dead().filter(|object| object.has(flag::SPECIAL)).collect();
+        let special: SmallVec<[ObjectRef; 8]> = self.dead().filter(|object| object.has(flag::SPECIAL)).collect();
         heap.begin_reclaim_all(&special);
-        dead().filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
+        self.dead().filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
         true
     }
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
-    fn collect_dead(&mut self, heap: &mut Heap) {
+    fn collect_dead(&mut self, heap: &mut Heap, dead: u64) {
         if !heap.specials.is_empty() {
-            let dead = self.nodes.iter().filter(|node| !node.live && node.object.has(flag::SPECIAL));
-            let special: SmallVec<[ObjectRef; 8]> = dead.map(|node| node.object).collect();
+            let special: SmallVec<[ObjectRef; 8]> = self.dead().filter(|object| object.has(flag::SPECIAL)).collect();
             heap.reclaim_special_all(&special);
         }
-        if self.nodes.iter().all(|node| !node.live) {
+        if dead as usize == self.nodes.len() {
             for &target in &self.outside {
-                release_survivor(heap, target);
+                self.doubts += release_survivor(heap, target);
             }
+            self.forget_cells();
+            std::mem::swap(&mut self.nodes, &mut self.worklist);
         } else {
-            for node in self.nodes.iter().filter(|node| !node.live) {
-                node.object.type_info().for_each_reference(node.object, Part::Whole, |target| {
-                    let place = place_of(target);
-                    if place == 0 || self.nodes[place as usize - 1].live {
-                        release_survivor(heap, target);
+            self.worklist.clear();
+            for &node in self.nodes.iter().filter(|&&node| cell_of(node) != LIVE) {
+                self.worklist.push(node);
+            }
+            self.dead_edges = 0;
+            for &node in &self.worklist {
+                node.type_info().for_each_reference(node, Part::Whole, |target| {
+                    self.dead_edges += 1;
+                    if matches!(cell_of(target), 0 | LIVE) {
+                        self.doubts += release_survivor(heap, target);
                     }
                 });
             }
+            self.forget_cells();
         }
-        self.forget_places();
-        for node in self.nodes.iter().filter(|node| !node.live) {
-            node.object.set_count(0);
-            heap.reclaim(node.object);
+        for &node in &self.worklist {
+            node.set_count(0);
+            heap.reclaim(node);
         }
     }
 
-    fn forget_places(&self) {
-        for node in &self.nodes {
-            set_place(node.object, 0);
+    fn forget_cells(&self) {
+        for &node in &self.nodes {
+            set_cell(node, 0);
         }
     }
 }
 
-/// Large, or of another cohort: told from the block table alone, because most references that leave a ring lead to cold
-/// memory.
+/// Pushes unless that would take memory; false then.
+fn push_within(list: &mut Vec<ObjectRef>, object: ObjectRef) -> bool {
+    let has_room = list.len() < list.capacity();
+    if has_room {
+        list.push(object);
+    }
+    has_room
+}
+
+/// How many epochs lie between the target's block and a block of that age; far for large objects. Told from the block table alone,
+/// because most references that leave a ring lead to cold memory.
 #[inline(always)]
-fn is_outside(target: ObjectRef, home: u32, age: u32, slack: u32) -> bool {
+fn distance(target: ObjectRef, home: u32, age: u32) -> u32 {
     let block = target.block();
     if block == home {
-        return false;
+        return 0;
     }
     // SAFETY: the block of an object of this heap.
     let info = unsafe { *block_info(block) };
-    info.state == state::LARGE || info.age.wrapping_sub(age).wrapping_add(slack) > 2 * slack
+    if info.state == state::LARGE { u32::MAX } else { info.age.abs_diff(age) }
 }
 
-/// A reference from a dead cycle to a survivor goes away. The survivor becomes no candidate: rings that hang on a large
-/// live heap would make all of that a candidate, ring after ring; it is evidence for the mark instead.
-fn release_survivor(heap: &mut Heap, target: ObjectRef) {
+/// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate: rings that hang on a
+/// large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings that die old started a mark of the
+/// live heap, which was in vain and a fifth of the run.)
+fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
     if heap.mark_discovers {
         heap.show_to_mark(target);
     }
-    if heap.decrement_only(target) {
-        heap.suspects += 1;
-    }
+    heap.decrement_only(target).into()
 }

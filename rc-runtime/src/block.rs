@@ -176,6 +176,7 @@ impl BlockSpace {
         unsafe {
             (*block_info(block)).state = state::TOUCHED;
             (*block_info(block)).age = epoch;
+            (*block_info(block)).failures = 0;
             (*block_info(block)).owner = self.owner;
         }
         self.touched.push(block);

@@ -350,7 +350,10 @@ pub struct BlockInfo {
     pub owner: u32,
     /// Whether the recyclable list has an entry for the block.
     pub listed: bool,
-    reserved: [u8; 3],
+    /// Trials in a row that freed nothing here, since the block was last opened for allocation.
+    pub failures: u8,
+    /// Low bits of the epoch from which candidates here are tried again.
+    pub wakes: u16,
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;

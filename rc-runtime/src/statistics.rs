@@ -59,6 +59,14 @@ pub struct Statistics {
     pub pause_histogram: Histogram,
     /// Cells that `allocated_objects` counts, by bytes.
     pub size_histogram: Histogram,
+    /// Part of `pause_ns_total` that trials took. Deferred plan.
+    pub trial_ns: u64,
+    /// The same of backup marks, with the frees that they cause. Deferred plan.
+    pub mark_ns: u64,
+    /// Units of work, about a reference each, that backup marks did. Deferred plan.
+    pub mark_units: u64,
+    /// Most units of work that one slice did. Deferred plan.
+    pub slice_units_max: u64,
 }
 
 const _: () = {
@@ -71,7 +79,8 @@ const _: () = {
     assert!(offset_of!(Statistics, blocks_logged) == 160);
     assert!(offset_of!(Statistics, used_bytes) == 168);
     assert!(offset_of!(Statistics, pause_histogram) == 192);
-    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>());
+    assert!(offset_of!(Statistics, trial_ns) == 192 + 2 * size_of::<Histogram>());
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 32);
 };
 
 impl Statistics {

@@ -1,0 +1,126 @@
+//! Whether a backup mark would pay: evidence against growth.
+//!
+//! A mark costs what is alive, and frees what it may. *Suspects* (candidates that trials did not decide, references to stuck counts that
+//! went away) say that there may be something; what one of them was worth is learned from each mark. The more they promise, the less
+//! the heap must have grown before a mark is started; a mark that found little asks for twice as much growth the next time.
+//!
+//! Both are bounded, so that garbage is, whatever was learned:
+//!
+//! ```text
+//! due, given any evidence at all:   growth    >  base × ½ … GROWTH_MAX  +  one epoch
+//!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
+//! ```
+//!
+//! *Base* is what was alive after the last mark, at least an epoch, *turnover* what was allocated and logged since. The first bounds the memory: garbage
+//! that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it
+//! ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being without growth, when
+//! one large structure is let go of. A mark that finds nothing costs little by both: one for a heap several times as large as at the last, or one in
+//! a turnover of many heaps.
+
+use rc_runtime::Heap;
+
+/// Growth since the last mark, in times of what was alive then, at which any evidence is enough.
+pub const GROWTH_MAX: u64 = 8;
+/// Turnover since the last mark, in times of what is alive, after which any evidence is enough; up to eight times as much when it is
+/// weak, or marks find little.
+pub const TURNOVER: u64 = 16;
+/// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
+pub const GARBAGE_MAX: u64 = 10;
+/// What a log entry counts as turnover: a small object and its death.
+const BYTES_PER_ENTRY: u64 = 64;
+/// Largest factor of [`TURNOVER`].
+const TURNOVERS_MAX: u64 = 8;
+/// What marks that find little ask for at last, in halves.
+const HALVES_MAX: u64 = 8;
+/// Marks in a row that may be given up because counting frees enough.
+const ABORTED_MAX: u32 = 2;
+
+/// What is known that speaks for a mark.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    /// Bytes that were alive after the last mark.
+    base: u64,
+    /// Bytes allocated, and entries logged as bytes, since then.
+    turnover: u64,
+    /// Growth asked for, in halves of `base`: doubled after a mark that found little.
+    halves: u64,
+    /// Bytes that one suspect turned out to be worth, averaged.
+    yield_per_suspect: f64,
+    /// Suspects and turnover that the running mark was started for.
+    suspects_at_start: u64,
+    turnover_at_start: u64,
+    /// Marks given up since the last that was not.
+    aborted: u32,
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Evidence {
+            base: 0,
+            turnover: 0,
+            halves: 1,
+            yield_per_suspect: 2048.0,
+            suspects_at_start: 0,
+            turnover_at_start: 0,
+            aborted: 0,
+        }
+    }
+}
+
+impl Evidence {
+    /// An epoch has ended that allocated and logged so much.
+    pub(crate) fn note_epoch(&mut self, given_bytes: u64, log_entries: u64) {
+        self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
+    }
+
+    /// Whether a mark is due; `doubts` are weaker than suspects: see `Trials::doubts`.
+    pub(crate) fn is_enough(&self, heap: &Heap, doubts: u64) -> bool {
+        if heap.suspects + doubts == 0 {
+            return false;
+        }
+        let (live, epoch) = (heap.statistics.live_bytes, heap.options.epoch_bytes);
+        let worth = heap.suspects as f64 * self.yield_per_suspect;
+        let patience = if worth > live as f64 / 4.0 {
+            1
+        } else if worth > live as f64 / 64.0 {
+            4
+        } else if worth > live as f64 / 1024.0 {
+            8
+        } else {
+            16
+        };
+        let base = self.base.max(epoch);
+        let halves = (self.halves * patience).min(2 * GROWTH_MAX);
+        let grown = live > base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch);
+        let turned_over = self.turnover / (TURNOVER * halves.min(TURNOVERS_MAX)) > live.saturating_add(epoch);
+        grown || turned_over
+    }
+
+    /// A mark begins.
+    pub(crate) fn note_start(&mut self, suspects: u64) {
+        (self.suspects_at_start, self.turnover_at_start) = (suspects, std::mem::take(&mut self.turnover));
+    }
+
+    /// Whether a mark may be given up.
+    pub(crate) fn may_abort(&self) -> bool {
+        self.aborted < ABORTED_MAX
+    }
+
+    /// The mark is given up: its suspects, to be counted again.
+    pub(crate) fn note_abort(&mut self, heap: &Heap) -> u64 {
+        self.aborted += 1;
+        self.base = heap.statistics.live_bytes;
+        self.turnover = self.turnover.saturating_add(self.turnover_at_start);
+        self.suspects_at_start
+    }
+
+    /// The mark has freed so many bytes.
+    pub(crate) fn learn(&mut self, heap: &Heap, freed: u64) {
+        let live = heap.statistics.live_bytes;
+        self.base = live;
+        self.aborted = 0;
+        let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
+        self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
+        self.halves = if freed < live / 8 { (self.halves * 2).min(HALVES_MAX) } else { 1 };
+    }
+}
