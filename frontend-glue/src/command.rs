@@ -104,7 +104,43 @@ fn restore_broken_pipe() {
 #[cfg(test)]
 mod tests {
     use super::Tally;
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    /// What a shell might be given, and what nobody would type. Also where the fuzz target `command_line` begins.
+    const WORDS: &str = include_str!("../../fuzz/corpus/command_line/words");
+
+    /// A tenth of a second of command lines, the same each time: understood, or refused in words.
+    #[test]
+    fn command_lines_of_random_words_are_understood_or_refused() {
+        let words: Vec<&str> = WORDS.lines().collect();
+        let mut state = 1u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % end
+        };
+        let (mut understood, mut refused) = (0, 0);
+        for _ in 0..3000 {
+            let mut line = vec![OsString::from("tally"), OsString::from(words[below(5)])];
+            for _ in 0..below(7) {
+                let mut word = words[below(words.len())].as_bytes().to_vec();
+                if below(8) == 0 && !word.is_empty() {
+                    let at = below(word.len());
+                    word[at] = below(255) as u8 + 1;
+                }
+                line.push(OsString::from_vec(word));
+            }
+            match Tally::try_parse_from(&line) {
+                Ok(_) => understood += 1,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty(), "{line:?}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(understood > 100 && refused > 100, "{understood} {refused}");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -363,7 +363,8 @@ impl TypeDescriptor {
         if (self.element_ref_count > 0 || self.slot_kind == SlotKind::Trace as u32) && !self.stride.is_multiple_of(8) {
             return Some(F::Stride(self.stride));
         }
-        if !self.length_offset.is_multiple_of(8) || self.length_offset + 8 > self.size {
+        let end = self.length_offset.checked_add(8);
+        if !self.length_offset.is_multiple_of(8) || end.is_none_or(|end| end > self.size) {
             return Some(F::LengthOffset(self.length_offset));
         }
         self.fixed_offsets()
@@ -453,6 +454,8 @@ mod tests {
         assert_eq!(fault(pair().aligned(24)), Some(F::Align(24)));
         assert_eq!(fault(pair().tagged(SlotKind::Tagged, 1, 0, 0)), Some(F::PointerMask));
         assert_eq!(fault(pair().with_tail(16, 8, &[0])), Some(F::LengthOffset(16)));
+        // With the word's end at 2^64.
+        assert_eq!(fault(pair().with_tail(u64::MAX - 7, 8, &[0])), Some(F::LengthOffset(u64::MAX - 7)));
         assert_eq!(fault(pair().with_tail(8, 8, &[0])), Some(F::LengthIsReference(8)));
         let mut wrong = pair();
         wrong.flags = FLAG_FINALIZE_REGISTERED;

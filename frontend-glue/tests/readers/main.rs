@@ -10,6 +10,7 @@ mod command;
 mod damaged;
 mod elf;
 mod lying;
+mod modules;
 #[path = "../../../stack-roots/tests/damage/mutation.rs"]
 mod mutation;
 mod objects;

@@ -34,7 +34,8 @@ thread_local! {
 /// Whether `size` more bytes may be taken; if so they count.
 fn take(size: usize) -> bool {
     let taken = TAKEN.get().wrapping_add(size);
-    if taken > LIMIT.get() && TAKEN.get() < LIMIT.get() {
+    // A panic on its way may take what it needs for its backtrace: refused, it would wait for the lock that it holds.
+    if taken > LIMIT.get() && TAKEN.get() < LIMIT.get() && !std::thread::panicking() {
         // Raised first: what is printed allocates, perhaps.
         let limit = LIMIT.replace(usize::MAX);
         let _ = writeln!(
