@@ -8,7 +8,7 @@ long fifo(void) {
     TALLY_ROOT(queue);
     long sum = 0;
     first_tick();
-    for (int round = 0; round < 1 << sizes.round_bits; round++) {
+    for (int round = 0; round < sizes.rounds; round++) {
         uint32_t i = random_below(sizes.live_objects);
         Node *ring = new_ring_of_four(live->at[i]);
         sum += ring->a->a->value + ring->b->value;

@@ -16,7 +16,7 @@ long toggle(void) {
     head = NULL;
     long sum = 0;
     first_tick();
-    for (int round = 0; round < 4 << sizes.round_bits; round++) {
+    for (int round = 0; round < 4 * sizes.rounds; round++) {
         Node *in = random_word() >> 31 ? keeper->a : NULL;
         TALLY_WRITE(holder, a, in);
         Node *ring = new_ring_of_four(NULL);

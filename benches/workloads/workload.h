@@ -15,7 +15,7 @@ typedef struct Sizes {
     int depth_off;      /* taken off every depth of bintrees and gcbench */
     int array_length;   /* gcbench: numbers in the big array */
     int live_objects;   /* of mutate, bigheap, fifo, toggle and havlak; the second word of the command line may say */
-    int round_bits;     /* rings made by bigheap, fifo and toggle */
+    int rounds;         /* rings made by bigheap and fifo, a quarter of those by toggle; the third word may say */
     int queue_bits;     /* rings that fifo keeps */
     int cycle_bits;     /* cycles: objects made per shape and length of ring */
     int ring_length[4]; /* cycles */

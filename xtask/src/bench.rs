@@ -3,6 +3,8 @@
 //! ```text
 //! build DIR     tally-deferred, tally-prompt and hand-freed, each taking a workload's name   bench/build.rs
 //! compare       interleaved rounds of the three, CPU time, ratios, sums checked              bench/compare.rs
+//! peers         other heaps and languages on the same workloads                              bench/peers.rs
+//! scaling       garbage and epochs beside live heaps of all sizes                            bench/scaling.rs
 //! counts        instructions of the fast paths under callgrind (benches/)                    bench/counts.rs
 //! lowering      what the lowering costs on SQLite and Lua                                    bench/lowering.rs
 //! ```
@@ -10,9 +12,14 @@
 //! instruction counts do not, so they hold the fast paths.
 
 pub mod build;
+mod chart;
 pub mod compare;
 mod counts;
+mod document;
 mod lowering;
+mod measure;
+mod peers;
+mod scaling;
 
 use crate::failure::Outcome;
 
@@ -23,6 +30,10 @@ pub enum Command {
     Build(build::Arguments),
     /// Time them side by side and print the ratios
     Compare(compare::Arguments),
+    /// Other heaps and other languages on the same workloads
+    Peers(peers::Arguments),
+    /// What garbage and epochs cost beside live heaps of all sizes
+    Scaling(scaling::Arguments),
     /// Count the instructions of the fast paths, compiled and in the runtime, under callgrind
     Counts(counts::Arguments),
     /// What the lowering costs on SQLite and Lua: time, code size, speed
@@ -34,6 +45,8 @@ pub fn bench(command: &Command) -> Outcome {
     match command {
         Command::Build(arguments) => build::build(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
+        Command::Peers(arguments) => peers::peers(arguments),
+        Command::Scaling(arguments) => scaling::scaling(arguments),
         Command::Counts(arguments) => counts::counts(arguments),
         Command::Lowering(arguments) => lowering::lowering(arguments),
     }

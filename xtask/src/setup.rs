@@ -101,23 +101,28 @@ pub fn ensure(needs: &[Need]) -> Result<(), Failure> {
     if packages.is_empty() {
         return Ok(());
     }
-    let Some(privilege) = privilege() else {
-        return Err(by_hand(&packages, "this needs root, and `sudo -n` does not work here"));
-    };
-    if !Path::new("/usr/bin/apt-get").is_file() {
-        return Err(by_hand(&packages, "this machine has no apt-get"));
-    }
-    eprintln!("installing what is missing: {}", packages.join(" "));
-    let install = || -> Result<(), Failure> {
-        process::must_succeed(apt(privilege).args(["update", "-q"]))?;
-        process::must_succeed(apt(privilege).args(["install", "-q", "-y", "--no-install-recommends"]).args(&packages))
-    };
-    install().map_err(|failure| by_hand(&packages, &failure.to_string()))?;
+    install(&packages)?;
     let left = missing_packages(needs);
     if left.is_empty() {
         return Ok(());
     }
     Err(by_hand(&left, &format!("apt installed them, but they are not found under {}", llvm_prefix().display())))
+}
+
+/// Has apt install packages.
+pub fn install(packages: &[&'static str]) -> Result<(), Failure> {
+    let Some(privilege) = privilege() else {
+        return Err(by_hand(packages, "this needs root, and `sudo -n` does not work here"));
+    };
+    if !Path::new("/usr/bin/apt-get").is_file() {
+        return Err(by_hand(packages, "this machine has no apt-get"));
+    }
+    eprintln!("installing what is missing: {}", packages.join(" "));
+    let install = || -> Result<(), Failure> {
+        process::must_succeed(apt(privilege).args(["update", "-q"]))?;
+        process::must_succeed(apt(privilege).args(["install", "-q", "-y", "--no-install-recommends"]).args(packages))
+    };
+    install().map_err(|failure| by_hand(packages, &failure.to_string()))
 }
 
 fn missing_packages(needs: &[Need]) -> Vec<&'static str> {
@@ -153,11 +158,14 @@ fn apt(privilege: Privilege) -> Command {
 }
 
 fn by_hand(packages: &[&str], why: &str) -> Failure {
-    Failure::unprepared(format!(
-        "missing on this machine: {list}\n{why}\non Debian 12, as root: apt-get update && apt-get install {list}\n\
-         elsewhere: install LLVM 22 with clang and lld, and set LLVM_SYS_221_PREFIX to where it is",
-        list = packages.join(" ")
-    ))
+    let list = packages.join(" ");
+    let mut text = format!(
+        "missing on this machine: {list}\n{why}\non Debian 12, as root: apt-get update && apt-get install {list}"
+    );
+    if Need::Llvm.packages().iter().any(|package| packages.contains(package)) {
+        text += "\nelsewhere: install LLVM 22 with clang and lld, and set LLVM_SYS_221_PREFIX to where it is";
+    }
+    Failure::unprepared(text)
 }
 
 #[cfg(test)]

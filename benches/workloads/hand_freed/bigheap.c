@@ -12,7 +12,7 @@ long bigheap(void) {
     Node **live = new_live_heap();
     long sum = 0;
     first_tick();
-    for (int round = 0; round < 1 << sizes.round_bits; round++) {
+    for (int round = 0; round < sizes.rounds; round++) {
         sum += sum_of_ring(new_ring_of_four(live[random_below(sizes.live_objects)]));
         if (!(round & 15)) tick();
     }

@@ -7,7 +7,7 @@ long fifo(void) {
     Node **queue = calloc(queue_length, sizeof(Node *));
     long sum = 0;
     first_tick();
-    for (int round = 0; round < 1 << sizes.round_bits; round++) {
+    for (int round = 0; round < sizes.rounds; round++) {
         Node *ring = new_ring_of_four(live[random_below(sizes.live_objects)]);
         sum += ring->a->a->value + ring->b->value;
         Node **place = &queue[round & (queue_length - 1)];

@@ -19,7 +19,7 @@ long toggle(void) {
     keeper->a = head;
     long sum = 0;
     first_tick();
-    for (int round = 0; round < 4 << sizes.round_bits; round++) {
+    for (int round = 0; round < 4 * sizes.rounds; round++) {
         holder->a = random_word() >> 31 ? keeper->a : NULL;
         sum += value_of_ring(new_ring_of_four(NULL)) + (holder->a ? holder->a->value : 1);
         if (!(round & 15)) tick();

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// Where the workloads over Tally are written.
 pub const WORKLOADS: &str = "benches/workloads";
 /// Where the same workloads with hand-written frees are.
-const HAND_FREED_WORKLOADS: &str = "benches/workloads/hand_freed";
+pub const HAND_FREED_WORKLOADS: &str = "benches/workloads/hand_freed";
 /// The name of the executable that the others are compared with.
 pub const HAND_FREED: &str = "hand-freed";
 
@@ -55,6 +55,9 @@ pub struct Plan {
 pub const DEFERRED: Plan = Plan { executable: "tally-deferred", option: "refcount" };
 /// Objects die when their last reference goes.
 pub const PROMPT: Plan = Plan { executable: "tally-prompt", option: "refcount-prompt" };
+
+/// Both plans.
+pub const BOTH_PLANS: Plans = Plans { plan: PlanChoice::Both };
 
 impl Plans {
     /// The chosen plans, in the order of the tables.
