@@ -67,6 +67,12 @@ fn objects_own_things_outside_and_some_never_die() {
     in_every_way("outside.c");
 }
 
+/// Finalizers and callbacks do what the program does, between any two of its steps.
+#[test]
+fn all_services_at_once_in_random_order_agree() {
+    in_every_way("mixture.c");
+}
+
 /// scenarios 143, 144, 145
 #[test]
 fn a_program_runs_out_of_memory_and_goes_on() {

@@ -1,6 +1,9 @@
 //! Whatever finalizers do.
 
-use crate::{ACTION, DEPTH, FILE, NODE, PLANS, drop_all, each, live, mutator_with, new, ring, seen, seen_sorted, set};
+use crate::{
+    ACTION, DEPTH, FILE, NODE, OWNER, PLANS, REVERSE, drop_all, each, live, mutator_with, new, ring, seen, seen_sorted,
+    set,
+};
 use rc_runtime::{HeapOptions, ObjectRef};
 use std::cell::{Cell, RefCell};
 
@@ -219,4 +222,48 @@ fn a_finalizer_that_vetoes_the_first_death_lets_the_second_happen() {
             }
         }),
     );
+}
+
+thread_local! {
+    static LEFT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// scenario 64: whichever of them panics, of whatever shape what dies is, the others run, and nothing stays.
+#[test]
+fn a_finalizer_panics_at_each_point_of_a_collection() {
+    const OBJECTS: u64 = 16;
+    for panics in 0..OBJECTS {
+        each(
+            |m, age| {
+                let told: std::rc::Rc<Cell<u64>> = Default::default();
+                let listener = told.clone();
+                m.on_finalizer_error(move |_| listener.set(listener.get() + 1));
+                let mut objects = ring(m, &FILE, 0, 4);
+                objects.extend(ring(m, &OWNER, 4, 2));
+                objects.extend(ring(m, &REVERSE, 6, 3));
+                for number in 9..OBJECTS {
+                    let object = new(m, [&FILE, &OWNER, &REVERSE][number as usize % 3], number);
+                    set(m, object, 8, objects.last().copied());
+                    objects.push(object);
+                }
+                set(m, objects[1], 8, Some(objects[7]));
+                set(m, objects[4], 8, Some(objects[2]));
+                LEFT.set(panics);
+                drop_all(m, age);
+                m.collect();
+                assert_eq!(seen_sorted(), (0..OBJECTS).collect::<Vec<u64>>(), "{age:?}, {panics}");
+                assert_eq!((told.get(), live(m)), (1, 0), "{age:?}, {panics}");
+                // The next collection works.
+                ring(m, &FILE, 0, 3);
+                drop_all(m, age);
+                m.collect();
+                assert_eq!((seen_sorted(), live(m)), (vec![0, 1, 2], 0), "{age:?}, {panics}");
+            },
+            Some(|_, _| {
+                let left = LEFT.get();
+                LEFT.set(left.wrapping_sub(1));
+                assert_ne!(left, 0, "as asked");
+            }),
+        );
+    }
 }

@@ -1,6 +1,9 @@
 //! `tally build`: executables that start, relocate cleanly and leave nothing half-made.
 
 use crate::tally::{Folder, build_runtime};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
 
 const ECHO: &str = "#include <stdio.h>\nint main(int argc, char **argv) { puts(argv[argc - 1]); return argc; }\n";
 
@@ -79,4 +82,68 @@ fn an_output_that_cannot_be_written_is_named() {
         assert_eq!(outcome.status, Some(2));
         assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
     }
+}
+
+/// At twelve moments of its work, from the first to the last; what it leaves beside is hidden, and disturbs nobody.
+#[test]
+fn a_command_that_is_killed_leaves_the_old_file_or_the_new_one() {
+    build_runtime();
+    let body: String = (0..300).map(|n| format!("int f{n}(int x) {{ return x * {n} + 1; }}\n")).collect();
+    let folder = Folder::with(&[("big.c", &format!("{body}int main(void) {{ return f7(0); }}\n"))]);
+    for (arguments, output) in [
+        (&["lower", "big.c", "-o", "out.ll"][..], "out.ll"),
+        (&["build", "big.c", "-o", "program"], "program"),
+        (&["lower", "big.c", "-o", "out.bc"], "out.bc"),
+    ] {
+        let begun = Instant::now();
+        let made = folder.tally(arguments);
+        assert_eq!(made.status, Some(0), "{made:?}");
+        let whole = begun.elapsed();
+        let new = std::fs::read(folder.path(output)).unwrap();
+        let (mut old_left, mut new_left) = (0, 0);
+        for moment in 0..12 {
+            std::fs::write(folder.path(output), "old").unwrap();
+            let mut command = folder.command(Path::new(env!("CARGO_BIN_EXE_tally")));
+            let mut child = command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(whole * moment / 10);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let left = std::fs::read(folder.path(output)).unwrap();
+            old_left += u32::from(left == b"old");
+            new_left += u32::from(left == new);
+        }
+        assert_eq!(old_left + new_left, 12, "{arguments:?}: a file that is neither");
+        assert!(old_left > 0, "{arguments:?}: it was never killed before it was done");
+        let visible = folder.names().into_iter().filter(|name| !name.starts_with(".tally-"));
+        assert!(visible.eq(["big.c", output].map(str::to_owned)), "{:?}", folder.names());
+        std::fs::remove_file(folder.path(output)).unwrap();
+    }
+}
+
+/// The same of the statistics that a program writes when it ends.
+#[test]
+fn a_program_that_is_killed_at_its_end_leaves_no_half_statistics() {
+    let folder = Folder::with(&[("echo.c", ECHO)]);
+    folder.build(&["echo.c"]);
+    let run = || {
+        let mut command = folder.command(&folder.path("program"));
+        command.env("TALLY_STATS", "s.json").stdout(Stdio::null()).spawn().unwrap()
+    };
+    let begun = Instant::now();
+    run().wait().unwrap();
+    let (whole, mut absent) = (begun.elapsed(), 0);
+    for moment in 0..40 {
+        let _ = std::fs::remove_file(folder.path("s.json"));
+        let mut child = run();
+        std::thread::sleep(whole * moment / 32);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        match std::fs::read_to_string(folder.path("s.json")) {
+            Ok(text) => {
+                drop(serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
+            }
+            Err(_) => absent += 1,
+        }
+    }
+    assert!(absent > 0, "it was never killed before it was done");
 }
