@@ -46,6 +46,7 @@ pub mod shadow_stack;
 pub mod stack;
 pub mod stack_overflow;
 mod step;
+mod success_rate;
 mod thread_heap;
 pub mod trial;
 pub mod trigger;

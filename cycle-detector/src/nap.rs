@@ -11,7 +11,7 @@
 use rc_runtime::range::{BlockInfo, block_info};
 
 /// Trials in a row after which a block naps.
-const FAILURES: u8 = 8;
+const FAILURES: u8 = 64;
 /// Epochs of the longest nap.
 pub const EPOCHS_MAX: u16 = 256;
 

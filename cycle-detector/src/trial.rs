@@ -11,25 +11,28 @@
 //!
 //! Deviations, each for a reason:
 //! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*, by block age), and
-//!   if that is alive and leads there, in a neighbouring one, too; as many as a [`Level`] says. Any subset is sound: references from outside it keep their targets alive. A
+//!   if that is alive and leads there, in a neighbouring one, too; as many as a [`Level`] says. Where holes are used again a block's age is that of
+//!   its youngest objects only; so a few nodes around the candidate are tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets alive. A
 //!   candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials together what the
 //!   [purse](crate::purse) has.
 //! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
-//! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. `LOG`
+//! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
 //! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach what was reachable then or is younger.
 //!
-//! **A trial that is cut off goes on** to the next level's bound, where it stopped, if of the last of that level enough have
-//! succeeded. When fewer than one in eight trials frees anything, only a sample of the candidates is tried; where trials fail again
+//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside. A small structure that
+//! refers to a live one dies so without that being followed to its end. If nothing died, a trial with the next level's bound
+//! follows, when enough of those have succeeded. When fewer than one in eight trials frees anything, only a sample of the candidates is tried; where trials fail again
 //! and again the block [naps](crate::nap). When all that a candidate reaches is alive, the candidates among it
 //! need no trial of their own. What is not tried or not decided is a suspect, the evidence for the backup mark.
 
 use crate::collector::Collector;
 use crate::nap;
 use crate::purse::Purse;
+use crate::success_rate::SuccessRate;
 use rc_runtime::block::state;
 use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info, trial_cell};
@@ -46,6 +49,10 @@ struct Level {
 
 /// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
 const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 1024, edges: 3072 }];
+/// The bound where age is no bound: a few objects around the candidate, all of which may be cold.
+const NEAR: Level = Level { nodes: 32, edges: 128 };
+/// More epochs than there can be between two blocks.
+const ANY_AGE: u32 = u32::MAX - 1;
 /// References of one small object, which is the least that a trial looks at.
 const OBJECT_EDGES_MAX: usize = 2048;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
@@ -59,40 +66,8 @@ const LIVE: u8 = 255;
 /// Counts beyond this are not judged: the table could not hold them.
 const COUNT_MAX: u8 = 253;
 
-/// How often trials of one kind are run: all, or while they fail one in `one_in`.
-#[derive(Debug)]
-struct Rate {
-    one_in: u64,
-    sampling: bool,
-    tried: u32,
-    succeeded: u32,
-    position: u64,
-}
-
 /// As many candidates that were not tried count as one suspect.
 const PASSED_OVER_PER_SUSPECT: u64 = 16;
-/// Trials after which the success rate is judged.
-const JUDGE_AFTER: u32 = 32;
-
-impl Rate {
-    const fn sampled(one_in: u64) -> Rate {
-        Rate { one_in, sampling: false, tried: 0, succeeded: 0, position: 0 }
-    }
-
-    fn is_turn(&mut self) -> bool {
-        self.position += 1;
-        !self.sampling || self.position.is_multiple_of(self.one_in)
-    }
-
-    fn learn(&mut self, succeeded: bool) {
-        self.tried += 1;
-        self.succeeded += succeeded as u32;
-        if self.tried >= JUDGE_AFTER {
-            self.sampling = self.succeeded * 8 < self.tried;
-            (self.tried, self.succeeded) = (0, 0);
-        }
-    }
-}
 
 /// Trial state that outlives one trial; the arrays are reserved once.
 #[derive(Debug)]
@@ -103,15 +78,20 @@ pub struct Trials {
     /// References that leave the subgraph, remembered for the case that it is garbage.
     outside: Vec<ObjectRef>,
     worklist: Vec<ObjectRef>,
+    /// A reference leads to something that may not be judged now, and is outside for that reason.
+    met_unjudged: bool,
     /// A reference leads to the next cohort or the one before.
     leads_to_neighbours: bool,
+    /// A reference leads to a small object of another cohort.
+    leads_away: bool,
     /// References followed by the running trial.
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
     dead_edges: i64,
     purse: Purse,
-    small: Rate,
-    large: Rate,
+    small: SuccessRate,
+    large: SuccessRate,
+    near: SuccessRate,
     /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
     /// about the program's cycles.
     former_roots: usize,
@@ -129,10 +109,16 @@ enum Verdict {
     Garbage(u64),
     /// There is garbage, and it will be judged again when its finalizers have run.
     Finalizing,
-    /// Cut off by a bound.
+    /// Cut off by a bound, and nothing of what was visited is garbage.
     CutOff,
     /// Something in it may not be judged now.
     Undecided,
+}
+
+impl Verdict {
+    fn has_freed(&self) -> bool {
+        matches!(self, Verdict::Garbage(_) | Verdict::Finalizing)
+    }
 }
 
 /// What a walk over a cohort came to.
@@ -151,12 +137,15 @@ impl Default for Trials {
             visited: 0,
             outside: Vec::with_capacity(MET_MAX),
             worklist: Vec::with_capacity(MET_MAX),
+            met_unjudged: false,
             leads_to_neighbours: false,
+            leads_away: false,
             edges: 0,
             dead_edges: 0,
             purse: Purse::default(),
-            small: Rate::sampled(64),
-            large: Rate { sampling: true, ..Rate::sampled(16) },
+            small: SuccessRate::promising(64),
+            large: SuccessRate::doubtful(16),
+            near: SuccessRate::promising(16),
             former_roots: 0,
             passed_over: 0,
             doubts: 0,
@@ -221,14 +210,7 @@ impl Collector {
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
         (trials.edges, trials.dead_edges) = (0, 0);
-        let verdict = match &heap.zeal {
-            // In zeal nearly every object has an epoch of its own; there the cohort is the whole heap.
-            Some(_) => trials.trial(heap, candidate, u32::MAX / 4),
-            None => match trials.trial(heap, candidate, 0) {
-                Verdict::Live if trials.leads_to_neighbours => trials.trial(heap, candidate, 1),
-                verdict => verdict,
-            },
-        };
+        let verdict = trials.judge(heap, candidate);
         match verdict {
             Verdict::Finalizing => {}
             Verdict::Live => trials.note_alive(heap),
@@ -238,7 +220,7 @@ impl Collector {
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
-        let succeeded = matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing);
+        let succeeded = verdict.has_freed();
         trials.purse.pay(trials.edges);
         trials.purse.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
@@ -278,35 +260,59 @@ fn set_cell(object: ObjectRef, cell: u8) {
 }
 
 impl Trials {
+    /// All that is done for one candidate.
+    fn judge(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Verdict {
+        if heap.zeal.is_some() {
+            // Nearly every object has an epoch of its own there; the cohort is the whole heap.
+            return self.trial(heap, candidate, ANY_AGE, LEVELS[0]);
+        }
+        let mut verdict = self.trial(heap, candidate, 0, LEVELS[0]);
+        if matches!(verdict, Verdict::Live) && self.leads_to_neighbours {
+            verdict = self.trial(heap, candidate, 1, LEVELS[0]);
+        }
+        match verdict {
+            Verdict::Live if self.leads_away && self.near.is_turn() => {
+                let verdict = self.trial(heap, candidate, ANY_AGE, NEAR);
+                self.near.learn(verdict.has_freed());
+                verdict
+            }
+            Verdict::CutOff if self.may_go_on() => {
+                let verdict = self.trial(heap, candidate, 0, LEVELS[1]);
+                self.large.learn(verdict.has_freed());
+                verdict
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn may_go_on(&mut self) -> bool {
+        !self.small.is_sampling() && self.purse.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
+    }
+
     /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.
-    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32) -> Verdict {
+    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32, level: Level) -> Verdict {
         self.nodes.clear();
         self.outside.clear();
-        (self.visited, self.leads_to_neighbours) = (0, false);
+        self.visited = 0;
+        (self.leads_to_neighbours, self.leads_away, self.met_unjudged) = (false, false, false);
         if !may_be_judged(candidate) {
             return Verdict::Undecided;
         }
         self.nodes.push(candidate);
         set_cell(candidate, 1);
-        let (before, mut large_tried) = (self.edges, false);
-        let mut walk = self.gather(candidate, slack, &LEVELS[0], before);
-        let goes_on = walk == Walk::CutOff && !self.small.sampling && self.purse.can_pay(self.edges + LEVELS[1].edges);
-        if goes_on && self.large.is_turn() {
-            walk = self.gather(candidate, slack, &LEVELS[1], before);
-            large_tried = true;
-        }
-        let verdict = match walk {
-            Walk::CutOff => Verdict::CutOff,
-            Walk::Abandoned => Verdict::Undecided,
-            Walk::Complete => match self.dead_nodes() {
+        let before = self.edges;
+        let walk = self.gather(candidate, slack, level, before);
+        let verdict = if walk == Walk::Abandoned {
+            Verdict::Undecided
+        } else {
+            match self.dead_nodes() {
+                0 if walk == Walk::CutOff => Verdict::CutOff,
+                0 if self.met_unjudged => Verdict::Undecided,
                 0 => Verdict::Live,
                 _ if self.await_finalizers(heap) => Verdict::Finalizing,
                 dead => Verdict::Garbage(dead),
-            },
+            }
         };
-        if large_tried {
-            self.large.learn(matches!(verdict, Verdict::Garbage(_) | Verdict::Finalizing));
-        }
         if let Verdict::Garbage(dead) = verdict {
             self.dead_edges = self.edges - before;
             self.collect_dead(heap, dead);
@@ -317,7 +323,7 @@ impl Trials {
     }
 
     /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from where it stopped.
-    fn gather(&mut self, candidate: ObjectRef, slack: u32, level: &Level, before: i64) -> Walk {
+    fn gather(&mut self, candidate: ObjectRef, slack: u32, level: Level, before: i64) -> Walk {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
         let age = unsafe { (*block_info(home)).age };
@@ -332,6 +338,7 @@ impl Trials {
                 let distance = distance(target, home, age);
                 if distance > slack {
                     self.leads_to_neighbours |= distance == 1;
+                    self.leads_away |= distance <= ANY_AGE;
                     abandoned |= !push_within(&mut self.outside, target);
                     return;
                 }
@@ -340,7 +347,12 @@ impl Trials {
                         abandoned |= !push_within(&mut self.outside, target);
                     }
                     0 if may_be_judged(target) && push_within(&mut self.nodes, target) => set_cell(target, 2),
-                    0 => abandoned = true,
+                    // A mark has condemned it, or counting has: what refers to it is not judged here.
+                    0 if target.count() == 0 || target.has(flag::DEAD) => abandoned = true,
+                    0 => {
+                        self.met_unjudged = true;
+                        abandoned |= !push_within(&mut self.outside, target);
+                    }
                     // [COUNT] A judged object is referred to as often as its count says at most.
                     cell if cell <= COUNT_MAX => set_cell(target, cell + 1),
                     _ => abandoned = true,
@@ -353,16 +365,19 @@ impl Trials {
         Walk::Complete
     }
 
-    /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others.
+    /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What was reached but not
+    /// visited is outside.
     fn dead_nodes(&mut self) -> u64 {
         self.worklist.clear();
-        for &node in &self.nodes {
+        let (visited, beyond) = self.nodes.split_at(self.visited);
+        beyond.iter().for_each(|&node| set_cell(node, LIVE));
+        for &node in visited {
             if node.count() + 1 != cell_of(node) {
                 set_cell(node, LIVE);
                 self.worklist.push(node);
             }
         }
-        let mut dead = self.nodes.len() - self.worklist.len();
+        let mut dead = visited.len() - self.worklist.len();
         while dead > 0
             && let Some(node) = self.worklist.pop()
         {
