@@ -195,6 +195,8 @@ impl Heap {
                 Heap::end_round(heap);
                 done &= !finalizers && !dying(heap);
             }
+            // Else who is registered anew would be held for good, if a host does nothing but step.
+            (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
             (*heap).sliced_drains = goal;
             done

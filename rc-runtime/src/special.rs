@@ -43,6 +43,8 @@ pub struct Special {
     pub(crate) host: Option<Box<dyn std::any::Any>>,
     /// Its reclaim begins together with that of others.
     pub(crate) condemned: bool,
+    /// Its reclaim has begun: it was found dead, and its finalizer is to run.
+    pub(crate) awaits_finalizer: bool,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
     /// Its place in the queue of errands.

@@ -107,6 +107,10 @@ impl Heap {
 
     #[inline(never)]
     fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the program's hands.
+        if self.special_of(object).is_some_and(|record| record.awaits_finalizer) {
+            return None;
+        }
         let dead = if object.is_mature() {
             let condemned = self.specials.mark_condemns && !MARK.get(object.address());
             object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)

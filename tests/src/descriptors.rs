@@ -7,9 +7,10 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use rc_runtime::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use rc_runtime::descriptor::{FinalizeOrder, SlotKind, TraceVisit, TypeDescriptor};
 
-use crate::shape::{BOX_MASK, BOX_PATTERN, Encoding, Kind, LOW_MASK, LOW_PATTERN, TRACE_TAG};
+use crate::shape::{BOX_MASK, BOX_PATTERN, Encoding, Finalizes, Kind, LOW_MASK, LOW_PATTERN, TRACE_TAG};
+use crate::tally_heap::deeds::finalize;
 
 /// The descriptor of a kind.
 pub fn descriptor(kind: Kind) -> &'static TypeDescriptor {
@@ -39,6 +40,16 @@ fn describe(kind: Kind) -> TypeDescriptor {
     if shape.acyclic {
         descriptor = descriptor.acyclic();
     }
+    if shape.ephemeron {
+        descriptor = descriptor.ephemeron();
+    }
+    descriptor = match shape.finalizer {
+        None => descriptor,
+        Some(Finalizes::Any) => descriptor.finalized(finalize),
+        Some(Finalizes::Reverse) => descriptor.finalized(finalize).finalized_in(FinalizeOrder::Reverse),
+        Some(Finalizes::OwnerFirst) => descriptor.finalized(finalize).finalized_in(FinalizeOrder::OwnerFirst),
+        Some(Finalizes::Registered) => descriptor.finalized(finalize).finalized_on_request(),
+    };
     match shape.encoding {
         Encoding::Pointer => descriptor,
         Encoding::LowBits => descriptor.tagged(SlotKind::Tagged, LOW_MASK, LOW_PATTERN, !LOW_MASK),

@@ -58,13 +58,21 @@ pub fn graph(model: &ModelHeap) -> HeapGraph {
         let type_name = format!("#{id} {}", object.kind.word());
         graph.nodes.push(Node { id: u64::from(id), type_name, count: None, flags });
         for (index, word) in object.words.iter().enumerate() {
-            if let Word::Reference(target) = word {
-                let label = format!("+{}", 8 * index);
-                graph.edges.push(Edge { from: u64::from(id), to: u64::from(*target), label });
-            }
+            let (target, label) = match word {
+                Word::Raw(_) => continue,
+                Word::Reference(target) => (target, format!("+{}", 8 * index)),
+                Word::Weak { target, .. } => (target, format!("weak +{}", 8 * index)),
+            };
+            graph.edges.push(Edge { from: u64::from(id), to: u64::from(*target), label });
         }
     }
-    graph.roots = model.roots.iter().chain(&model.globals).flatten().map(|id| u64::from(*id)).collect();
+    graph.roots = model.held_by_roots().map(u64::from).collect();
+    for (map, entries) in &model.maps {
+        for (key, entry) in &entries.entries {
+            let label = format!("#{key}");
+            graph.edges.push(Edge { from: u64::from(*map), to: u64::from(entry.value), label });
+        }
+    }
     graph
 }
 

@@ -4,6 +4,9 @@
 //! test the oracle itself: an oracle that cannot fail proves nothing. Objects are addresses here, words are raw bits;
 //! kinds are the only thing both sides have in common.
 
+use rc_runtime::weak_map::WeakMode;
+
+use crate::op::deed::Event;
 use crate::shape::Kind;
 
 /// Figures every heap keeps.
@@ -36,7 +39,7 @@ pub enum Deaths {
 }
 
 /// A heap that runs op programs.
-pub trait HeapUnderTest {
+pub trait HeapUnderTest: Services {
     /// What the heap promises of garbage outside cycles.
     fn deaths(&self) -> Deaths {
         Deaths::Deferred
@@ -85,4 +88,68 @@ pub trait HeapUnderTest {
     }
     /// The figures.
     fn totals(&mut self) -> Totals;
+}
+
+/// The services of such a heap: what docs/services.md promises.
+pub trait Services {
+    /// What finalizers and callbacks did since the last call, in order.
+    fn take_events(&mut self) -> Vec<Event>;
+    /// The object is to be finalized; false: its kind has no finalizer.
+    fn register_finalizer(&mut self, object: u64) -> bool;
+    /// It is not to be.
+    fn forget_finalizer(&mut self, object: u64);
+    /// A new weak reference, perhaps with a callback; a safepoint.
+    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, String>;
+    /// Writes a weak slot, which is the `key` of an ephemeron or is not.
+    fn write_weak(&mut self, object: u64, offset: u64, target: Option<u64>, key: bool);
+    /// What a weak slot yields.
+    fn read_weak(&mut self, object: u64, offset: u64) -> Option<u64>;
+    /// A new ephemeron of the runtime's; a safepoint.
+    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, String>;
+    /// A new weak map; a safepoint.
+    fn new_map(&mut self, mode: WeakMode) -> Result<u64, String>;
+    /// Lets a weak map have a value for a key; a safepoint.
+    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), String>;
+    /// What it has.
+    fn map_get(&mut self, map: u64, key: u64) -> Option<u64>;
+    /// Takes an entry out; whether there was one.
+    fn map_remove(&mut self, map: u64, key: u64) -> bool;
+    /// The entries as they stand in memory, without asking whether they may be had: (key, value).
+    fn map_entries(&self, map: u64) -> Vec<(u64, u64)>;
+    /// How many entries it says it has.
+    fn map_count(&self, map: u64) -> u64;
+    /// Opens a scope of handles.
+    fn open_scope(&mut self);
+    /// A new handle in it.
+    fn push_handle(&mut self, object: Option<u64>);
+    /// Closes the innermost scope.
+    fn close_scope(&mut self);
+    /// Forgets the innermost scope without closing it.
+    fn abandon_scope(&mut self);
+    /// Closes everything.
+    fn close_all_scopes(&mut self);
+    /// A scope with `count` handles on the object, a poll in it, and a panic through it, which is caught.
+    fn raise(&mut self, object: Option<u64>, count: u32);
+    /// A global handle comes to hold something; it is made if it is free.
+    fn set_global_handle(&mut self, handle: usize, object: Option<u64>);
+    /// Frees a global handle.
+    fn free_global_handle(&mut self, handle: usize);
+    /// Stops the collector.
+    fn stop(&mut self);
+    /// Undoes that.
+    fn restart(&mut self);
+    /// Sets the hard limit.
+    fn set_limit(&mut self, bytes: Option<u64>);
+    /// The `number`-th allocation from now on fails; 0: none.
+    fn fail_allocation(&mut self, number: u64);
+    /// The smallest part of an explicit collection; true when that is complete.
+    fn part(&mut self) -> bool;
+    /// Whether a collection in parts finds all that was garbage when it began, whatever the program writes meanwhile.
+    fn parts_find_all(&self) -> bool {
+        true
+    }
+    /// Objects of the heap's own that belong to objects of the program, such as the entries of a weak map: the live ones.
+    fn hidden_objects(&mut self) -> Vec<u64> {
+        Vec::new()
+    }
 }

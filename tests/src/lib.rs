@@ -1,6 +1,7 @@
 //! The oracle: what the heap must do, said a second time and much more simply, and machinery to compare.
 //!
-//! * `shape.rs`: the kinds of object programs allocate; `op.rs`: the Op language; `strategies.rs`: random programs
+//! * `shape.rs`: the kinds of object programs allocate; `op.rs`: the Op language, with the heap's services in `op/service.rs`
+//!   and what finalizers do in `op/deed.rs`; `strategies.rs`: random programs
 //! * `model_heap.rs`: the plain graph that knows what must be live and what must be gone
 //! * `heap_under_test.rs`: what the driver asks of a heap; `tally_heap.rs`: the real one behind it (with
 //!   `descriptors.rs`); `toy_heap.rs`: a simple one that can be made wrong, to test the oracle

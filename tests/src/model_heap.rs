@@ -11,8 +11,22 @@
 //! Garbage stays in the model until the driver has seen that the heap under test let go of it ([`ModelHeap::forget`]),
 //! so that every object the heap still lists can be named. No address occurs here: ids are never reused, which is what
 //! makes reuse of addresses by the real heap visible.
+//!
+//! What ephemerons and weak maps make of reachability stands in `model_heap/reach.rs`, what of counting in
+//! `model_heap/garbage.rs`, and what becomes of weak slots when something dies in `model_heap/weak.rs`.
 
-use crate::shape::{Encoding, Kind, TRACE_NUMBER, TRACE_TAG};
+mod garbage;
+mod reach;
+mod weak;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::op::Deed;
+use crate::op::service::GLOBAL_HANDLES;
+use crate::shape::{DEED, Encoding, Finalizes, Kind, TRACE_NUMBER, TRACE_TAG};
+
+pub use garbage::Garbage;
+pub use weak::{ModelMap, Owed};
 
 /// An object of the model; never reused within a run.
 pub type Id = u32;
@@ -24,6 +38,14 @@ pub enum Word {
     Raw(u64),
     /// A reference to that object, encoded as the object's kind demands.
     Reference(Id),
+    /// A weak slot that refers to that object; unless it is `sure`, it may have been cleared meanwhile, because the object was dead for
+    /// a while and a finalizer has brought it back.
+    Weak {
+        /// To whom.
+        target: Id,
+        /// Whether it does for certain.
+        sure: bool,
+    },
 }
 
 /// An object of the model.
@@ -51,6 +73,20 @@ pub struct ModelHeap {
     pub roots: Vec<Option<Id>>,
     /// The global roots.
     pub globals: Vec<Option<Id>>,
+    /// What scoped handles hold.
+    pub handles: Vec<Option<Id>>,
+    /// How many handles there were before each open scope.
+    pub scopes: Vec<usize>,
+    /// What global handles hold.
+    pub global_handles: [Option<Id>; GLOBAL_HANDLES],
+    /// Whose finalizers are to run.
+    pub registered: BTreeSet<Id>,
+    /// The weak maps.
+    pub maps: BTreeMap<Id, ModelMap>,
+    /// Objects with weak slots.
+    watchers: BTreeSet<Id>,
+    /// Weak references whose targets are gone, and whose callbacks have not been called.
+    pub owed: BTreeMap<Id, Owed>,
 }
 
 impl ModelHeap {
@@ -69,6 +105,18 @@ impl ModelHeap {
         }
         if kind.has_tail() {
             words[(shape.length_offset / 8) as usize] = Word::Raw(length);
+        }
+        for offset in shape.weak.iter().chain(shape.hidden) {
+            words[*offset as usize / 8] = Word::Raw(0);
+        }
+        if let Some(finalizer) = shape.finalizer {
+            words[(DEED / 8) as usize] = Word::Raw(Deed::Nothing.encode());
+            if finalizer != Finalizes::Registered {
+                self.registered.insert(id);
+            }
+        }
+        if !shape.weak.is_empty() {
+            self.watchers.insert(id);
         }
         self.objects.push(Some(ModelObject { kind, length, words, references_held: 0, references_held_max: 0 }));
         id
@@ -123,50 +171,21 @@ impl ModelHeap {
     pub fn references(&self, id: Id) -> impl Iterator<Item = Id> + '_ {
         self.object(id).words.iter().filter_map(|word| match word {
             Word::Reference(target) => Some(*target),
-            Word::Raw(_) => None,
+            Word::Raw(_) | Word::Weak { .. } => None,
         })
     }
 
-    /// For each id, whether a root or a global reaches it.
-    pub fn reachable(&self) -> Vec<bool> {
-        let mut seen = vec![false; self.objects.len()];
-        let mut work: Vec<Id> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
-        while let Some(id) = work.pop() {
-            if !std::mem::replace(&mut seen[id as usize], true) {
-                work.extend(self.references(id));
-            }
-        }
-        seen
-    }
-
-    /// Of the known objects that are not `reachable`, those that plain counting frees: peel what nothing refers to. Where
-    /// counts `saturate` soon, what was widely shared is not among them.
-    pub fn countable_garbage(&self, reachable: &[bool], saturate: bool) -> Vec<Id> {
-        let garbage: Vec<Id> = self.known().filter(|id| !reachable[*id as usize]).collect();
-        let mut held = vec![0u32; self.objects.len()];
-        for target in garbage.iter().flat_map(|id| self.references(*id)) {
-            held[target as usize] += 1;
-        }
-        let stuck = |id: Id| saturate && self.object(id).references_held_max >= NEAR_SATURATION;
-        let mut peeled: Vec<Id> = garbage.into_iter().filter(|id| held[*id as usize] == 0 && !stuck(*id)).collect();
-        let mut next = 0;
-        while next < peeled.len() {
-            let targets: Vec<Id> = self.references(peeled[next]).collect();
-            for target in targets {
-                held[target as usize] -= 1;
-                if held[target as usize] == 0 && !stuck(target) && !reachable[target as usize] {
-                    peeled.push(target);
-                }
-            }
-            next += 1;
-        }
-        peeled
+    /// Everything that a root of any sort holds.
+    pub fn held_by_roots(&self) -> impl Iterator<Item = Id> + '_ {
+        let words = self.roots.iter().chain(&self.globals).chain(&self.handles).chain(&self.global_handles);
+        words.flatten().copied()
     }
 
     /// The heap under test has let go of this garbage.
     pub fn forget(&mut self, id: Id) {
         let targets: Vec<Id> = self.references(id).collect();
         self.objects[id as usize] = None;
+        self.forget_weakly(id);
         targets.into_iter().for_each(|target| self.release(target));
     }
 
@@ -228,7 +247,7 @@ mod tests {
         linked(&mut heap, ids[3], 0, ids[2]);
         linked(&mut heap, ids[3], 1, ids[4]);
         let reachable = heap.reachable();
-        assert_eq!(heap.countable_garbage(&reachable, true), [ids[0], ids[1]]);
+        assert_eq!(heap.countable_garbage(&reachable, true).countable, [ids[0], ids[1]]);
     }
 
     #[test]
@@ -240,8 +259,8 @@ mod tests {
             linked(&mut heap, array, slot, shared);
         }
         let reachable = heap.reachable();
-        assert_eq!(heap.countable_garbage(&reachable, true), [array]);
-        assert_eq!(heap.countable_garbage(&reachable, false), [array, shared]);
+        assert_eq!(heap.countable_garbage(&reachable, true).countable, [array]);
+        assert_eq!(heap.countable_garbage(&reachable, false).countable, [array, shared]);
     }
 
     #[test]

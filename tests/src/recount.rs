@@ -48,9 +48,13 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
 /// The references in an object's payload, with their offsets; those to the outside of the heap are left out.
 fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let name = &object(address).type_info().name;
-    let kind = Kind::from_word(name).ok_or_else(|| format!("{address:#x} has the unknown type `{name}`"))?;
-    let shape = kind.shape();
     let word = |offset: u64| object(address).slot(offset).read();
+    if let Some(offsets) = inside_of_weak_maps(name, word) {
+        let found = offsets.into_iter().map(|offset| (offset, word(offset)));
+        return Ok(found.filter(|(_, target)| rc_runtime::range::in_heap(*target)).collect());
+    }
+    let kind = Kind::from_type_name(name).ok_or_else(|| format!("{address:#x} has the unknown type `{name}`"))?;
+    let shape = kind.shape();
     let length = if kind.has_tail() { word(shape.length_offset) } else { 0 };
     let mut found = Vec::new();
     for slot in 0..kind.slot_count(length) {
@@ -63,6 +67,16 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
         }
     }
     Ok(found)
+}
+
+/// Where weak maps, their tables and their entries refer to something, as `rc-runtime/src/weak_map.rs` draws them.
+fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
+    match name {
+        "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),
+        "weak map" | "entry with a weak key" | "entry with a weak value" => Some(vec![0]),
+        "weak entry" => Some(vec![]),
+        _ => None,
+    }
 }
 
 fn object(address: u64) -> ObjectRef {

@@ -12,15 +12,24 @@
 //!
 //! A heap that promises prompt deaths ([`Deaths`]) is held to it: at every `poll` the live set is compared, too, and what
 //! plain counting frees must be gone; without trials and marks, nothing else may be.
+//!
+//! Finalizers and callbacks run inside the heap's safepoints and leave events, which are applied to the model as soon as the heap has
+//! returned (`replay/finalizers.rs`). So the model has seen everything in the order in which it happened.
 
 mod builders;
 mod compare;
+mod control;
 mod effects;
+mod finalizers;
+mod handles;
+mod services;
+mod weak_state;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, ModelHeap, Word};
+use crate::op::service::GLOBAL_HANDLES;
 use crate::op::{GLOBALS, Op, Place, REGISTERS, ROOT_STACK_MAX, Register, Value};
 use crate::shape::{Encoding, Kind};
 
@@ -53,6 +62,14 @@ pub struct Summary {
     pub objects_compared: u64,
     /// Allocations that failed because the heap was full.
     pub out_of_memory: u64,
+    /// Finalizers that ran.
+    pub finalized: u64,
+    /// Callbacks of weak references that were called.
+    pub called: u64,
+    /// Upgrades, and values of weak maps, that were to be had.
+    pub upgraded: u64,
+    /// Those that were not, since the object was dead.
+    pub refused: u64,
 }
 
 impl Summary {
@@ -63,6 +80,10 @@ impl Summary {
             comparisons: self.comparisons + other.comparisons,
             objects_compared: self.objects_compared + other.objects_compared,
             out_of_memory: self.out_of_memory + other.out_of_memory,
+            finalized: self.finalized + other.finalized,
+            called: self.called + other.called,
+            upgraded: self.upgraded + other.upgraded,
+            refused: self.refused + other.refused,
         }
     }
 }
@@ -84,8 +105,14 @@ pub struct Replay<'h, H> {
     model: ModelHeap,
     addresses: Vec<u64>,
     newest_at: HashMap<u64, Id>,
+    /// Where there may be objects that the model has never known.
+    anonymous: HashSet<u64>,
     epochs_as_garbage: HashMap<Id, u32>,
     summary: Summary,
+    /// What is known of finalizers, beyond the model.
+    finalizing: finalizers::Finalizing,
+    /// What the program has asked of its collector.
+    control: control::Control,
 }
 
 /// A word read from a slot, on its way to another.
@@ -111,8 +138,11 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             model,
             addresses: Vec::new(),
             newest_at: HashMap::new(),
+            anonymous: HashSet::new(),
             epochs_as_garbage: HashMap::new(),
             summary: Summary::default(),
+            finalizing: finalizers::Finalizing::default(),
+            control: control::Control::default(),
         }
     }
 
@@ -123,31 +153,19 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             Op::AllocateInto { kind, length, place } => self.allocate_into(kind, length, place),
             Op::Garbage { kind, length, count } => self.garbage(kind, length, count),
             Op::Load { place, into } => {
-                if let Some((id, offset)) = self.resolve(place) {
+                if let Some((id, offset)) = self.resolve(place)? {
                     let target = match self.model.load(id, offset) {
                         Word::Reference(target) => Some(target),
-                        Word::Raw(_) => None,
+                        Word::Raw(_) | Word::Weak { .. } => None,
                     };
                     self.set_root(usize::from(into), target);
                 }
                 Ok(())
             }
-            Op::Write { place, value } => {
-                self.write_place(place, value);
-                Ok(())
-            }
-            Op::Swap { a, b } => {
-                self.swap(a, b);
-                Ok(())
-            }
-            Op::Copy { to, from, count } => {
-                self.copy(to, from, count);
-                Ok(())
-            }
-            Op::Fill { place, count, value } => {
-                self.fill(place, count, value);
-                Ok(())
-            }
+            Op::Write { place, value } => self.write_place(place, value),
+            Op::Swap { a, b } => self.swap(a, b),
+            Op::Copy { to, from, count } => self.copy(to, from, count),
+            Op::Fill { place, count, value } => self.fill(place, count, value),
             Op::Scribble { object, data } => {
                 self.scribble(object, data);
                 Ok(())
@@ -190,15 +208,15 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             Op::Tree { depth, into } => self.tree(depth, into),
             Op::Toggle { place, with, count } => {
                 for _ in 0..count {
-                    self.write_place(place, Value::Object(with));
-                    self.heap.poll();
-                    self.write_place(place, Value::Null);
-                    self.heap.poll();
+                    self.write_place(place, Value::Object(with))?;
+                    self.poll()?;
+                    self.write_place(place, Value::Null)?;
+                    self.poll()?;
                 }
                 Ok(())
             }
             Op::Poll => {
-                self.heap.poll();
+                self.poll()?;
                 match self.heap.deaths() {
                     Deaths::Deferred | Deaths::AtEpochs => Ok(()),
                     Deaths::AtSafepoints | Deaths::AtSafepointsExactly => self.compare_after_poll(),
@@ -206,33 +224,45 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
             }
             Op::Step { units } => {
                 self.heap.step(units);
-                Ok(())
+                self.after_work()
             }
             Op::Flip => {
                 self.heap.flip();
-                Ok(())
+                self.after_work()
             }
             Op::Epoch => {
                 self.heap.epoch();
+                self.after_work()?;
                 self.compare(false)
             }
             Op::Collect => {
-                self.heap.collect();
+                self.collect()?;
                 self.compare(true)
             }
+            Op::Service(service) => self.service(service),
         }
     }
 
-    /// Drops every root and collects: nothing may be left.
+    /// Drops every root and collects: nothing may be left. What finalizers store in globals meanwhile is dropped, too.
     pub fn finish(&mut self) -> Result<(), String> {
+        self.go_on_as_usual();
         self.heap.epoch();
+        self.after_work()?;
         self.compare(false)?;
         self.model.roots.truncate(0);
         self.heap.truncate_roots(0);
-        for global in 0..GLOBALS {
-            self.set_global(global, None);
+        self.close_all_scopes();
+        (0..GLOBAL_HANDLES).for_each(|handle| self.free_global_handle(handle));
+        loop {
+            for global in 0..GLOBALS {
+                self.set_global(global, None);
+            }
+            let before = self.summary.finalized;
+            self.collect()?;
+            if self.summary.finalized == before {
+                break;
+            }
         }
-        self.heap.collect();
         self.compare(true)?;
         let totals = self.heap.totals();
         if totals.live_objects != 0 || totals.live_bytes != 0 || totals.used_bytes != 0 {
@@ -256,22 +286,27 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
     }
 
     /// The object in the register and the offset of the slot.
-    fn resolve(&self, place: Place) -> Option<(Id, u64)> {
-        let (id, slot) = self.resolve_slot(place)?;
-        Some((id, self.model.object(id).kind.slot_offset(slot)))
+    fn resolve(&mut self, place: Place) -> Result<Option<(Id, u64)>, String> {
+        let found = self.resolve_slot(place)?;
+        Ok(found.map(|(id, slot)| (id, self.model.object(id).kind.slot_offset(slot))))
     }
 
-    fn resolve_slot(&self, place: Place) -> Option<(Id, u64)> {
-        let id = self.register(place.object)?;
+    /// The same with the number of the slot. Who uses a slot of an ephemeron has its key: there is none without.
+    fn resolve_slot(&mut self, place: Place) -> Result<Option<(Id, u64)>, String> {
+        let Some(id) = self.register(place.object) else { return Ok(None) };
         let object = self.model.object(id);
         let count = object.kind.slot_count(object.length);
-        (count > 0).then(|| (id, u64::from(place.slot) % count))
+        if count == 0 || !self.may_use(id)? {
+            return Ok(None);
+        }
+        Ok(Some((id, u64::from(place.slot) % count)))
     }
 
     fn bits(&self, holder: Kind, word: Word) -> u64 {
         match word {
             Word::Raw(bits) => bits,
             Word::Reference(id) => holder.shape().encode(self.addresses[id as usize]),
+            Word::Weak { target, .. } => self.addresses[target as usize],
         }
     }
 

@@ -54,7 +54,43 @@ pub enum Kind {
     AlignedPage,
     /// A length, then references; aligned to 256 bytes at any size.
     AlignedArray,
+    /// A reference and two weak slots, with data between.
+    Watcher,
+    /// An ephemeron of the program's own: two references, a key, a word of data.
+    Keyed,
+    /// Two references, a deed, a word of data; finalized in any order.
+    File,
+    /// The same, finalized in reverse order of registration.
+    Newest,
+    /// The same, finalized before what it refers to.
+    Owner,
+    /// The same, finalized only when registered.
+    Requested,
+    /// The runtime's weak reference.
+    Weak,
+    /// The runtime's weak reference with a callback.
+    WeakCalled,
+    /// The runtime's ephemeron.
+    Ephemeron,
+    /// The runtime's weak map; table and entries are its own affair.
+    WeakMap,
 }
+
+/// In which order finalizers of a kind run, and whether they must be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finalizes {
+    /// Any order.
+    Any,
+    /// Who registered last is first.
+    Reverse,
+    /// Owners before what they own.
+    OwnerFirst,
+    /// Any order, on request.
+    Registered,
+}
+
+/// Where an object with a finalizer carries its deed (`op/deed.rs`).
+pub const DEED: u64 = 16;
 
 /// How the reference words of a shape are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +139,22 @@ pub struct Shape {
     pub stride: u64,
     /// Byte offsets of the reference words in an element.
     pub element_refs: &'static [u32],
+    /// Byte offsets of weak slots; of the key, if it is an ephemeron.
+    pub weak: &'static [u32],
+    /// Whether its references live only as long as its key.
+    pub ephemeron: bool,
+    /// Whether, and how, it is finalized.
+    pub finalizer: Option<Finalizes>,
+    /// Byte offsets of words that belong to the runtime.
+    pub hidden: &'static [u32],
 }
 
 impl Kind {
-    /// All kinds, in the order of their descriptors.
-    pub const ALL: [Kind; 21] = [
+    /// The kinds that are the runtime's own: no descriptor of ours says what they are.
+    pub const BUILTIN: [Kind; 4] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap];
+
+    /// All kinds that a program can describe, in the order of their descriptors.
+    pub const ALL: [Kind; 27] = [
         Kind::Empty,
         Kind::Leaf,
         Kind::Link,
@@ -129,6 +176,12 @@ impl Kind {
         Kind::WideRecords,
         Kind::AlignedPage,
         Kind::AlignedArray,
+        Kind::Watcher,
+        Kind::Keyed,
+        Kind::File,
+        Kind::Newest,
+        Kind::Owner,
+        Kind::Requested,
     ];
 
     /// The layout.
@@ -144,6 +197,22 @@ impl Kind {
     /// The kind of that name.
     pub fn from_word(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// The kind whose type the runtime calls so, its own among them.
+    pub fn from_type_name(name: &str) -> Option<Kind> {
+        Kind::from_word(name).or_else(|| Kind::BUILTIN.into_iter().find(|kind| kind.word() == name))
+    }
+
+    /// Whether a word belongs to the runtime.
+    pub fn is_hidden(self, offset: u64) -> bool {
+        self.shape().hidden.iter().any(|hidden| u64::from(*hidden) == offset)
+    }
+
+    /// Byte offset of a weak slot, the number taken modulo those that there are.
+    pub fn weak_offset(self, slot: u32) -> Option<u64> {
+        let weak = self.shape().weak;
+        (!weak.is_empty()).then(|| u64::from(weak[slot as usize % weak.len()]))
     }
 
     /// Whether objects of this kind have a tail of a length chosen at allocation.
@@ -221,9 +290,16 @@ const PLAIN: Shape = Shape {
     length_offset: 0,
     stride: 0,
     element_refs: &[],
+    weak: &[],
+    ephemeron: false,
+    finalizer: None,
+    hidden: &[],
 };
 
-static SHAPES: [Shape; 21] = [
+/// An object with a finalizer: two references, its deed, data.
+const FINALIZED: Shape = Shape { size: 32, refs: &[0, 8], ..PLAIN };
+
+static SHAPES: [Shape; 31] = [
     Shape { name: c"empty", ..PLAIN },
     Shape { name: c"leaf", size: 16, ..PLAIN },
     Shape { name: c"link", size: 8, refs: &[0], ..PLAIN },
@@ -245,6 +321,16 @@ static SHAPES: [Shape; 21] = [
     Shape { name: c"wide-records", size: 8, stride: 1000, element_refs: &[0, 992], ..PLAIN },
     Shape { name: c"aligned-page", size: 24, align: 4096, refs: &[8], ..PLAIN },
     Shape { name: c"aligned-array", size: 64, align: 256, stride: 8, element_refs: &[0], ..PLAIN },
+    Shape { name: c"watcher", size: 32, refs: &[0], weak: &[8, 24], ..PLAIN },
+    Shape { name: c"keyed", size: 32, refs: &[0, 8], weak: &[16], ephemeron: true, ..PLAIN },
+    Shape { name: c"file", finalizer: Some(Finalizes::Any), ..FINALIZED },
+    Shape { name: c"newest", finalizer: Some(Finalizes::Reverse), ..FINALIZED },
+    Shape { name: c"owner", finalizer: Some(Finalizes::OwnerFirst), ..FINALIZED },
+    Shape { name: c"requested", finalizer: Some(Finalizes::Registered), ..FINALIZED },
+    Shape { name: c"weak reference", size: 8, weak: &[0], ..PLAIN },
+    Shape { name: c"weak reference with callback", size: 16, weak: &[0], hidden: &[8], ..PLAIN },
+    Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },
+    Shape { name: c"weak map", size: 32, hidden: &[0, 8, 16, 24], ..PLAIN },
 ];
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! run a child process), drops ever smaller pieces, then halves counts and lengths. (Zeller & Hildebrandt, "Simplifying
 //! and isolating failure-inducing input", 2002, without the complement step.)
 
-use crate::op::Op;
+use crate::op::{Op, Service};
 
 /// The shortest program found for which `fails` still holds; it must hold for `ops`.
 pub fn shrink(ops: &[Op], mut fails: impl FnMut(&[Op]) -> bool) -> Vec<Op> {
@@ -78,6 +78,9 @@ fn numbers(op: &mut Op) -> Vec<&mut u32> {
         Op::Ring { count, .. } | Op::List { count, .. } | Op::Hub { count, .. } => vec![count],
         Op::Scribble { data, .. } => vec![data],
         Op::Step { units } => vec![units],
+        Op::Service(Service::WeakWrite { place, .. } | Service::Upgrade { place, .. }) => vec![&mut place.slot],
+        Op::Service(Service::Raise { count, .. }) => vec![count],
+        Op::Service(Service::Fail { number }) => vec![number],
         _ => Vec::new(),
     }
 }

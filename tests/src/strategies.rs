@@ -9,8 +9,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use rc_runtime::weak_map::WeakMode;
 
-use crate::op::{Op, Place, Register, Value};
+use crate::op::{Deed, Op, Place, Register, Service, Value};
 use crate::shape::Kind;
 
 /// What a program is mostly about.
@@ -32,11 +33,28 @@ pub enum Taste {
     Tagged,
     /// Much dead allocation, little that lives.
     Churn,
+    /// Weak references, ephemerons, weak maps.
+    Weak,
+    /// Finalizers and what they do.
+    Finalizers,
+    /// Handles, and a collector that is stopped, worked in parts, short of memory.
+    Control,
 }
 
 /// All tastes.
-pub const TASTES: [Taste; 8] =
-    [Taste::Mixed, Taste::Rings, Taste::Lists, Taste::Hubs, Taste::Toggles, Taste::Arrays, Taste::Tagged, Taste::Churn];
+pub const TASTES: [Taste; 11] = [
+    Taste::Mixed,
+    Taste::Rings,
+    Taste::Lists,
+    Taste::Hubs,
+    Taste::Toggles,
+    Taste::Arrays,
+    Taste::Tagged,
+    Taste::Churn,
+    Taste::Weak,
+    Taste::Finalizers,
+    Taste::Control,
+];
 
 /// A program of at most `ops_max` ops of any taste.
 pub fn program(ops_max: usize) -> BoxedStrategy<Vec<Op>> {
@@ -70,6 +88,10 @@ pub fn op(taste: Taste) -> BoxedStrategy<Op> {
         more(&[Taste::Lists], 10) => list_or_tree(),
         more(&[Taste::Hubs], 6) => (1u32..400, register()).prop_map(|(count, into)| Op::Hub { count, into }),
         more(&[Taste::Toggles], 14) => toggle(),
+        more(&[Taste::Weak], 24) => weak(),
+        more(&[Taste::Finalizers], 24) => finalizer(),
+        more(&[Taste::Control, Taste::Weak], 10) => handles(),
+        more(&[Taste::Control], 8) => control(),
         12 => collection(),
     ]
     .boxed()
@@ -102,6 +124,8 @@ fn kind(taste: Taste) -> BoxedStrategy<Kind> {
         Taste::Tagged => vec![Kind::Tagged, Kind::Boxed, Kind::Traced, Kind::TracedArray, Kind::HugeTraced],
         Taste::Churn => vec![Kind::Leaf, Kind::Text, Kind::Medium, Kind::Array],
         Taste::Hubs => vec![Kind::Array, Kind::Pair],
+        Taste::Weak => vec![Kind::Pair, Kind::Watcher, Kind::Keyed, Kind::Link],
+        Taste::Finalizers => vec![Kind::Pair, Kind::File, Kind::Newest, Kind::Owner, Kind::Requested],
         _ => vec![Kind::Pair, Kind::Triple, Kind::Link],
     };
     prop_oneof![3 => small, 5 => proptest::sample::select(favourites), 2 => any].boxed()
@@ -189,6 +213,75 @@ fn list_or_tree() -> impl Strategy<Value = Op> {
 
 fn toggle() -> impl Strategy<Value = Op> {
     (place(), register(), 1u32..60).prop_map(|(place, with, count)| Op::Toggle { place, with, count })
+}
+
+fn weak() -> impl Strategy<Value = Op> {
+    let mode = proptest::sample::select(vec![WeakMode::Keys, WeakMode::Values, WeakMode::Both]);
+    let (r, optional) = (register, || proptest::option::of(register()));
+    prop_oneof![
+        6 => (r(), r(), any::<bool>()).prop_map(|(into, target, called)| Service::Weak { into, target, called }),
+        6 => (place(), optional()).prop_map(|(place, target)| Service::WeakWrite { place, target }),
+        6 => (r(), place()).prop_map(|(into, place)| Service::Upgrade { into, place }),
+        4 => (r(), r(), optional()).prop_map(|(into, key, value)| Service::Ephemeron { into, key, value }),
+        2 => (mode, r()).prop_map(|(mode, into)| Service::Map { mode, into }),
+        6 => (r(), r(), r()).prop_map(|(map, key, value)| Service::MapSet { map, key, value }),
+        4 => (r(), r(), r()).prop_map(|(into, map, key)| Service::MapGet { into, map, key }),
+        1 => (r(), r()).prop_map(|(map, key)| Service::MapRemove { map, key }),
+    ]
+    .prop_map(Op::Service)
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        5 => Just(Deed::Nothing),
+        2 => (0u8..4).prop_map(Deed::Keep),
+        2 => (0u8..4).prop_map(Deed::Hang),
+        2 => (0u8..4).prop_map(Deed::Write),
+        1 => Just(Deed::Clear),
+        2 => Just(Deed::Allocate),
+        1 => (0u8..4).prop_map(Deed::Drop),
+        2 => (1u8..4).prop_map(Deed::Again),
+        1 => Just(Deed::Panic),
+        1 => Just(Deed::Collect),
+        1 => Just(Deed::Poll),
+    ]
+}
+
+fn finalizer() -> impl Strategy<Value = Op> {
+    let kind = proptest::sample::select(vec![Kind::File, Kind::Newest, Kind::Owner, Kind::Owner, Kind::Requested]);
+    prop_oneof![
+        10 => (kind, deed(), register()).prop_map(|(kind, deed, into)| Service::Finalizable { kind, deed, into }),
+        2 => register().prop_map(|object| Service::Register { object }),
+        1 => register().prop_map(|object| Service::Forget { object }),
+    ]
+    .prop_map(Op::Service)
+}
+
+fn handles() -> impl Strategy<Value = Op> {
+    let optional = proptest::option::of(register());
+    prop_oneof![
+        3 => Just(Service::OpenScope),
+        6 => register().prop_map(|object| Service::Handle { object }),
+        2 => (0u8..48, register()).prop_map(|(index, into)| Service::PeekHandle { index, into }),
+        3 => Just(Service::CloseScope),
+        1 => Just(Service::AbandonScope),
+        1 => (register(), 0u32..20).prop_map(|(object, count)| Service::Raise { object, count }),
+        3 => (0u8..4, optional).prop_map(|(handle, object)| Service::GlobalHandle { handle, object }),
+        1 => (0u8..4).prop_map(|handle| Service::FreeHandle { handle }),
+    ]
+    .prop_map(Op::Service)
+}
+
+fn control() -> impl Strategy<Value = Op> {
+    let kib = prop_oneof![2 => Just(0u32), 2 => 1u32 << 10..8 << 10];
+    prop_oneof![
+        2 => Just(Service::Stop),
+        6 => Just(Service::Restart),
+        1 => kib.prop_map(|kib| Service::Limit { kib }),
+        3 => (1u32..20).prop_map(|number| Service::Fail { number }),
+        6 => Just(Service::Part),
+    ]
+    .prop_map(Op::Service)
 }
 
 fn collection() -> impl Strategy<Value = Op> {

@@ -4,22 +4,30 @@
 //! Addresses become `ObjectRef`s in one place, `object` below. The driver passes nothing but addresses of objects that
 //! its model holds to be reachable, or that were allocated since the last safepoint; if such an object has been freed all the
 //! same, the read shows wrong words, which is the difference we are looking for.
+//!
+//! The heap's services stand in `tally_heap/services.rs`, what its finalizers do in `tally_heap/deeds.rs`.
+
+pub mod deeds;
+mod services;
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::ffi::c_char;
+use std::rc::Rc;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{SlotKind, TypeDescriptor};
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
+use rc_runtime::object::prompt_flag;
 use rc_runtime::plan::Plan;
 use rc_runtime::size_class::{LARGEST_CELL, aligned_class_of, class_of};
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
+use rc_runtime::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
 
 use crate::descriptors::descriptor;
-use crate::heap_under_test::{Deaths, HeapUnderTest, Totals};
+use crate::heap_under_test::{Deaths, HeapUnderTest, Services, Totals};
 use crate::op::GLOBALS;
+use crate::op::deed::Event;
 use crate::recount::recount;
 use crate::shape::{BOX_MASK, BOX_PATTERN, Kind};
 
@@ -40,7 +48,10 @@ pub struct TallyHeap {
     plan: Plan,
     deaths: Deaths,
     zeal: bool,
+    logs_whole_blocks: bool,
     classes: BTreeSet<u32>,
+    deeds: Rc<deeds::Doer>,
+    handles: services::Handles,
 }
 
 /// What each size class that was ever used may keep for its next cell.
@@ -58,8 +69,24 @@ impl TallyHeap {
             Plan::Prompt => Deaths::AtSafepointsExactly,
         };
         let types = Kind::ALL.map(register);
-        let mutator = Mutator::new(options).expect("the heap's range can be reserved");
-        TallyHeap { mutator, types, plan, deaths, zeal, classes: BTreeSet::new(), globals: Globals::register() }
+        let logs_whole_blocks = options.block_log_after <= 1;
+        let mut mutator = Mutator::new(options).expect("the heap's range can be reserved");
+        let globals = Globals::register();
+        let deeds = deeds::Doer::begin(globals.slots.as_ptr(), types[Kind::Pair as usize]);
+        let listener = Rc::clone(&deeds);
+        mutator.on_finalizer_error(move |error| listener.note(Event::Escaped(error.object.address())));
+        TallyHeap {
+            mutator,
+            types,
+            plan,
+            deaths,
+            zeal,
+            logs_whole_blocks,
+            classes: BTreeSet::new(),
+            globals,
+            deeds,
+            handles: services::Handles::default(),
+        }
     }
 
     /// The runtime's type of a kind.
@@ -67,10 +94,41 @@ impl TallyHeap {
         self.types[kind as usize]
     }
 
+    /// What is listed as live; under the prompt plan also what is at zero and has not died yet, because it waits for a drain.
+    fn present(&mut self) -> Vec<ObjectRef> {
+        if self.plan == Plan::Deferred {
+            return self.mutator.live_objects();
+        }
+        let mut objects = Vec::new();
+        self.mutator.heap().for_each_mature(|_, object| objects.push(object));
+        objects.retain(|object| !object.has(prompt_flag::DEAD));
+        objects
+    }
+
     fn note_class(&mut self, kind: Kind, length: u64) {
-        let info = self.type_of(kind).info();
+        self.note_class_of(self.type_of(kind).info(), length);
+    }
+
+    /// Objects of that type and length may leave a block behind that is kept for the next.
+    fn note_class_of(&mut self, info: &rc_runtime::type_registry::TypeInfo, length: u64) {
         if let Some(cell) = info.cell_bytes(length).filter(|cell| *cell <= LARGEST_CELL) {
             self.classes.insert(if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) });
+        }
+    }
+}
+
+/// A global comes to hold something else, with the counted exchange that compiled code does under the prompt plan.
+fn exchange_global(slot: &Cell<u64>, index: usize, address: Option<u64>, heap: &mut Heap) {
+    let word = match address {
+        Some(address) if index == BOXED_GLOBAL => address | BOX_PATTERN,
+        Some(address) => address,
+        None => 0,
+    };
+    let old = slot.replace(word) & !BOX_MASK;
+    if heap.plan == Plan::Prompt {
+        address.into_iter().for_each(|new| heap.hold(object(new)));
+        if old != 0 {
+            heap.decrement_exact(object(old));
         }
     }
 }
@@ -131,19 +189,7 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn set_global(&mut self, index: usize, address: Option<u64>) {
-        let word = match address {
-            Some(address) if index == BOXED_GLOBAL => address | BOX_PATTERN,
-            Some(address) => address,
-            None => 0,
-        };
-        let old = self.globals.slots[index].replace(word) & !BOX_MASK;
-        if self.plan == Plan::Prompt {
-            // The counted exchange that compiled code does.
-            address.into_iter().for_each(|new| self.mutator.heap().hold(object(new)));
-            if old != 0 {
-                self.mutator.heap().decrement_exact(object(old));
-            }
-        }
+        exchange_global(&self.globals.slots[index], index, address, self.mutator.heap());
     }
 
     fn poll(&mut self) {
@@ -173,7 +219,7 @@ impl HeapUnderTest for TallyHeap {
     }
 
     fn live_objects(&mut self) -> Vec<u64> {
-        self.mutator.live_objects().into_iter().map(ObjectRef::address).collect()
+        self.present().into_iter().filter(|object| !services::is_hidden(*object)).map(ObjectRef::address).collect()
     }
 
     fn verify(&mut self) -> Result<(), String> {
@@ -183,21 +229,28 @@ impl HeapUnderTest for TallyHeap {
     fn recount(&mut self) -> Result<(), String> {
         let roots = (0..self.mutator.root_count()).filter_map(|index| self.mutator.root(RootIndex(index)));
         let globals = self.globals.slots.iter().map(|slot| slot.get() & !BOX_MASK).filter(|address| *address != 0);
-        let held: Vec<u64> = roots.map(ObjectRef::address).chain(globals).collect();
-        let listed = self.live_objects();
+        let handles = self.handles.held();
+        let mut held: Vec<u64> = roots.map(ObjectRef::address).chain(globals).chain(handles).collect();
+        // What waits for its finalizer, and what an upgrade has given back since the flip, is held by a count, too.
+        let heap = self.mutator.heap();
+        let services = heap.finalizers.held().chain(heap.specials.upgraded.iter().copied());
+        held.extend(services.map(ObjectRef::address));
+        let listed: Vec<u64> = self.present().into_iter().map(ObjectRef::address).collect();
         recount(&mut self.mutator, &listed, &held)
     }
 
     fn kept_bytes(&self) -> u64 {
-        self.classes.len() as u64 * BLOCK_BYTES
+        // Zeal never uses the memory of the dead again.
+        if self.zeal { u64::MAX / 4 } else { self.classes.len() as u64 * BLOCK_BYTES }
     }
 
     fn totals(&mut self) -> Totals {
+        let hidden = self.hidden_objects().len() as u64;
         let statistics = self.mutator.statistics();
         Totals {
-            allocated_objects: statistics.allocated_objects,
+            allocated_objects: statistics.allocated_objects - hidden,
             freed_objects: statistics.freed_objects(),
-            live_objects: statistics.live_objects,
+            live_objects: statistics.live_objects - hidden,
             live_bytes: statistics.live_bytes,
             used_bytes: match self.plan {
                 // Zeal never uses the memory of the dead again.

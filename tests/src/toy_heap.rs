@@ -2,7 +2,9 @@
 //!
 //! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and must
 //! object to each [`Fault`] within a few random programs, which `shrink.rs` then makes short. If a kind of bug slips past
-//! here, it would slip past on the real heap too.
+//! here, it would slip past on the real heap too. Its services, and what can be wrong with those, stand in `toy_heap/services.rs`.
+
+mod services;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -36,10 +38,59 @@ pub enum Fault {
     OverlooksDeaths,
     /// Prompt: polls free cycles, too, although nothing was to look for them.
     LooksForCyclesAtPolls,
+    /// Weak slots go on referring to what is gone.
+    LeavesWeakSlots,
+    /// Every fourth weak slot is cleared although its target lives.
+    ClearsTooMuch,
+    /// Objects go without their finalizers.
+    ForgetsFinalizers,
+    /// Finalizers run again and again.
+    FinalizesAgain,
+    /// Owners are finalized last.
+    FinalizesOwnersLast,
+    /// What leaves a finalizer is told nobody.
+    SwallowsPanics,
+    /// An ephemeron keeps its value whatever becomes of the key.
+    EphemeronsAreStrong,
+    /// An ephemeron loses its value when nothing else holds that.
+    EphemeronsAreWeak,
+    /// Weak maps keep their entries.
+    KeepsEntries,
+    /// Callbacks are not called.
+    NeverCalls,
+    /// Handles are no roots.
+    OverlooksHandles,
+    /// A scope that something unwinds through leaves its handles behind.
+    LeaksScopes,
+    /// An allocation that is to fail does not.
+    NeverFails,
+    /// Prompt: polls free although the collector is stopped.
+    GoesOnWhenStopped,
+    /// A collection in parts is complete before it has begun.
+    CompletesAtOnce,
 }
 
+/// What can be wrong with services.
+pub const SERVICE_FAULTS: [Fault; 14] = [
+    Fault::LeavesWeakSlots,
+    Fault::ClearsTooMuch,
+    Fault::ForgetsFinalizers,
+    Fault::FinalizesAgain,
+    Fault::FinalizesOwnersLast,
+    Fault::SwallowsPanics,
+    Fault::EphemeronsAreStrong,
+    Fault::EphemeronsAreWeak,
+    Fault::KeepsEntries,
+    Fault::NeverCalls,
+    Fault::OverlooksHandles,
+    Fault::LeaksScopes,
+    Fault::NeverFails,
+    Fault::CompletesAtOnce,
+];
+
 /// What a heap with prompt deaths can do wrong besides.
-pub const PROMPT_FAULTS: [Fault; 3] = [Fault::IgnoresPolls, Fault::OverlooksDeaths, Fault::LooksForCyclesAtPolls];
+pub const PROMPT_FAULTS: [Fault; 4] =
+    [Fault::IgnoresPolls, Fault::OverlooksDeaths, Fault::LooksForCyclesAtPolls, Fault::GoesOnWhenStopped];
 
 /// All faults.
 pub const FAULTS: [Fault; 9] = [
@@ -71,6 +122,7 @@ pub struct ToyHeap {
     stores: u64,
     allocated: u64,
     freed: u64,
+    services: services::ToyServices,
 }
 
 impl ToyHeap {
@@ -87,6 +139,7 @@ impl ToyHeap {
             stores: 0,
             allocated: 0,
             freed: 0,
+            services: services::ToyServices::default(),
         }
     }
 
@@ -99,14 +152,16 @@ impl ToyHeap {
     fn peel(&mut self) {
         loop {
             let mut held: HashSet<u64> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
+            held.extend(self.held_by_handles());
             held.extend(self.objects.keys().flat_map(|address| self.references(*address)));
-            let before = self.objects.len();
+            held.extend(self.held_by_entries());
             let overlooks = self.fault == Some(Fault::OverlooksDeaths);
-            self.objects.retain(|address, _| held.contains(address) || overlooks && address % 48 == 0);
-            self.freed += (before - self.objects.len()) as u64;
-            if self.objects.len() == before {
+            let dead = |address: &&u64| !(held.contains(address) || overlooks && address.is_multiple_of(48));
+            let dead: HashSet<u64> = self.objects.keys().filter(dead).copied().collect();
+            if dead.is_empty() {
                 return;
             }
+            self.end(&dead);
         }
     }
 
@@ -134,24 +189,31 @@ impl ToyHeap {
     fn reachable(&self) -> HashSet<u64> {
         let globals = if self.fault == Some(Fault::OverlooksGlobals) { &[][..] } else { &self.globals[..] };
         let mut work: Vec<u64> = self.roots.iter().chain(globals).flatten().copied().collect();
+        work.extend(self.held_by_handles());
         let mut seen = HashSet::new();
-        while let Some(address) = work.pop() {
-            if seen.insert(address) {
-                work.extend(self.references(address));
+        while !work.is_empty() {
+            while let Some(address) = work.pop() {
+                if seen.insert(address) && !self.has_key(address) {
+                    work.extend(self.references(address));
+                }
             }
+            work.extend(self.held_on_condition(&seen));
+            work.retain(|address| !seen.contains(address));
         }
         seen
     }
 
     fn sweep(&mut self) {
-        let mut kept = self.reachable();
-        if self.fault == Some(Fault::KeepsCycles) {
-            kept.extend(self.objects.keys().flat_map(|address| self.references(*address)));
-        }
-        let before = self.objects.len();
-        self.objects.retain(|address, _| kept.contains(address));
-        if self.fault != Some(Fault::Miscounts) {
-            self.freed += (before - self.objects.len()) as u64;
+        loop {
+            let mut kept = self.reachable();
+            if self.fault == Some(Fault::KeepsCycles) {
+                kept.extend(self.objects.keys().flat_map(|address| self.references(*address)));
+            }
+            let let_go = self.let_entries_go(&kept);
+            let dead: HashSet<u64> = self.objects.keys().filter(|address| !kept.contains(address)).copied().collect();
+            if !self.end(&dead) && !let_go {
+                return;
+            }
         }
     }
 }
@@ -162,6 +224,9 @@ impl HeapUnderTest for ToyHeap {
     }
 
     fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
+        if self.is_to_fail() {
+            return Err("as was asked for".into());
+        }
         let shape = kind.shape();
         let address = self.next.next_multiple_of(u64::from(shape.align.max(16)));
         let bytes = kind.payload_bytes(length);
@@ -175,6 +240,7 @@ impl HeapUnderTest for ToyHeap {
             words.iter_mut().for_each(|word| *word = 0xdbdb);
         }
         self.objects.insert(address, ToyObject { kind, length, words });
+        self.note_birth(address, kind);
         Ok(address)
     }
 
@@ -231,6 +297,7 @@ impl HeapUnderTest for ToyHeap {
     fn poll(&mut self) {
         match self.fault {
             _ if !self.prompt => {}
+            fault if self.is_stopped() && fault != Some(Fault::GoesOnWhenStopped) => {}
             Some(Fault::IgnoresPolls) => {}
             Some(Fault::LooksForCyclesAtPolls) => self.sweep(),
             _ => self.peel(),
@@ -279,16 +346,33 @@ mod tests {
     use crate::shrink::shrink;
     use crate::strategies::nth_program;
 
+    #[test]
+    fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
+        for fault in SERVICE_FAULTS {
+            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::new(Some(fault)), None, ops).is_err();
+            let found = programs(5).take(400).find(|ops| fails(ops));
+            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 400 programs")), fails);
+            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
+        }
+    }
+
     fn programs(seed: u64) -> impl Iterator<Item = Vec<Op>> {
         (0..).map(move |number| nth_program(seed, number, 300))
+    }
+
+    /// The driver has nothing against a heap without a fault.
+    fn accepts(heap: fn(Option<Fault>) -> ToyHeap, ops: &[Op]) {
+        let run = |ops: &[Op]| replay::run(&mut heap(None), None, ops);
+        if run(ops).is_err() {
+            let ops = shrink(ops, |ops| run(ops).is_err());
+            panic!("{:?}\n{}", run(&ops), program_text(&ops));
+        }
     }
 
     #[test]
     fn the_driver_accepts_a_heap_that_is_right() {
         for ops in programs(1).take(40) {
-            if let Err(failure) = replay::run(&mut ToyHeap::new(None), None, &ops) {
-                panic!("{failure:?}\n{}", program_text(&ops));
-            }
+            accepts(ToyHeap::new, &ops);
         }
     }
 
@@ -306,9 +390,7 @@ mod tests {
     #[test]
     fn the_driver_accepts_prompt_deaths_and_objects_to_every_fault_of_theirs() {
         for ops in programs(3).take(20) {
-            if let Err(failure) = replay::run(&mut ToyHeap::prompt(None), None, &ops) {
-                panic!("{failure:?}\n{}", program_text(&ops));
-            }
+            accepts(ToyHeap::prompt, &ops);
         }
         for fault in PROMPT_FAULTS {
             let fails = |ops: &[Op]| replay::run(&mut ToyHeap::prompt(Some(fault)), None, ops).is_err();

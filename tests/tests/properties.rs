@@ -24,6 +24,8 @@ fn property(setup: &str, programs: u64, ops_max: usize) {
         total.comparisons > 2 * programs && total.objects_compared > ops / 20,
         "too little was compared: {total:?}"
     );
+    let services = [total.finalized, total.called, total.upgraded];
+    assert!(ops_max < 1000 || services.iter().all(|count| *count > 10), "services were not asked for: {total:?}");
 }
 
 /// scenario 157.

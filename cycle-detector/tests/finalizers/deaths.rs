@@ -1,8 +1,8 @@
 //! Where objects are found dead, and what is whole while they are finalized.
 
 use crate::{
-    ACTION, Age, FILE, LARGE, NODE, PLANS, drop_all, each, live, mutator_with, new, ring, seen, seen_sorted, set,
-    type_of,
+    ACTION, Age, FILE, LARGE, NODE, PLANS, drop_all, each, live, mutator, mutator_with, new, ring, seen, seen_sorted,
+    set, type_of,
 };
 use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef};
@@ -191,4 +191,27 @@ fn what_an_object_refers_to_as_its_class_is_there_while_it_is_finalized() {
             assert!(class.slot(16).read() == 1000 && m.count_of(class) > 0);
         }),
     );
+}
+
+/// The key of an ephemeron, found dead in a slice, was yielded by the key's slot, and finalized after that, reachable.
+#[test]
+fn a_key_that_waits_for_its_finalizer_is_not_yielded() {
+    for units in 1..60 {
+        let mut m = mutator(Plan::Deferred, None);
+        let key = new(&mut m, &FILE, 1);
+        let ephemeron = m.new_ephemeron(key, None).expect("room");
+        m.truncate_roots(0);
+        let place = m.push_root(Some(ephemeron));
+        m.flip();
+        m.step(units);
+        let finalized = seen() == [1];
+        let yielded = m.ephemeron_value(ephemeron).is_some() || m.read_weak(ephemeron.slot(8)).is_some();
+        let kept = m.push_root(yielded.then_some(key));
+        m.collect();
+        assert_eq!(seen(), if yielded || finalized { vec![] } else { vec![1] }, "after {units} units");
+        m.set_root(place, None);
+        m.set_root(kept, None);
+        m.collect();
+        assert_eq!(live(&mut m), 0);
+    }
 }

@@ -1,8 +1,8 @@
 //! Whatever finalizers do.
 
 use crate::{
-    ACTION, DEPTH, FILE, NODE, OWNER, PLANS, REVERSE, drop_all, each, live, mutator_with, new, ring, seen, seen_sorted,
-    set,
+    ACTION, Action, DEPTH, FILE, NODE, OWNER, PLANS, REVERSE, drop_all, each, live, mutator, mutator_with, new, ring,
+    seen, seen_sorted, set,
 };
 use rc_runtime::{HeapOptions, ObjectRef};
 use std::cell::{Cell, RefCell};
@@ -265,5 +265,20 @@ fn a_finalizer_panics_at_each_point_of_a_collection() {
                 assert_ne!(left, 0, "as asked");
             }),
         );
+    }
+}
+
+/// Under the prompt plan it was held for good, since only safepoints let go of it.
+#[test]
+fn what_is_registered_anew_is_finalized_once_in_each_collection_in_parts() {
+    let again: Action = |m, object| assert!(m.register_finalizer(object));
+    for plan in PLANS {
+        let mut m = mutator(plan, Some(again));
+        new(&mut m, &FILE, 1);
+        m.truncate_roots(0);
+        for _ in 0..5 {
+            while !m.collect_for(0) {}
+        }
+        assert!((4..=5).contains(&seen().len()), "{plan:?}");
     }
 }

@@ -98,7 +98,8 @@ impl Heap {
             self.finalizers.due -= 1;
         }
         if object.has(flag::SPECIAL) {
-            self.special(object).registration = 0;
+            let record = self.special(object);
+            (record.registration, record.awaits_finalizer) = (0, false);
             self.tidy_special(object);
         }
     }
@@ -156,9 +157,17 @@ impl Heap {
     fn hold_for_finalizer(&mut self, object: ObjectRef) {
         debug_assert!(object.needs_finalizer());
         self.increment(object);
+        self.note_waiting(object, true);
         if self.marking && object.is_mature() && !MARK.get(object.address()) {
             MARK.set(object.address());
             self.mark_stack.push(object);
+        }
+    }
+
+    /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
+    fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
+        if let Some(record) = self.special_of(object) {
+            record.awaits_finalizer = waits;
         }
     }
 
@@ -292,6 +301,7 @@ impl Heap {
 
     /// The count that held the object for its finalizer goes.
     fn let_go_after_finalizer(&mut self, object: ObjectRef) {
+        self.note_waiting(object, false);
         match self.plan {
             Plan::Deferred => self.finalizers.done.push(object),
             Plan::Prompt => self.decrement_exact(object),

@@ -5,6 +5,7 @@
 //! worker process runs them, so that a crash costs nothing: the program it was running is found in the journal, shrunk with
 //! one child process a try, and printed. `--shrink FILE` does that to any program, `--replay FILE` runs one here and now.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use clap::Parser;
 use tally_tests::failure_report::report;
 use tally_tests::journal::{entry_text, folder, left_by, parse_entry};
 use tally_tests::op::Op;
+use tally_tests::replay::Summary;
 use tally_tests::setup::{Setup, setups};
 use tally_tests::shrink::shrink;
 use tally_tests::strategies::nth_program;
@@ -25,8 +27,8 @@ const BATCH: u64 = 200;
 #[derive(Parser)]
 #[command(about = "Runs random op programs on the real heap and the model heap and compares them")]
 struct Arguments {
-    /// Stop after about this many ops.
-    #[arg(long, default_value_t = 1_000_000)]
+    /// Stop after about this many ops, over all setups together.
+    #[arg(long, default_value_t = 10_000_000)]
     ops: u64,
     /// Which programs: the same seed gives the same ones.
     #[arg(long, default_value_t = 1)]
@@ -81,28 +83,68 @@ fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> 
 
 /// Runs `count` programs; prints how many ops they had.
 fn work(arguments: &Arguments, count: u64) -> Result<u8, String> {
-    let mut ops_done = 0;
     for number in arguments.first..arguments.first + count {
         let (setup, ops) = draw(arguments, number)?;
-        if let Err(failure) = setup.run(&ops) {
-            let place = folder().join(format!("found-{}.txt", std::process::id()));
-            std::fs::write(&place, entry_text(setup.name, &ops)).map_err(|error| error.to_string())?;
-            eprintln!("program {number} of seed {}: {}", arguments.seed, failure.what);
-            println!("found {}", place.display());
-            return Ok(FOUND);
-        }
-        ops_done += ops.len();
-        println!("ops {ops_done}");
+        let summary = match setup.run(&ops) {
+            Ok(summary) => summary,
+            Err(failure) => {
+                return found(arguments.seed, number, &setup, &ops, &failure.what);
+            }
+        };
+        println!("{}", Tally { ops: ops.len() as u64, summary }.line(setup.name));
     }
     Ok(0)
+}
+
+/// Leaves the program in a file for the supervisor.
+fn found(seed: u64, number: u64, setup: &Setup, ops: &[Op], what: &str) -> Result<u8, String> {
+    let place = folder().join(format!("found-{}.txt", std::process::id()));
+    std::fs::write(&place, entry_text(setup.name, ops)).map_err(|error| error.to_string())?;
+    eprintln!("program {number} of seed {seed}, setup {}: {what}", setup.name);
+    println!("found {}", place.display());
+    Ok(FOUND)
+}
+
+/// What programs have done.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    ops: u64,
+    summary: Summary,
+}
+
+impl Tally {
+    fn plus(self, other: Tally) -> Tally {
+        Tally { ops: self.ops + other.ops, summary: self.summary.plus(other.summary) }
+    }
+
+    /// How a worker tells it.
+    fn line(self, setup: &str) -> String {
+        let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
+            self.summary;
+        let numbers =
+            [self.ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused];
+        format!("done {setup} {}", numbers.map(|number| number.to_string()).join(" "))
+    }
+
+    /// The setup and what was done in it, of such a line.
+    fn read(line: &str) -> Option<(&str, Tally)> {
+        let (setup, numbers) = line.strip_prefix("done ")?.split_once(' ')?;
+        let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+        let [ops, objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused] =
+            numbers.try_into().ok()?;
+        let summary =
+            Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused };
+        Some((setup, Tally { ops, summary }))
+    }
 }
 
 /// Starts workers one after the other and shows how far they are.
 fn supervise(arguments: &Arguments) -> Result<u8, String> {
     let started = Instant::now();
-    let (mut ops_done, mut first) = (0, 0);
+    let (mut total, mut first) = (Tally::default(), 0);
+    let mut by_setup: BTreeMap<String, Tally> = BTreeMap::new();
     let mut shown = Instant::now();
-    while ops_done < arguments.ops {
+    while total.ops < arguments.ops {
         let mut command = Command::new(own_path()?);
         command.args(["--seed", &arguments.seed.to_string(), "--longest", &arguments.longest.to_string()]);
         command.args(["--worker", &BATCH.to_string(), "--first", &first.to_string()]);
@@ -120,14 +162,34 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
             shrink_file(&place)?;
             return Ok(FOUND);
         }
-        ops_done += text.lines().filter_map(|line| line.strip_prefix("ops ")?.parse::<u64>().ok()).max().unwrap_or(0);
+        for (setup, tally) in text.lines().filter_map(Tally::read) {
+            total = total.plus(tally);
+            let sum = by_setup.entry(setup.to_owned()).or_default();
+            *sum = sum.plus(tally);
+        }
         first += BATCH;
         if shown.elapsed() > Duration::from_secs(2) {
             shown = Instant::now();
-            eprintln!("{ops_done} of {} ops, {first} programs, {:.0?}", arguments.ops, started.elapsed());
+            let (passed, share) = (started.elapsed(), total.ops as f64 / arguments.ops as f64);
+            let left = passed.mul_f64((1.0 - share).max(0.0) / share.max(1e-6));
+            eprintln!("{} of {} ops, {first} programs, {passed:.0?}, {left:.0?} to go", total.ops, arguments.ops);
         }
     }
-    println!("{ops_done} ops in {first} programs of seed {}: no difference, {:.0?}", arguments.seed, started.elapsed());
+    for (setup, Tally { ops, summary }) in &by_setup {
+        println!("{setup:30} {ops:9} ops, {} comparisons, {} finalizers", summary.comparisons, summary.finalized);
+    }
+    let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
+        total.summary;
+    println!(
+        "{objects} objects, {comparisons} comparisons of {objects_compared} objects, {out_of_memory} allocations refused, \
+         {finalized} finalizers, {called} callbacks, weak references: {upgraded} yielded, {refused} dead"
+    );
+    let (ops, setups) = (total.ops, by_setup.len());
+    println!(
+        "{ops} ops in {first} programs in {setups} setups, seed {}: no difference, {:.0?}",
+        arguments.seed,
+        started.elapsed()
+    );
     Ok(0)
 }
 

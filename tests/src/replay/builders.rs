@@ -9,31 +9,38 @@ use super::effects::data_offsets;
 use super::{BLOCK_BYTES, Loaded, Replay};
 use crate::heap_under_test::HeapUnderTest;
 use crate::model_heap::{Id, Word};
-use crate::op::{Place, Register};
-use crate::shape::Kind;
+use crate::op::{Deed, Place, Register};
+use crate::shape::{DEED, Kind};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
     /// A new object, checked to be null and filled with its data; `None` when the heap is full with good reason.
     pub(super) fn allocate(&mut self, kind: Kind, length: u32) -> Result<Option<Id>, String> {
         let length = if kind.has_tail() { u64::from(length) } else { 0 };
         let Some(address) = self.allocate_bare(kind, length)? else { return Ok(None) };
-        let id = self.model.allocate(kind, length);
-        self.addresses.push(address);
-        self.newest_at.insert(address, id);
-        self.summary.objects += 1;
+        let id = self.enter(kind, length, address);
         for offset in data_offsets(self.model.object(id)) {
             let Word::Raw(bits) = self.model.load(id, offset) else { unreachable!("data is no reference") };
             self.heap.store_data(address, offset, bits);
         }
+        if kind.shape().finalizer.is_some() {
+            self.heap.store_data(address, DEED, Deed::Nothing.encode());
+        }
         Ok(Some(id))
+    }
+
+    /// The model's object beside a new one of the heap.
+    pub(super) fn enter(&mut self, kind: Kind, length: u64, address: u64) -> Id {
+        let id = self.model.allocate(kind, length);
+        self.addresses.push(address);
+        self.newest_at.insert(address, id);
+        self.summary.objects += 1;
+        id
     }
 
     pub(super) fn allocate_bare(&mut self, kind: Kind, length: u64) -> Result<Option<u64>, String> {
         let shape = kind.shape();
-        let address = match self.heap.allocate(kind, length) {
-            Ok(address) => address,
-            Err(why) => return self.out_of_memory(kind, length, &why).map(|()| None),
-        };
+        let allocated = self.heap.allocate(kind, length);
+        let Some(address) = self.after_allocation(allocated, kind, length)? else { return Ok(None) };
         if !address.is_multiple_of(u64::from(shape.align.max(8))) {
             return Err(format!("a new {} at {address:#x} is not aligned to {}", kind.word(), shape.align.max(8)));
         }
@@ -61,9 +68,15 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             let end = address + object.kind.payload_bytes(object.length);
             blocks.extend((address - 8) / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES));
         }
+        blocks.extend(self.heap.hidden_objects().into_iter().map(|address| address / BLOCK_BYTES));
         let pinned = blocks.len() as u64 * BLOCK_BYTES;
         let wanted = (kind.payload_bytes(length) + 64 + u64::from(kind.shape().align)).next_multiple_of(BLOCK_BYTES);
         match self.heap_limit {
+            // What finalizers have done or begun in this very allocation may hold more.
+            Some(_) if self.finalizing.ran_in_this_op => {
+                self.summary.out_of_memory += 1;
+                Ok(())
+            }
             Some(limit) if pinned + wanted + self.heap.kept_bytes() + BLOCK_BYTES > limit => {
                 self.summary.out_of_memory += 1;
                 Ok(())
@@ -81,8 +94,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     pub(super) fn allocate_into(&mut self, kind: Kind, length: u32, place: Place) -> Result<(), String> {
-        if let Some((holder, offset)) = self.resolve(place)
+        if self.resolve(place)?.is_some()
             && let Some(id) = self.allocate(kind, length)?
+            && let Some((holder, offset)) = self.resolve(place)?
         {
             let encoding = self.model.object(holder).kind.shape().encoding;
             self.store_loaded(holder, offset, Loaded { word: Word::Reference(id), refers: true, encoding });
@@ -94,15 +108,27 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let length = if kind.has_tail() { u64::from(length) } else { 0 };
         for _ in 0..count {
             let address = self.allocate_bare(kind, length)?;
-            if let Some(address) = address {
-                self.newest_at.remove(&address);
+            match address {
+                Some(address) if kind.shape().finalizer.is_some() => {
+                    // It will be finalized: the model must know it.
+                    self.heap.store_data(address, DEED, Deed::Nothing.encode());
+                    let id = self.enter(kind, length, address);
+                    for offset in data_offsets(self.model.object(id)) {
+                        self.model.store(id, offset, Word::Raw(0));
+                    }
+                }
+                Some(address) => {
+                    self.newest_at.remove(&address);
+                    self.anonymous.insert(address);
+                }
+                None => {}
             }
         }
         Ok(())
     }
 
     pub(super) fn chain(&mut self, kind: Kind, count: u32, into: Register, closed: bool) -> Result<(), String> {
-        if kind.slot_count(0) == 0 || kind == Kind::Label || count == 0 {
+        if kind.slot_count(0) == 0 || kind == Kind::Label || kind.shape().ephemeron || count == 0 {
             return Ok(());
         }
         let Some(head) = self.build(kind, 0, into)? else { return Ok(()) };

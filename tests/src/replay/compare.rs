@@ -19,10 +19,12 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     /// Compares the two heaps; `collected` says that garbage of every sort must be gone.
     pub fn compare(&mut self, collected: bool) -> Result<(), String> {
         self.heap.verify().map_err(|what| format!("the heap's own verification: {what}"))?;
+        self.after_work()?;
         self.heap.recount().map_err(|what| format!("the independent recount: {what}"))?;
         let reachable = self.model.reachable();
-        self.compare_contents(&reachable)?;
         self.compare_live_set(&reachable, collected)?;
+        self.compare_weak_state(&reachable, collected)?;
+        self.compare_contents(&reachable)?;
         self.compare_totals(&reachable, collected)?;
         self.summary.comparisons += 1;
         Ok(())
@@ -42,17 +44,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             let object = self.model.object(id);
             let address = self.addresses[id as usize];
             extents.push((address, address + object.kind.payload_bytes(object.length), id));
-            for (index, word) in object.words.iter().enumerate() {
-                let offset = 8 * index as u64;
-                let (expected, found) = (self.bits(object.kind, *word), self.heap.load(address, offset));
-                if expected != found {
-                    let meaning = self.describe_word(*word);
-                    return Err(format!(
-                        "{} is reachable, but its word at offset {offset} is {found:#x}, not {expected:#x} ({meaning})",
-                        self.describe(id)
-                    ));
-                }
-            }
+            self.compare_object(id).map_err(|what| format!("{} is reachable, but {what}", self.describe(id)))?;
             self.summary.objects_compared += 1;
         }
         extents.sort_unstable();
@@ -60,6 +52,23 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             None => Ok(()),
             Some(pair) => Err(format!("{} and {} overlap", self.describe(pair[0].2), self.describe(pair[1].2))),
         }
+    }
+
+    /// The object's words, but for weak slots, which `weak_state.rs` compares.
+    pub(super) fn compare_object(&self, id: Id) -> Result<(), String> {
+        let (object, address) = (self.model.object(id), self.addresses[id as usize]);
+        for (index, word) in object.words.iter().enumerate() {
+            let offset = 8 * index as u64;
+            if object.kind.is_hidden(offset) || matches!(word, Word::Weak { .. }) {
+                continue;
+            }
+            let (expected, found) = (self.bits(object.kind, *word), self.heap.load(address, offset));
+            if expected != found {
+                let meaning = self.describe_word(*word);
+                return Err(format!("its word at offset {offset} is {found:#x}, not {expected:#x} ({meaning})"));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn compare_live_set(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
@@ -85,32 +94,38 @@ impl<H: HeapUnderTest> Replay<'_, H> {
                 Some(id) if self.model.knows(*id) => {
                     return Err(format!("{} is unreachable, but a collection left it", self.describe(*id)));
                 }
+                None if after != After::Collection && self.anonymous.contains(&address) => {}
                 _ => return Err(format!("the heap lists {address:#x}, which no program object can be")),
             }
         }
         let deaths = self.heap.deaths();
-        let patience = if deaths == Deaths::Deferred { EPOCHS_TO_FREE } else { 1 };
-        let countable = self.model.countable_garbage(reachable, deaths == Deaths::Deferred);
-        for &id in &countable {
-            let epochs = self.epochs_as_garbage.entry(id).or_insert(0);
-            *epochs += 1;
-            if kept[id as usize] && *epochs >= patience {
-                let epochs = *epochs;
+        let garbage = self.model.countable_garbage(reachable, deaths == Deaths::Deferred);
+        let before = std::mem::take(&mut self.epochs_as_garbage);
+        for &id in if self.control.stopped { &[][..] } else { &garbage.countable[..] } {
+            let epochs = before.get(&id).unwrap_or(&0) + 1;
+            let patience = if deaths == Deaths::Deferred { EPOCHS_TO_FREE } else { self.patience_with_garbage() };
+            if kept[id as usize] && epochs >= patience {
                 return Err(format!(
                     "{} is unreachable since {epochs} comparisons and in no cycle, but counting has not freed it",
                     self.describe(id)
                 ));
             }
+            self.epochs_as_garbage.insert(id, epochs);
         }
-        if deaths == Deaths::AtSafepointsExactly && after == After::Poll {
+        self.compare_awaiting(&garbage.awaiting)?;
+        if deaths == Deaths::AtSafepointsExactly && after == After::Poll && !self.finalizing.collected_inside {
             let mut counted = vec![false; reachable.len()];
-            countable.iter().for_each(|id| counted[*id as usize] = true);
+            self.model.countable_in_time(reachable).iter().for_each(|id| counted[*id as usize] = true);
             let is_early = |id: &Id| !reachable[*id as usize] && !kept[*id as usize] && !counted[*id as usize];
             if let Some(early) = self.model.known().find(is_early) {
                 return Err(format!("{} hangs under a cycle, and a poll has freed it", self.describe(early)));
             }
         }
+        self.begin_interval();
         let gone: Vec<Id> = self.model.known().filter(|id| !reachable[*id as usize] && !kept[*id as usize]).collect();
+        if let Some(id) = gone.iter().find(|id| self.model.registered.contains(id)) {
+            return Err(format!("{} is gone, and its finalizer has not run", self.describe(*id)));
+        }
         for id in gone {
             self.model.forget(id);
             self.epochs_as_garbage.remove(&id);
@@ -127,6 +142,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if collected && totals.live_objects != reachable_objects {
             return Err(format!("after a collection {reachable_objects} objects are reachable, but {totals:?}"));
         }
+        self.compare_births(totals.allocated_objects)?;
         let bytes = self.reachable_bytes(reachable);
         if totals.live_bytes < bytes {
             return Err(format!("{bytes} bytes are reachable, but {totals:?}"));
@@ -147,6 +163,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     pub(super) fn describe_word(&self, word: Word) -> String {
         match word {
             Word::Raw(_) => "no reference".into(),
+            Word::Weak { target, .. } => format!("a weak reference to {}", self.describe(target)),
             Word::Reference(id) => format!("a reference to {}", self.describe(id)),
         }
     }

@@ -7,7 +7,7 @@ use super::{IMMORTALS, Loaded, Replay};
 use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, ModelObject, Word};
 use crate::op::{Place, Register, Value};
-use crate::shape::{Encoding, Kind, TRACE_TAG};
+use crate::shape::{DEED, Encoding, Kind, TRACE_TAG};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
     /// What storing `value` in a slot of `holder` puts there.
@@ -59,11 +59,12 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    pub(super) fn write_place(&mut self, place: Place, value: Value) {
-        if let Some((id, offset)) = self.resolve(place) {
+    pub(super) fn write_place(&mut self, place: Place, value: Value) -> Result<(), String> {
+        if let Some((id, offset)) = self.resolve(place)? {
             let loaded = self.word_for(self.model.object(id).kind, value);
             self.store_slot(id, offset, loaded);
         }
+        Ok(())
     }
 
     pub(super) fn link(&mut self, from: Id, slot: u64, to: Id) {
@@ -79,11 +80,12 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Loaded { word, refers, encoding }
     }
 
-    pub(super) fn swap(&mut self, a: Place, b: Place) {
-        let (Some((a, a_offset)), Some((b, b_offset))) = (self.resolve(a), self.resolve(b)) else { return };
+    pub(super) fn swap(&mut self, a: Place, b: Place) -> Result<(), String> {
+        let (Some((a, a_offset)), Some((b, b_offset))) = (self.resolve(a)?, self.resolve(b)?) else { return Ok(()) };
         let (from_a, from_b) = (self.load_slot(a, a_offset), self.load_slot(b, b_offset));
         self.store_loaded(b, b_offset, from_a);
         self.store_loaded(a, a_offset, from_b);
+        Ok(())
     }
 
     /// Stores a word read elsewhere; what the slot cannot express becomes null.
@@ -92,15 +94,15 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let encoding = kind.shape().encoding;
         let fits = match loaded.word {
             Word::Reference(target) => self.fits(kind, target),
-            Word::Raw(_) => loaded.encoding == encoding,
+            Word::Raw(_) | Word::Weak { .. } => loaded.encoding == encoding,
         };
         let null = Loaded { word: Word::Raw(kind.shape().encode(0)), refers: false, encoding };
         self.store_slot(id, offset, if fits { loaded } else { null });
     }
 
-    pub(super) fn copy(&mut self, to: Place, from: Place, count: u32) {
-        let (Some((to, to_slot)), Some((from, from_slot))) = (self.resolve_slot(to), self.resolve_slot(from)) else {
-            return;
+    pub(super) fn copy(&mut self, to: Place, from: Place, count: u32) -> Result<(), String> {
+        let (Some((to, to_slot)), Some((from, from_slot))) = (self.resolve_slot(to)?, self.resolve_slot(from)?) else {
+            return Ok(());
         };
         let (to_object, from_object) = (self.model.object(to), self.model.object(from));
         let (to_kind, from_kind) = (to_object.kind, from_object.kind);
@@ -117,21 +119,22 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         } else {
             None
         };
-        let Some((to_offset, from_offset, words)) = run else { return };
+        let Some((to_offset, from_offset, words)) = run else { return Ok(()) };
         let moved: Vec<Word> = (0..words).map(|word| self.model.load(from, from_offset + 8 * word)).collect();
         for (index, word) in moved.into_iter().enumerate() {
             self.model.store(to, to_offset + 8 * index as u64, word);
         }
         let (to, from) = (self.addresses[to as usize], self.addresses[from as usize]);
         self.heap.copy_refs((to, to_offset), (from, from_offset), words);
+        Ok(())
     }
 
-    pub(super) fn fill(&mut self, place: Place, count: u32, value: Value) {
-        let Some((id, slot)) = self.resolve_slot(place) else { return };
+    pub(super) fn fill(&mut self, place: Place, count: u32, value: Value) -> Result<(), String> {
+        let Some((id, slot)) = self.resolve_slot(place)? else { return Ok(()) };
         let object = self.model.object(id);
         let kind = object.kind;
         if kind.shape().encoding == Encoding::Pairs {
-            return;
+            return Ok(());
         }
         let words = u64::from(count).min(kind.contiguous_slots(slot, object.length));
         let word = self.word_for(kind, value).word;
@@ -140,6 +143,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             self.model.store(id, offset + 8 * index, word);
         }
         self.heap.fill_refs(self.addresses[id as usize], offset, self.bits(kind, word), words);
+        Ok(())
     }
 
     pub(super) fn scribble(&mut self, register: Register, data: u32) {
@@ -163,7 +167,7 @@ fn copy_elements(kind: Kind, to: (u64, u64), from: (u64, u64), count: u32) -> Op
     Some((offset(to_element), offset(from_element), elements * shape.stride / 8))
 }
 
-/// Offsets of the words that are neither references, nor their tags, nor the length.
+/// Offsets of the words that are neither references, nor their tags, nor the length, nor weak slots, nor deeds, nor the runtime's.
 pub(super) fn data_offsets(object: &ModelObject) -> Vec<u64> {
     let shape = object.kind.shape();
     let mut is_data = vec![true; object.words.len()];
@@ -176,6 +180,12 @@ pub(super) fn data_offsets(object: &ModelObject) -> Vec<u64> {
     }
     if object.kind.has_tail() {
         is_data[(shape.length_offset / 8) as usize] = false;
+    }
+    for offset in shape.weak.iter().chain(shape.hidden) {
+        is_data[*offset as usize / 8] = false;
+    }
+    if shape.finalizer.is_some() {
+        is_data[(DEED / 8) as usize] = false;
     }
     (0..is_data.len()).filter(|index| is_data[*index]).map(|index| 8 * index as u64).collect()
 }

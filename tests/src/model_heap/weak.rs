@@ -1,0 +1,130 @@
+//! What becomes of weak slots, keys and map entries when something dies.
+//!
+//! The heap clears them by itself, at moments that the model does not know in advance. The rules: when a finalizer runs, what refers weakly
+//! to its object is null; what refers weakly to other garbage may be, for that may be part of the same set. When an object is gone,
+//! everything that referred to it weakly is null, an ephemeron that had it for a key is empty, and entries with it are none.
+
+use std::collections::BTreeMap;
+
+use rc_runtime::weak_map::WeakMode;
+
+use super::{Id, ModelHeap, Word};
+use crate::shape::Kind;
+
+/// A weak map.
+#[derive(Clone, Debug)]
+pub struct ModelMap {
+    /// What goes with what.
+    pub mode: WeakMode,
+    /// By key.
+    pub entries: BTreeMap<Id, ModelEntry>,
+}
+
+/// An entry of a weak map.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelEntry {
+    /// The value.
+    pub value: Id,
+    /// Whether it is there for certain, as for [`Word::Weak`].
+    pub sure: bool,
+}
+
+/// A callback that has not been called yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owed {
+    /// It must be.
+    Surely,
+    /// The weak reference was garbage itself for a while: it may have been forgotten.
+    Perhaps,
+}
+
+impl ModelMap {
+    /// An empty one.
+    pub fn new(mode: WeakMode) -> ModelMap {
+        ModelMap { mode, entries: BTreeMap::new() }
+    }
+
+    /// The map has `value` for `key`.
+    pub fn set(&mut self, key: Id, value: Id) {
+        self.entries.insert(key, ModelEntry { value, sure: true });
+    }
+}
+
+impl ModelHeap {
+    /// The objects with weak slots that have not been forgotten.
+    pub fn watchers(&self) -> Vec<Id> {
+        self.watchers.iter().copied().collect()
+    }
+
+    /// The weak slots of an object that refer to something: (offset, target, whether for certain).
+    pub fn weak_slots(&self, id: Id) -> Vec<(u64, Id, bool)> {
+        let weak = self.object(id).kind.shape().weak.iter().map(|offset| u64::from(*offset));
+        weak.filter_map(|offset| match self.load(id, offset) {
+            Word::Weak { target, sure } => Some((offset, target, sure)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    /// The heap has cleared a weak slot.
+    pub fn clear_weak(&mut self, id: Id, offset: u64) {
+        let sure = !matches!(self.load(id, offset), Word::Weak { sure: false, .. });
+        self.store(id, offset, Word::Raw(0));
+        match self.object(id).kind {
+            Kind::WeakCalled => {
+                self.owed.insert(id, if sure { Owed::Surely } else { Owed::Perhaps });
+            }
+            kind if kind.shape().ephemeron => {
+                for slot in kind.shape().refs {
+                    self.store(id, u64::from(*slot), Word::Raw(0));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The finalizer of `dead` begins, and these are the objects that must be there.
+    pub fn begin_reclaim(&mut self, dead: Id, reachable: &[bool]) {
+        for id in self.watchers() {
+            let is_key = self.object(id).kind.shape().ephemeron;
+            for (offset, target, _) in self.weak_slots(id) {
+                if is_key {
+                    continue;
+                } else if target == dead {
+                    self.clear_weak(id, offset);
+                } else if !reachable[target as usize] {
+                    self.store(id, offset, Word::Weak { target, sure: false });
+                }
+            }
+            if self.object(id).kind == Kind::WeakCalled && !reachable[id as usize] {
+                // Whatever it is owed, or will be: it may be part of this set.
+                if self.weak_slots(id).is_empty() && self.owed.contains_key(&id) {
+                    self.owed.insert(id, Owed::Perhaps);
+                }
+            }
+        }
+        for map in self.maps.values_mut().filter(|map| map.mode != WeakMode::Keys) {
+            map.entries.retain(|_, entry| entry.value != dead);
+            for entry in map.entries.values_mut().filter(|entry| !reachable[entry.value as usize]) {
+                entry.sure = false;
+            }
+        }
+    }
+
+    /// The object is gone for good.
+    pub(super) fn forget_weakly(&mut self, gone: Id) {
+        self.watchers.remove(&gone);
+        self.owed.remove(&gone);
+        self.maps.remove(&gone);
+        for map in self.maps.values_mut() {
+            map.entries.retain(|key, entry| *key != gone && entry.value != gone);
+        }
+        for id in self.watchers() {
+            for (offset, target, _) in self.weak_slots(id) {
+                if target == gone {
+                    self.clear_weak(id, offset);
+                }
+            }
+        }
+    }
+}

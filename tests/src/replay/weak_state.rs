@@ -1,0 +1,99 @@
+//! What must be equal of weak slots, keys of ephemerons and weak maps, after an epoch or a collection.
+//!
+//! Words are read here, not asked for: an upgrade would keep its target alive. A weak slot whose target must be there refers to it; one whose
+//! target is gone is null; between the two, while the target is garbage that has not been found, either. After a collection there is nothing
+//! between. The model learns here what the heap has cleared.
+
+use std::collections::HashMap;
+
+use rc_runtime::weak_map::WeakMode;
+
+use super::Replay;
+use crate::heap_under_test::HeapUnderTest;
+use crate::model_heap::{Id, Owed, Word};
+
+impl<H: HeapUnderTest> Replay<'_, H> {
+    /// See the file's first lines.
+    pub(super) fn compare_weak_state(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
+        for id in self.model.watchers().into_iter().filter(|id| reachable[*id as usize]) {
+            for (offset, target, sure) in self.model.weak_slots(id) {
+                self.compare_weak_slot(id, offset, (target, sure), reachable[target as usize], collected)?;
+            }
+        }
+        let maps: Vec<Id> = self.model.maps.keys().copied().filter(|id| reachable[*id as usize]).collect();
+        for map in maps {
+            self.compare_map(map, reachable, collected).map_err(|what| format!("{}: {what}", self.describe(map)))?;
+        }
+        let owed = self.model.owed.iter().find(|(id, owed)| **owed == Owed::Surely && reachable[**id as usize]);
+        match owed.filter(|_| collected) {
+            Some((id, _)) => {
+                Err(format!("the target of {} is gone, and its callback was not called", self.describe(*id)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// One slot, whose target `lives` or does not.
+    pub(super) fn compare_weak_slot(
+        &mut self,
+        id: Id,
+        offset: u64,
+        (target, sure): (Id, bool),
+        lives: bool,
+        collected: bool,
+    ) -> Result<(), String> {
+        let word = self.heap.load(self.addresses[id as usize], offset);
+        let what = match word {
+            0 if lives && sure => "is null, but its target is reachable",
+            0 => {
+                self.model.clear_weak(id, offset);
+                return Ok(());
+            }
+            word if word != self.addresses[target as usize] => "refers to something else",
+            _ if collected && !lives => "refers to garbage after a collection",
+            _ => {
+                if lives {
+                    self.model.store(id, offset, Word::Weak { target, sure: true });
+                }
+                return Ok(());
+            }
+        };
+        let (holder, target) = (self.describe(id), self.describe(target));
+        Err(format!("the weak slot of {holder} at offset {offset} {what}: {target} ({word:#x}) [WEAK]"))
+    }
+
+    fn compare_map(&mut self, map: Id, reachable: &[bool], collected: bool) -> Result<(), String> {
+        let address = self.addresses[map as usize];
+        let listed = self.heap.map_entries(address);
+        let count = self.heap.map_count(address);
+        if count != listed.len() as u64 {
+            return Err(format!("it says that it has {count} entries, and has {}", listed.len()));
+        }
+        let mut listed: HashMap<u64, u64> = listed.into_iter().collect();
+        let model = self.model.maps[&map].clone();
+        for (key, entry) in model.entries {
+            let dead = match model.mode {
+                WeakMode::Keys => !reachable[key as usize],
+                WeakMode::Values => !reachable[entry.value as usize],
+                WeakMode::Both => !reachable[key as usize] || !reachable[entry.value as usize],
+            };
+            let (key_text, value_text) = (self.describe(key), self.describe(entry.value));
+            let entries = &mut self.model.maps.get_mut(&map).expect("it is there").entries;
+            match listed.remove(&self.addresses[key as usize]) {
+                None if dead || !entry.sure => _ = entries.remove(&key),
+                None => return Err(format!("its entry of {key_text} is gone, and {value_text} is reachable")),
+                Some(value) if value != self.addresses[entry.value as usize] => {
+                    return Err(format!("it has {value:#x} for {key_text}, not {value_text}"));
+                }
+                Some(_) if dead && collected => {
+                    return Err(format!("a collection has left its entry of {key_text} and {value_text}"));
+                }
+                Some(_) => entries.get_mut(&key).expect("it is there").sure |= !dead,
+            }
+        }
+        match listed.into_iter().next() {
+            Some((key, value)) => Err(format!("it has an entry of {key:#x} and {value:#x}, which nobody has made")),
+            None => Ok(()),
+        }
+    }
+}

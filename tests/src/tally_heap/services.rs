@@ -1,0 +1,282 @@
+//! Weak references, maps and handles of the real heap, as the driver sees them.
+//!
+//! What is read here of the inside of weak maps is read from memory, not asked for: asking is an upgrade, and an upgrade keeps things
+//! alive for an epoch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use cycle_detector::Mutator;
+use rc_runtime::weak::WeakKind;
+use rc_runtime::weak_map::WeakMode;
+use rc_runtime::{Heap, ObjectRef, builtin};
+
+use super::deeds::called;
+use super::{TallyHeap, object};
+use crate::heap_under_test::Services;
+use crate::op::deed::Event;
+use crate::op::service::GLOBAL_HANDLES;
+use crate::shape::Kind;
+
+/// Whether the object belongs to a weak map: its table, or an entry.
+pub(super) fn is_hidden(object: ObjectRef) -> bool {
+    let id = object.type_info().id;
+    id == builtin::weak_map_table().id || builtin::mode_of_entry(object).is_some()
+}
+
+/// The entries of a map that are not dead: (key, value).
+fn map_entries(load: impl Fn(u64, u64) -> u64, map: u64) -> Vec<(u64, u64)> {
+    let (table, mode) = (load(map, 0), load(map, 16));
+    if table == 0 {
+        return Vec::new();
+    }
+    let entries = (1..=load(table, 0)).map(|place| load(table, 8 * place)).filter(|entry| *entry != 0);
+    let sides = entries.map(|entry| match mode == WeakMode::Keys as u64 {
+        true => (load(entry, 8), load(entry, 0)),
+        false => (load(entry, 0), load(entry, 8)),
+    });
+    let dead = |(key, value): (u64, u64)| {
+        (mode != WeakMode::Values as u64 && key == 0) || (mode != WeakMode::Keys as u64 && value == 0)
+    };
+    sides.filter(|sides| !dead(*sides)).collect()
+}
+
+impl Services for TallyHeap {
+    fn take_events(&mut self) -> Vec<Event> {
+        let events = self.deeds.take();
+        if events.iter().any(|event| matches!(event, Event::Allocated { .. })) {
+            self.note_class(Kind::Pair, 0);
+        }
+        events
+    }
+
+    fn register_finalizer(&mut self, address: u64) -> bool {
+        self.mutator.register_finalizer(object(address))
+    }
+
+    fn forget_finalizer(&mut self, address: u64) {
+        self.mutator.forget_finalizer(object(address));
+    }
+
+    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, String> {
+        self.new_weak_reference(object(target), called)
+    }
+
+    fn write_weak(&mut self, address: u64, offset: u64, target: Option<u64>, key: bool) {
+        let kind = if key { WeakKind::Key } else { WeakKind::Reference };
+        let (holder, target) = (object(address), target.map(object));
+        self.mutator.heap().write_weak(holder, holder.slot(offset), target, kind);
+    }
+
+    fn read_weak(&mut self, address: u64, offset: u64) -> Option<u64> {
+        self.mutator.read_weak(object(address).slot(offset)).map(ObjectRef::address)
+    }
+
+    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, String> {
+        self.new_builtin_ephemeron(object(key), value.map(object))
+    }
+
+    fn new_map(&mut self, mode: WeakMode) -> Result<u64, String> {
+        self.new_weak_map(mode)
+    }
+
+    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), String> {
+        self.weak_map_set(object(map), object(key), object(value))
+    }
+
+    fn map_get(&mut self, map: u64, key: u64) -> Option<u64> {
+        self.mutator.weak_map_get(object(map), object(key)).map(ObjectRef::address)
+    }
+
+    fn map_remove(&mut self, map: u64, key: u64) -> bool {
+        self.mutator.weak_map_remove(object(map), object(key))
+    }
+
+    fn map_entries(&self, map: u64) -> Vec<(u64, u64)> {
+        map_entries(|address, offset| object(address).slot(offset).read(), map)
+    }
+
+    fn map_count(&self, map: u64) -> u64 {
+        self.mutator.weak_map_count(object(map))
+    }
+
+    fn open_scope(&mut self) {
+        self.handles.open(self.mutator.heap());
+    }
+
+    fn push_handle(&mut self, address: Option<u64>) {
+        self.handles.push(self.mutator.heap(), address);
+    }
+
+    fn close_scope(&mut self) {
+        self.handles.close(self.mutator.heap());
+    }
+
+    fn abandon_scope(&mut self) {
+        self.handles.abandon();
+    }
+
+    fn close_all_scopes(&mut self) {
+        self.handles.close_all(self.mutator.heap());
+    }
+
+    fn raise(&mut self, address: Option<u64>, count: u32) {
+        unwind_through_scope(&mut self.mutator, address, count);
+    }
+
+    fn set_global_handle(&mut self, handle: usize, address: Option<u64>) {
+        self.handles.set_global(self.mutator.heap(), handle, address);
+    }
+
+    fn free_global_handle(&mut self, handle: usize) {
+        self.handles.free_global(self.mutator.heap(), handle);
+    }
+
+    fn stop(&mut self) {
+        self.mutator.stop();
+    }
+
+    fn restart(&mut self) {
+        self.mutator.restart();
+    }
+
+    fn set_limit(&mut self, bytes: Option<u64>) {
+        self.mutator.set_limits(None, bytes);
+    }
+
+    fn fail_allocation(&mut self, number: u64) {
+        self.mutator.heap().fail_allocation(number);
+    }
+
+    fn part(&mut self) -> bool {
+        self.mutator.collect_for(0)
+    }
+
+    /// Garbage in a block that is logged as a whole while the mark runs is taken for what the log names, and left.
+    fn parts_find_all(&self) -> bool {
+        !self.logs_whole_blocks
+    }
+
+    fn hidden_objects(&mut self) -> Vec<u64> {
+        self.present().into_iter().filter(|object| is_hidden(*object)).map(ObjectRef::address).collect()
+    }
+}
+
+impl TallyHeap {
+    fn new_weak_reference(&mut self, target: ObjectRef, with_callback: bool) -> Result<u64, String> {
+        let weak = match with_callback {
+            true => self.mutator.new_weak_with(target, called),
+            false => self.mutator.new_weak(target),
+        };
+        self.note_class_of(if with_callback { builtin::weak_with_callback() } else { builtin::weak() }, 0);
+        weak.map(ObjectRef::address).map_err(|error| error.to_string())
+    }
+
+    fn new_builtin_ephemeron(&mut self, key: ObjectRef, value: Option<ObjectRef>) -> Result<u64, String> {
+        let ephemeron = self.mutator.new_ephemeron(key, value);
+        self.note_class_of(builtin::ephemeron(), 0);
+        ephemeron.map(ObjectRef::address).map_err(|error| error.to_string())
+    }
+
+    fn new_weak_map(&mut self, mode: WeakMode) -> Result<u64, String> {
+        let map = self.mutator.new_weak_map(mode);
+        self.note_class_of(builtin::weak_map(), 0);
+        self.note_class_of(builtin::weak_map_entry(mode), 0);
+        map.map(ObjectRef::address).map_err(|error| error.to_string())
+    }
+
+    fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), String> {
+        let done = self.mutator.weak_map_set(map, key, value);
+        let table = map.slot(0).read();
+        if table != 0 {
+            self.note_class_of(builtin::weak_map_table(), object(table).slot(0).read());
+        }
+        done.map_err(|error| error.to_string())
+    }
+}
+
+/// The handles that a program has made.
+#[derive(Default)]
+pub(super) struct Handles {
+    scoped: Vec<u64>,
+    /// What each open scope is closed by, and how many handles there were before it.
+    scopes: Vec<(u64, usize)>,
+    globals: [Option<u64>; GLOBAL_HANDLES],
+}
+
+impl Handles {
+    pub(super) fn open(&mut self, heap: &mut Heap) {
+        self.scopes.push((heap.open_handles(), self.scoped.len()));
+    }
+
+    pub(super) fn push(&mut self, heap: &mut Heap, address: Option<u64>) {
+        self.scoped.push(heap.new_handle(address.unwrap_or(0)));
+    }
+
+    pub(super) fn close(&mut self, heap: &mut Heap) {
+        if let Some((mark, count)) = self.scopes.pop() {
+            heap.close_handles(mark);
+            self.scoped.truncate(count);
+        }
+    }
+
+    pub(super) fn abandon(&mut self) {
+        self.scopes.pop();
+    }
+
+    pub(super) fn close_all(&mut self, heap: &mut Heap) {
+        heap.close_handles(0);
+        self.scopes.clear();
+        self.scoped.clear();
+    }
+
+    pub(super) fn set_global(&mut self, heap: &mut Heap, at: usize, address: Option<u64>) {
+        let word = address.unwrap_or(0);
+        match self.globals[at] {
+            // SAFETY: made below, and not freed since; the driver passes references.
+            Some(global) => unsafe { heap.set_global(global, word) },
+            None => self.globals[at] = Some(heap.new_global(word)),
+        }
+    }
+
+    pub(super) fn free_global(&mut self, heap: &mut Heap, at: usize) {
+        if let Some(global) = self.globals[at].take() {
+            // SAFETY: as above.
+            unsafe { heap.free_global(global) };
+        }
+    }
+
+    /// What they hold now.
+    pub(super) fn held(&self) -> Vec<u64> {
+        let words = self.scoped.iter().chain(self.globals.iter().flatten());
+        // SAFETY: words of handles that are in use.
+        words.map(|handle| unsafe { *(*handle as *const u64) }).filter(|word| *word != 0).collect()
+    }
+}
+
+/// A scope of a host that closes itself, also when something unwinds through it.
+struct Scope<'m> {
+    mutator: &'m mut Mutator,
+    mark: u64,
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        self.mutator.heap().close_handles(self.mark);
+    }
+}
+
+/// Handles, a safepoint that counts them, more handles, and a panic.
+fn unwind_through_scope(mutator: &mut Mutator, address: Option<u64>, count: u32) {
+    let through = catch_unwind(AssertUnwindSafe(|| {
+        let mark = mutator.heap().open_handles();
+        let scope = Scope { mutator, mark };
+        for number in 0..count {
+            if number == count / 2 {
+                scope.mutator.poll();
+            }
+            scope.mutator.heap().new_handle(address.unwrap_or(0));
+        }
+        resume_unwind(Box::new("through a scope"));
+    }));
+    assert!(through.is_err(), "the panic comes through");
+}
