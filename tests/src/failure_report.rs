@@ -1,51 +1,79 @@
 //! What a failing program leaves behind: a text that can be pasted into a regression test, where it came from, and a
 //! picture of the heap as the model had it when the difference showed.
 
+use std::path::{Path, PathBuf};
+
 use heap_picture::{Edge, HeapGraph, Node};
 
+use crate::heap_under_test::HeapUnderTest;
 use crate::journal;
 use crate::model_heap::{ModelHeap, Word};
 use crate::op::{Op, program_text};
+use crate::origin::Origin;
 use crate::replay::{Failure, Replay};
 use crate::setup::Setup;
 use crate::tally_heap::TallyHeap;
+use crate::toy_heap::ToyHeap;
 
 /// Objects drawn at most.
 const NODES_MAX: usize = 200;
 
-/// The report: what differed, after which op, in which setup, from which seed, the whole program, and where its picture is.
-pub fn report(setup: &Setup, seed: Option<u64>, ops: &[Op], failure: &Failure) -> String {
+/// The report: what differed, after which op, in which setup, where it comes from, the whole program, and where its picture is.
+pub fn report(setup: &Setup, origin: Option<&Origin>, ops: &[Op], failure: &Failure) -> String {
+    let base = journal::folder().join(format!("failure-{}", std::process::id()));
+    let graph = graph_at(setup, ops, Some(failure));
+    let picture = std::fs::create_dir_all(journal::folder()).map_err(|error| error.to_string());
+    let picture = match picture.and_then(|()| write_pictures(&graph, &base)) {
+        Ok([_, svg]) => format!("picture: {}", svg.display()),
+        Err(why) => format!("no picture: {why}"),
+    };
+    format!("{}\n{picture}", report_without_picture(setup, origin, ops, failure))
+}
+
+/// The same in words only.
+pub fn report_without_picture(setup: &Setup, origin: Option<&Origin>, ops: &[Op], failure: &Failure) -> String {
     let place = match failure.op_index {
         Some(index) => format!("after op {} of {}, `{}`", index + 1, ops.len(), ops[index]),
         None => "in the final epoch or collection".to_owned(),
     };
-    let seed = seed.map_or(String::new(), |seed| format!(", seed {seed}"));
-    let picture = write_picture(setup, ops, failure).unwrap_or_else(|why| format!("no picture: {why}"));
+    let origin =
+        origin.map_or(String::new(), |origin| format!("\n--- once more, and shorter: cargo xtask replay {origin}"));
     format!(
-        "the heap and the model differ {place} (setup {}{seed}):\n{}\n--- the program, for `check(\"…\")` in a regression test\n{}---\n{picture}",
+        "the heap and the model differ {place} (setup {}):\n{}{origin}\n--- the program, for `check(\"…\")` in a regression test\n{}---",
         setup.name,
         failure.what,
         program_text(ops)
     )
 }
 
-/// Runs the program up to the failure again and draws the model as it is there.
-fn write_picture(setup: &Setup, ops: &[Op], failure: &Failure) -> Result<String, String> {
-    let index = failure.op_index.ok_or("the roots are gone by then")?;
-    let graph = std::panic::catch_unwind(|| {
-        let mut heap = TallyHeap::new(setup.options.clone());
-        let mut replay = Replay::new(&mut heap, setup.options.heap_limit);
-        for op in &ops[..=index] {
-            let _ = replay.perform(*op);
-        }
-        graph(replay.model())
+/// The model as it was when the program failed, or after its last op: beside the real heap, or, where that ends the process or panics,
+/// beside the toy heap, which has no faults.
+pub fn graph_at(setup: &Setup, ops: &[Op], failure: Option<&Failure>) -> HeapGraph {
+    let upto = failure.and_then(|failure| failure.op_index).map_or(ops.len(), |index| index + 1);
+    let real = failure.and_then(|_| {
+        let draw = || model_after(&mut TallyHeap::new(setup.options.clone()), setup, &ops[..upto]);
+        std::panic::catch_unwind(draw).ok()
     });
-    let graph = graph.map_err(|_| "the runtime panicked")?;
-    let place = journal::folder().join(format!("failure-{}.svg", std::process::id()));
-    let svg = heap_picture::svg::write_svg(&graph, NODES_MAX);
-    let written = std::fs::create_dir_all(journal::folder()).and_then(|()| std::fs::write(&place, svg));
-    written.map_err(|error| error.to_string())?;
-    Ok(format!("picture: {}", place.display()))
+    real.unwrap_or_else(|| model_after(&mut ToyHeap::new(None), setup, &ops[..upto]))
+}
+
+fn model_after(heap: &mut impl HeapUnderTest, setup: &Setup, ops: &[Op]) -> HeapGraph {
+    let mut replay = Replay::new(heap, setup.options.heap_limit);
+    for op in ops {
+        let _ = replay.perform(*op);
+    }
+    graph(replay.model())
+}
+
+/// Draws a graph into `base.dot` and `base.svg`.
+pub fn write_pictures(graph: &HeapGraph, base: &Path) -> Result<[PathBuf; 2], String> {
+    let [dot, svg] = ["dot", "svg"].map(|ending| base.with_extension(ending));
+    let pictures =
+        [(&dot, heap_picture::dot::write_dot(graph)), (&svg, heap_picture::svg::write_svg(graph, NODES_MAX))];
+    for (place, text) in pictures {
+        std::fs::write(place, text).map_err(|error| format!("{}: {error}", place.display()))?;
+    }
+    Ok([dot, svg])
 }
 
 /// The model's objects, garbage included, with their references and roots.
@@ -81,14 +109,15 @@ mod tests {
     use super::*;
     use crate::op::parse_program;
     use crate::replay;
-    use crate::toy_heap::ToyHeap;
 
     #[test]
     fn the_program_in_a_report_can_be_read_again() {
         let ops = parse_program("ring pair x 3 r0\nset r0 = null\ncollect\n").unwrap();
         let failure = Failure { op_index: Some(2), what: "something is left".into() };
-        let text = report(&Setup::named("sliced").unwrap(), Some(7), &ops, &failure);
-        assert!(text.contains("after op 3 of 3, `collect` (setup sliced, seed 7):\nsomething is left"), "{text}");
+        let origin = Origin { setup: "sliced".into(), seed: 7, number: 2, longest: 100 };
+        let text = report(&Setup::named("sliced").unwrap(), Some(&origin), &ops, &failure);
+        assert!(text.contains("after op 3 of 3, `collect` (setup sliced):\nsomething is left"), "{text}");
+        assert!(text.contains("cargo xtask replay sliced/7/2/100\n"), "{text}");
         let program = text.split("regression test\n").nth(1).unwrap().split("---").next().unwrap();
         assert_eq!(parse_program(program).unwrap(), ops);
         let picture = text.lines().last().unwrap().strip_prefix("picture: ").unwrap();

@@ -7,23 +7,25 @@
 //!   `descriptors.rs`); `toy_heap.rs`: a simple one that can be made wrong, to test the oracle
 //! * `replay.rs`: the driver, which runs a program on both and compares; `recount.rs`: a second recount of the real heap
 //! * `setup.rs`: the ways a heap is set up for a run, and `check`, which most tests call
-//! * `shrink.rs`: makes a failing program short; `failure_report.rs`: what is printed and drawn of it; `journal.rs`: which
-//!   program killed the process
+//! * `shrink.rs`: makes a failing program short, `minimise.rs` one that may kill its process; `failure_report.rs`: what is printed and
+//!   drawn of it; `origin.rs`: where it came from; `journal.rs`: which program killed the process
 //! * `protocol.rs`: the protocol between the mutator's log and the sliced passes as a model that is searched whole
 //! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
 //! * `destruction.rs`: random C programs whose destructors print, and the definition of when each should
 //! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
-//! likes.
+//! likes, `src/bin/replay.rs` runs what has failed again (`cargo xtask replay`).
 
 pub mod descriptors;
 pub mod destruction;
 pub mod failure_report;
 pub mod heap_under_test;
 pub mod journal;
+pub mod minimise;
 pub mod model_heap;
 pub mod op;
+pub mod origin;
 pub mod protocol;
 pub mod random_program;
 pub mod recount;

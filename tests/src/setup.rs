@@ -11,6 +11,7 @@ use rc_runtime::plan::Plan;
 use crate::failure_report::report;
 use crate::journal::JournalEntry;
 use crate::op::{Op, parse_program};
+use crate::origin::Origin;
 use crate::replay::{self, Failure, Summary};
 use crate::shrink::shrink;
 use crate::strategies::nth_program;
@@ -117,7 +118,8 @@ pub fn check_series(setup: &Setup, seed: u64, count: u64, ops_max: usize) -> Sum
             Err(_) => {
                 let ops = shrink(&ops, |ops| setup.run(ops).is_err());
                 let failure = setup.run(&ops).expect_err("the shrunk program fails too");
-                panic!("{}", report(setup, Some(seed), &ops, &failure));
+                let origin = Origin { setup: setup.name.to_owned(), seed, number, longest: ops_max };
+                panic!("{}", report(setup, Some(&origin), &ops, &failure));
             }
         }
     }

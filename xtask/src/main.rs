@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod failure;
 mod process;
+mod replay;
 mod run;
 mod scenarios;
 mod setup;
@@ -45,6 +46,10 @@ enum Command {
     Bench(bench::Command),
     /// Run small programs under valgrind memcheck; any error fails
     Valgrind(valgrind::Arguments),
+    /// Run a failing random program once more, make it short, and draw the heap
+    Replay(replay::Arguments),
+    /// Run random programs on heap and model for as long as one likes
+    Soak(replay::Arguments),
     /// Print which known situations the tests cover, and check that they do
     Scenarios(scenarios::Arguments),
 }
@@ -57,6 +62,8 @@ fn main() -> ExitCode {
         Command::Check => check::check(),
         Command::Bench(command) => bench::bench(&command),
         Command::Valgrind(arguments) => valgrind::valgrind(&arguments),
+        Command::Replay(arguments) => replay::replay(&arguments),
+        Command::Soak(arguments) => replay::soak(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };
     match outcome {

@@ -3,7 +3,7 @@
 //!
 //! Programs are drawn from the same strategies as the property tests; program number n of seed S is always the same one. A
 //! worker process runs them, so that a crash costs nothing: the program it was running is found in the journal, shrunk with
-//! one child process a try, and printed. `--shrink FILE` does that to any program, `--replay FILE` runs one here and now.
+//! one child process a try, and printed. `--shrink FILE` does that to any program, `--run FILE` runs one here and now.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use tally_tests::failure_report::report;
-use tally_tests::journal::{entry_text, folder, left_by, parse_entry};
+use tally_tests::journal::{entry_text, folder, left_by};
+use tally_tests::minimise::{minimise, read};
 use tally_tests::op::Op;
 use tally_tests::replay::Summary;
 use tally_tests::setup::{Setup, setups};
-use tally_tests::shrink::shrink;
 use tally_tests::strategies::nth_program;
 
 /// Ends a worker that found a difference.
@@ -41,7 +41,7 @@ struct Arguments {
     setup: Option<String>,
     /// Run the program in this file.
     #[arg(long, conflicts_with = "shrink")]
-    replay: Option<PathBuf>,
+    run: Option<PathBuf>,
     /// Make the failing program in this file short.
     #[arg(long)]
     shrink: Option<PathBuf>,
@@ -54,7 +54,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = if let Some(place) = &arguments.replay {
+    let outcome = if let Some(place) = &arguments.run {
         replay(place)
     } else if let Some(place) = &arguments.shrink {
         shrink_file(place).map(|()| FOUND)
@@ -208,35 +208,16 @@ fn replay(place: &Path) -> Result<u8, String> {
 }
 
 fn shrink_file(place: &Path) -> Result<(), String> {
-    let (setup, ops) = read(place)?;
     let smaller = place.with_extension("smaller.txt");
-    let own = own_path()?;
-    let mut tries = 0;
-    let mut fails = |ops: &[Op]| {
-        tries += 1;
-        std::fs::write(&smaller, entry_text(setup.name, ops)).is_ok()
-            && !Command::new("timeout")
-                .args(["60".as_ref(), own.as_os_str(), "--replay".as_ref(), smaller.as_os_str()])
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .is_ok_and(|status| status.success())
-    };
-    if !fails(&ops) {
+    let Some(failing) = minimise(place, &smaller, |_| {})? else {
         return Err(format!("{} does not fail when it is run alone", place.display()));
-    }
-    let best = shrink(&ops, &mut fails);
-    std::fs::write(&smaller, entry_text(setup.name, &best)).map_err(|error| error.to_string())?;
-    eprintln!("{} ops shrunk to {} in {tries} runs; it says:", ops.len(), best.len());
-    let status = Command::new(own).arg("--replay").arg(&smaller).status().map_err(|error| error.to_string())?;
-    eprintln!("{status}\n--- {}\n{}---", smaller.display(), entry_text(setup.name, &best));
+    };
+    let (length, tries) = failing.before;
+    eprintln!("{length} ops shrunk to {} in {tries} runs; it says:", failing.ops.len());
+    let status = Command::new(own_path()?).arg("--run").arg(&smaller).status().map_err(|error| error.to_string())?;
+    let text = entry_text(failing.setup.name, &failing.ops);
+    eprintln!("{status}\n--- for cargo xtask replay {}\n{text}---", smaller.display());
     Ok(())
-}
-
-fn read(place: &Path) -> Result<(Setup, Vec<Op>), String> {
-    let text = std::fs::read_to_string(place).map_err(|error| format!("{}: {error}", place.display()))?;
-    let (setup, ops) = parse_entry(&text).map_err(|error| format!("{}: {error}", place.display()))?;
-    Ok((Setup::named(&setup).ok_or_else(|| format!("no setup is called `{setup}`"))?, ops))
 }
 
 fn own_path() -> Result<PathBuf, String> {

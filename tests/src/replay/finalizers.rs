@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use super::effects::data_offsets;
 use super::{EPOCHS_TO_FREE, Replay};
 use crate::heap_under_test::{Deaths, HeapUnderTest};
-use crate::model_heap::{Id, Owed, Word};
+use crate::model_heap::{Id, Word};
 use crate::op::Deed;
 use crate::op::GLOBALS;
 use crate::op::deed::{Event, hang_offset};
@@ -183,19 +183,23 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     fn called(&mut self, address: u64) -> Result<(), String> {
         let id = self.at(address, "a callback was called with")?;
         self.summary.called += 1;
-        if let Some(&(offset, target, sure)) = self.model.weak_slots(id).first() {
-            if sure && self.model.reachable()[target as usize] {
-                let (weak, target) = (self.describe(id), self.describe(target));
-                return Err(format!("the callback of {weak} was called, and {target} is reachable"));
-            }
-            self.model.clear_weak(id, offset);
+        // What it is owed for may be long ago: the slot may refer to something else by now.
+        if self.model.owed.remove(&id).is_some() {
+            return Ok(());
         }
-        match self.model.owed.remove(&id) {
-            Some(Owed::Surely | Owed::Perhaps) => Ok(()),
-            None => {
-                Err(format!("the callback of {} was called, and it was not to be, or not again", self.describe(id)))
-            }
+        let Some(&(offset, target, sure)) = self.model.weak_slots(id).first() else {
+            return Err(format!(
+                "the callback of {} was called, and it was not to be, or not again",
+                self.describe(id)
+            ));
+        };
+        if sure && self.model.reachable()[target as usize] {
+            let (weak, target) = (self.describe(id), self.describe(target));
+            return Err(format!("the callback of {weak} was called, and {target} is reachable"));
         }
+        self.model.clear_weak(id, offset);
+        self.model.owed.remove(&id);
+        Ok(())
     }
 
     /// Finalizers of what counting finds run in time.
