@@ -1,57 +1,86 @@
-//! Instructions of compiled code, counted by callgrind and held: `cargo xtask bench counts`.
+//! Instructions of compiled code, of whole programs and of the lowering, counted by callgrind: `cargo xtask bench counts`.
 //!
 //! `counts.rs` counts the runtime's own operations through the Rust API. What the lowering emits inline is counted here, in
 //! executables that `tally build --opt 2` made of `compiled/`, one for each plan: each run brings a thousand objects into a state,
-//! and callgrind collects in one function, `measured_…`, that does one thing to each of them, so start-up does not count.
-//! `compiled/limits.txt` names the operations, what each may cost, and the loop that has to be subtracted.
+//! and callgrind collects in one function, `measured_…`, that does one thing to each of them, so start-up does not count. Of
+//! `workloads/`, at sizes that take callgrind a second, the workload's own function is collected, epochs included; no slice ends by
+//! the clock there, or each run would be another one. `paths.txt` names all of them.
 //!
-//! `cargo xtask bench counts` builds the executables, says where they are in `TALLY_COMPILED_OPERATIONS`, and prints what each
-//! operation costs; it fails when one costs nothing, which means that something else was counted.
+//! `cargo xtask bench counts` builds the executables, says where they are in `TALLY_COMPILED_OPERATIONS`, compares with `approved.txt`
+//! and prints what each operation costs; it fails when one costs nothing, which means that something else was counted.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
 use iai_callgrind::{
-    Bench, BinaryBenchmark, BinaryBenchmarkConfig, BinaryBenchmarkGroup, Callgrind, Command, EntryPoint, EventKind,
+    Bench, BinaryBenchmark, BinaryBenchmarkConfig, BinaryBenchmarkGroup, Callgrind, Command, EntryPoint,
     binary_benchmark_group, main,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Lines of `at most`, `plan/operation`, and perhaps what to subtract.
-const LIMITS: &str = include_str!("compiled/limits.txt");
-/// The folder in which the executables `deferred` and `prompt` stand.
+/// Lines of `group/name`, and what only `cargo xtask bench counts` reads.
+const PATHS: &str = include_str!("paths.txt");
+/// The folder in which the executables `deferred`, `prompt`, `tally-deferred`, `tally-prompt` and `tally` stand.
 const FOLDER: &str = "TALLY_COMPILED_OPERATIONS";
+/// What is lowered.
+const LOWERED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads/havlak.c");
 
 fn all(group: &mut BinaryBenchmarkGroup) {
     let folder = std::env::var_os(FOLDER).map(PathBuf::from);
     let folder =
         folder.unwrap_or_else(|| panic!("{FOLDER} is not set; run `cargo xtask bench counts`, which builds them"));
-    for plan in ["deferred", "prompt"] {
-        let mut benches = BinaryBenchmark::new(plan);
-        for (limit, operation) in limits(plan) {
-            let mut callgrind = Callgrind::default();
-            callgrind.entry_point(EntryPoint::Custom("measured_*".to_owned()));
-            callgrind.hard_limits([(EventKind::Ir, limit)]);
+    for family in ["deferred", "prompt", "deferred_program", "prompt_program", "lowering"] {
+        let mut benches = BinaryBenchmark::new(family);
+        for name in names(family) {
+            let (command, entry) = match family.strip_suffix("_program") {
+                Some(plan) => program(&folder, plan, name),
+                None if family == "lowering" => lowering(&folder, name),
+                None => (Command::new(folder.join(family)).arg(name).build(), "measured_*"),
+            };
+            // Only instructions are asked for, and only of the process itself: clang runs in another.
+            let mut callgrind = Callgrind::with_args(["--cache-sim=no", "--trace-children=no"]);
+            callgrind.entry_point(EntryPoint::Custom(entry.to_owned()));
             let mut config = BinaryBenchmarkConfig::default();
             config.tool(callgrind);
-            let command = Command::new(folder.join(plan)).arg(operation).build();
-            benches.bench(Bench::new(operation).config(config).command(command));
+            benches.bench(Bench::new(name).config(config).command(command));
         }
         group.binary_benchmark(benches);
     }
 }
 
-/// The limits of a plan's operations.
-fn limits(plan: &str) -> impl Iterator<Item = (u64, &'static str)> {
-    let lines = LIMITS.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
-    lines.filter_map(move |line| {
-        let mut words = line.split_whitespace();
-        let limit = words.next().and_then(|word| word.replace('_', "").parse().ok());
-        let limit = limit.unwrap_or_else(|| panic!("limits.txt: `{line}` does not begin with a number"));
-        let (of, operation) = words.next().and_then(|name| name.split_once('/')).unwrap_or_else(|| {
-            panic!("limits.txt: `{line}` names no plan/operation");
-        });
-        (of == plan).then_some((limit, operation))
-    })
+/// A workload, and the function of it that is collected.
+fn program(folder: &Path, plan: &str, name: &'static str) -> (Command, &'static str) {
+    let arguments: &[&str] = match name {
+        "bintrees" => &["bintrees18", "small"],
+        "mutate" => &["mutate", "100000"],
+        "bigheap" => &["bigheap", "50000", "100000"],
+        "fifo" => &["fifo", "20000", "100000"],
+        other => &[other, "small"],
+    };
+    let mut command = Command::new(folder.join(format!("tally-{plan}")));
+    (command.args(arguments).env("TALLY_PAUSE_GOAL", "1000s").build(), name)
+}
+
+/// The lowering of one C file for a plan; what clang does before is another process.
+fn lowering(folder: &Path, plan: &str) -> (Command, &'static str) {
+    let plan = if plan == "prompt" { "refcount-prompt" } else { "refcount" };
+    let output = folder.join("lowered.ll");
+    let mut command = Command::new(folder.join("tally"));
+    let command = command.args(["lower", LOWERED, "--plan", plan, "-o"]).arg(output.display().to_string());
+    (
+        command
+            .envs(["PATH", "LLVM_SYS_221_PREFIX"].map(|name| (name, std::env::var(name).unwrap_or_default())))
+            .build(),
+        LOWER,
+    )
+}
+
+/// The function of frontend-glue that is collected.
+const LOWER: &str = "frontend_glue::lower::lower";
+
+/// The names of a family.
+fn names(family: &str) -> impl Iterator<Item = &'static str> {
+    let paths = PATHS.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_whitespace().next());
+    paths.filter_map(move |path| path.strip_prefix(family)?.strip_prefix('/'))
 }
 
 binary_benchmark_group!(name = compiled; benchmarks = |group: &mut BinaryBenchmarkGroup| all(group));

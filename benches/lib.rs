@@ -109,8 +109,43 @@ pub fn logged_list(count: usize) -> State {
     state
 }
 
+/// `count` mature objects, each held by a root of its own.
+pub fn mature_roots(count: usize) -> State {
+    let mut state = empty();
+    for _ in 0..count {
+        let object = state.allocate();
+        state.mutator.push_root(Some(object));
+        state.objects.push(object);
+    }
+    state.mutator.epoch();
+    state
+}
+
+/// The mature list, no longer held: the next epoch has its only count to take away.
+pub fn dropped_list(count: usize) -> State {
+    let mut state = mature_list(count);
+    state.mutator.truncate_roots(0);
+    state
+}
+
+/// The dropped rings, each of whose objects also refers to the one after the next.
+pub fn chorded_rings(count: usize, length: usize) -> State {
+    let mut state = rings(count, length);
+    for ring in 0..count {
+        for place in 0..length {
+            let (from, to) = (ring * length + place, ring * length + (place + 2) % length);
+            state.write(state.objects[from], SECOND, Some(state.objects[to]));
+        }
+    }
+    drop_all(state)
+}
+
 /// `count` mature rings of `length` objects, no longer held by anything: candidates of the next epoch's trials.
 pub fn dropped_rings(count: usize, length: usize) -> State {
+    drop_all(rings(count, length))
+}
+
+fn rings(count: usize, length: usize) -> State {
     let mut state = empty();
     for _ in 0..count {
         let root = state.mutator.push_root(None);
@@ -126,6 +161,10 @@ pub fn dropped_rings(count: usize, length: usize) -> State {
         }
         state.write(last, FIRST, Some(first));
     }
+    state
+}
+
+fn drop_all(mut state: State) -> State {
     state.mutator.epoch();
     state.mutator.truncate_roots(0);
     state
@@ -145,7 +184,10 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, SECOND, dropped_rings, logged_list, mature_list, weak_references, young, young_list};
+    use super::{
+        Plan, SECOND, chorded_rings, dropped_list, dropped_rings, logged_list, mature_list, weak_references, young,
+        young_list,
+    };
 
     #[test]
     fn weak_references_yield_a_target_that_was_upgraded_before() {
@@ -205,5 +247,23 @@ mod tests {
         let statistics = state.mutator.statistics();
         assert_eq!((statistics.trial_runs, statistics.cyclic_garbage_objects), (10, 80));
         assert!(state.mutator.live_objects().is_empty());
+    }
+
+    #[test]
+    fn chords_are_edges_of_the_same_trials() {
+        let (mut plain, mut chorded) = (dropped_rings(10, 8), chorded_rings(10, 8));
+        plain.mutator.epoch();
+        chorded.mutator.epoch();
+        let (plain, chorded) = (plain.mutator.statistics(), chorded.mutator.statistics());
+        assert_eq!((chorded.trial_runs, chorded.cyclic_garbage_objects), (10, 80));
+        assert!(chorded.trial_edges >= plain.trial_edges + 80, "{} and {}", plain.trial_edges, chorded.trial_edges);
+    }
+
+    #[test]
+    fn dropped_list_dies_in_one_epoch_without_a_trial() {
+        let mut state = dropped_list(100);
+        assert_eq!(state.mutator.live_objects().len(), 100);
+        state.mutator.epoch();
+        assert_eq!((state.mutator.live_objects().len(), state.mutator.statistics().trial_runs), (0, 0));
     }
 }

@@ -1,6 +1,6 @@
 /* `EXECUTABLE NAME` brings objects into the state that NAME asks for and has the operation of that name work on them.
  *
- * The names are those of limits.txt. What is done here is not counted: callgrind collects inside `measured_…` only. Afterwards the
+ * The names are those of ../paths.txt. What is done here is not counted: callgrind collects inside `measured_…` only. Afterwards the
  * state that the operation leaves behind is checked; a status other than 0 fails the bench. */
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +122,7 @@ static void tree(Nodes *holders, Nodes *values) {
 }
 
 /* What `a` of each holder is afterwards. */
-enum After { UNCHANGED, IS_NULL, IS_VALUE, HOLDERS_ARE_NEW, FIRST_IS_NULL };
+enum After { UNCHANGED, IS_NULL, IS_VALUE, ARE_VALUES, HOLDERS_ARE_NEW, FIRST_IS_NULL };
 
 static const struct Bench {
     const char *name;
@@ -131,6 +131,10 @@ static const struct Bench {
     enum After after;
 } benches[] = {
     {"loop", held, measured_loop, UNCHANGED},
+    {"read", held, measured_read, UNCHANGED},
+    {"write_array", apart_and_mature, measured_write_array, ARE_VALUES},
+    {"collect", held, measured_collect, UNCHANGED},
+    {"collect_below", held, collect_below, UNCHANGED},
     {"alone", held, measured_alone, UNCHANGED},
     {"write_null", apart, measured_write_null_alone, IS_NULL},
     {"increment", apart, measured_write_alone, IS_VALUE},
@@ -163,6 +167,7 @@ static int is_as_it_should_be(enum After after, Nodes *holders, Nodes *values) {
         Node *holder = holders->at[i];
         if (after == IS_NULL && holder->a) return 0;
         if (after == IS_VALUE && holder->a != values->at[i]) return 0;
+        if (after == ARE_VALUES && holder != values->at[i]) return 0;
         if (after == HOLDERS_ARE_NEW && !(holder && !holder->a && !holder->b)) return 0;
         if (after == UNCHANGED && holder->a->value + holder->b->value != TIMES - 1) return 0;
     }
@@ -183,6 +188,6 @@ int main(int count, char **arguments) {
         fprintf(stderr, "%s: the objects are not as they should be\n", bench->name);
         return 1;
     }
-    fprintf(stderr, "usage: %s NAME, a name of benches/compiled/limits.txt\n", arguments[0]);
+    fprintf(stderr, "usage: %s NAME, a name of benches/paths.txt\n", arguments[0]);
     return 2;
 }

@@ -27,6 +27,21 @@ MEASURED measured_write(Nodes *holders, Nodes *values) {
     for (int i = 0; i < TIMES; i++) TALLY_WRITE(holders->at[i], a, values->at[i]);
 }
 
+MEASURED measured_read(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) {
+        USE(TALLY_READ(holders->at[i], a));
+        USE(values->at[i]);
+    }
+}
+
+/* Elements of one array, which is logged by the first of them. */
+MEASURED measured_write_array(Nodes *holders, Nodes *values) {
+    for (int i = 0; i < TIMES; i++) {
+        USE(holders->at[i]);
+        TALLY_WRITE(holders, at[i], values->at[i]);
+    }
+}
+
 /* The same in functions of their own: a loop of writes puts its counts off under the prompt plan, a single write counts at once. */
 CALLED touch(Node *holder, Node *value) {
     USE(holder);
@@ -148,3 +163,17 @@ MEASURED measured_let_go(Nodes *holders, Nodes *values) {
     (void)values;
     TALLY_WRITE(holders->at[0], a, NULL);
 }
+
+MEASURED measured_collect(Nodes *holders, Nodes *values) {
+    TALLY_ROOT(holders, values);
+    tally_collect();
+}
+
+static __attribute__((noinline)) int descend(Nodes *holders, Nodes *values, int depth) {
+    TALLY_ROOT(holders, values);
+    if (depth == 0) measured_collect(holders, values);
+    return depth == 0 ? 0 : descend(holders, values, depth - 1) + (holders->at[depth - 1]->a != NULL);
+}
+
+/* A collection below a thousand frames; the way down is not counted. */
+void collect_below(Nodes *holders, Nodes *values) { descend(holders, values, TIMES); }
