@@ -160,6 +160,29 @@ fn reference_moves_behind_the_mark() {
     }
 }
 
+/// An object that was not there in the mark's snapshot survives a flip while the mark discovers: it is no garbage of that mark.
+#[test]
+fn object_promoted_while_a_mark_discovers() {
+    for steps_before in 0..40 {
+        let program = format!(
+            "list pair x 900 r15
+             allocate pair 0 r0
+             epoch
+             flip
+             {}
+             allocate pair 0 r1
+             allocate-into r1.0 pair 0
+             flip
+             {}
+             epoch
+             epoch",
+            "step 40\n".repeat(steps_before * 2),
+            "step 40\n".repeat(60),
+        );
+        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+    }
+}
+
 /// An object that counting has released waits for the log that names it, when a mark starts: it is not condemned again.
 #[test]
 fn released_object_in_the_log_when_a_mark_starts() {

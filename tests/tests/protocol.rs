@@ -80,7 +80,6 @@ fn larger_heaps() {
         ("four objects, three operations", every_heap(4, 1, 3)),
         ("four objects, cohorts, two operations", Model { cohorts: true, whole_blocks: true, ..every_heap(4, 1, 2) }),
         ("three objects of two fields", Model { cohorts: true, whole_blocks: true, ..every_heap(3, 2, 1) }),
-        ("four objects of two fields", every_heap(4, 2, 1)),
     ];
     for (name, model) in models {
         match model.search(60_000_000) {

@@ -11,6 +11,7 @@
 mod bench;
 mod check;
 mod failure;
+mod mutants;
 mod process;
 mod replay;
 mod run;
@@ -50,6 +51,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Run random programs on heap and model for as long as one likes
     Soak(replay::Arguments),
+    /// Break rules on purpose, one at a time, and see that a test notices
+    Mutants(mutants::Arguments),
     /// Print which known situations the tests cover, and check that they do
     Scenarios(scenarios::Arguments),
 }
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Valgrind(arguments) => valgrind::valgrind(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Soak(arguments) => replay::soak(&arguments),
+        Command::Mutants(arguments) => mutants::mutants(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };
     match outcome {

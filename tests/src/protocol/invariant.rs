@@ -24,9 +24,10 @@ pub(super) fn broken(invariant: &'static str, object: Name, what: &'static str) 
     Err(Violation { invariant, object, what })
 }
 
-/// Units of work of an explicit collection, at most, for each object. A unit is one reference, entry, candidate or object, so a
-/// collection that takes more goes round in circles. `[BOUND]`
-const COLLECTION_UNITS_PER_OBJECT: u32 = 32;
+/// Units of work of an explicit collection, at most: for the phases of two epochs and a mark, and for each object. A unit is one
+/// reference, entry, candidate or object, so a collection that takes more goes round in circles. `[BOUND]`
+const UNITS_OF_PHASES: u32 = 16;
+const UNITS_PER_OBJECT: u32 = 6;
 
 /// Everything that can be said of one state.
 pub(super) fn check(model: &Model, state: &State) -> Outcome {
@@ -56,7 +57,7 @@ pub(super) fn check_quiet(model: &Model, state: &State) -> Result<u32, Violation
     if let Some(name) = model.names().find(|&name| state.at(name).has(flag::USED) && reachable & 1 << name == 0) {
         broken("QUIET", name, "is garbage that an explicit collection from here leaves")?;
     }
-    if units > COLLECTION_UNITS_PER_OBJECT * model.objects as u32 {
+    if units > UNITS_OF_PHASES + UNITS_PER_OBJECT * model.objects as u32 {
         broken("BOUND", 0, "is in a heap whose collection from here takes too many units of work")?;
     }
     Ok(units)

@@ -48,7 +48,20 @@ impl Model {
             };
         };
         let dead = self.dead_nodes(state, &graph);
-        if dead == 0 { Ok(()) } else { self.collect_dead(state, &graph, dead) }
+        if dead == 0 {
+            self.note_alive(state, &graph);
+            return Ok(());
+        }
+        self.collect_dead(state, &graph, dead)
+    }
+
+    /// What of the reached are candidates need no trial of their own; the buffer keeps their addresses.
+    fn note_alive(&self, state: &mut State, graph: &Subgraph) {
+        for name in self.members(graph) {
+            let object = state.of(name);
+            object.flags &= !flag::BUFFERED;
+            object.stale = object.buffered;
+        }
     }
 
     fn may_be_judged(&self, state: &State, name: Name) -> bool {

@@ -3,6 +3,7 @@
 use crate::scene::{Logged, OBJECTS, Scene, allocate, cases, writes};
 use proptest::prelude::*;
 use rc_runtime::plan::Plan;
+use rc_runtime::range::LIVE;
 use rc_runtime::{HeapOptions, ObjectRef};
 use std::collections::HashSet;
 use tally_tests::heap_under_test::HeapUnderTest;
@@ -28,8 +29,15 @@ proptest! {
 
     /// D1
     #[test]
-    fn first_write_logs_the_words_of_the_flip(links in writes(3, 20), write in writes(3, 2)) {
-        let mut scene = linked(&links);
+    fn first_write_logs_the_words_of_the_flip(
+        links in writes(3, 20), write in writes(3, 2), behind_an_array in any::<bool>()
+    ) {
+        let mut scene = Scene::new(Plan::Deferred, Kind::Triple, 0);
+        links.iter().for_each(|&link| scene.write(link));
+        if behind_an_array {
+            scene.hold_by_an_array();
+        }
+        scene.settle();
         let (write, before) = (write[0], scene.all_words());
         prop_assert!(scene.is_unlogged(write.0) && scene.log().is_empty());
         scene.write(write);
@@ -179,4 +187,23 @@ proptest! {
         prop_assert_eq!(scene.all_words(), expected);
         scene.assert_sound();
     }
+}
+
+/// D8, where an object of the block is dead already, and nobody knows: it dies while the running log names it, and keeps its memory.
+#[test]
+fn dead_object_logged_with_its_block_keeps_its_memory() {
+    let options = HeapOptions { block_log_after: 1, ..HeapOptions::default() };
+    let mut scene = Scene::with(options, Kind::Triple, 0);
+    scene.settle();
+    let dead = scene.objects[1];
+    scene.heap.set_root(1, None);
+    scene.heap.flip();
+    scene.write((0, 0, Some(0)));
+    assert!(scene.log().iter().any(|entry| entry.0 == dead));
+    while scene.heap.mutator.step(100) {}
+    assert!(scene.heap.mutator.heap().late_queue.contains(&dead) && LIVE.get(dead.address()) && dead.count() == 0);
+    scene.heap.flip();
+    while scene.heap.mutator.step(1) {}
+    assert!(scene.heap.mutator.heap().late_queue.is_empty() && !LIVE.get(dead.address()));
+    scene.assert_sound();
 }

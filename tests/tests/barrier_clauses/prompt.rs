@@ -207,6 +207,35 @@ proptest! {
     }
 }
 
+/// P1, where a count fills its byte and comes back.
+#[test]
+fn counts_beyond_a_byte_are_exact() {
+    let mut scene = Scene::new(Plan::Prompt, Kind::Array, 500);
+    for slot in 0..500 {
+        scene.write((0, slot, Some(1)));
+        assert_eq!(scene.objects[1].exact_count(), 2 + slot as u32);
+    }
+    for slot in 0..500 {
+        scene.write((0, slot, None));
+        assert_eq!(scene.objects[1].exact_count(), 500 - slot as u32);
+    }
+    scene.assert_sound();
+}
+
+/// P7, where a write that is counted at once comes after one that was put off.
+#[test]
+fn writes_that_are_put_off_die_before_those_that_come_after() {
+    let mut scene = linked(&[(0, 0, Some(1)), (0, 1, Some(2))]);
+    (1..3).for_each(|root| scene.heap.set_root(root, None));
+    scene.heap.poll();
+    let (old, slot) = (scene.words(0)[0], scene.objects[0].slot(scene.offset(0)));
+    scene.heap.mutator.heap().postpone(0, old);
+    slot.store(0);
+    scene.write((0, 1, None));
+    assert_eq!(pending(&mut scene), [scene.objects[1], scene.objects[2]]);
+    scene.assert_sound();
+}
+
 fn pending_places(objects: &[ObjectRef], place: impl Fn(&ObjectRef) -> Option<usize>) -> Vec<Option<usize>> {
     objects.iter().map(place).collect()
 }

@@ -52,9 +52,18 @@ impl Scene {
         Scene { heap, objects, kind, length }
     }
 
-    /// All is mature, clean, and counted.
+    /// The objects are held by an array, and that by the only root: none of them is met at a flip, all of them behind it.
+    pub fn hold_by_an_array(&mut self) {
+        let array = self.heap.allocate(Kind::Array, OBJECTS as u64).expect("there is room");
+        for (slot, object) in self.objects.iter().enumerate() {
+            self.heap.store(array, Kind::Array.slot_offset(slot as u64), object.address());
+        }
+        self.heap.truncate_roots(0);
+        self.heap.push_root(Some(array));
+    }
+
+    /// What was young is mature, clean, and counted.
     pub fn settle(&mut self) {
-        self.heap.epoch();
         self.heap.epoch();
     }
 
