@@ -185,3 +185,24 @@ fn long_chains_and_wide_keys_take_one_mark() {
         m.verify().expect("sound");
     }
 }
+
+/// The batch that finds the key dead frees it before the value has grown up: nobody noted that a ring had lost its last reference from
+/// outside.
+#[test]
+fn ring_that_an_ephemeron_lets_go_of_when_its_key_dies_young_is_judged() {
+    for_all_heaps(|m| {
+        let (key, key_root) = node(m);
+        let (value, value_root) = node(m);
+        m.write(key, key.slot(0), key.address());
+        m.write(value, value.slot(0), value.address());
+        let ephemeron = ephemeron(m, key, value);
+        for root in [key_root, value_root] {
+            m.set_root(rc_runtime::host_roots::RootIndex(root), None);
+        }
+        m.epoch();
+        m.verify().expect("what nobody reaches hangs on something that will be judged");
+        m.epoch();
+        m.epoch();
+        assert!(m.ephemeron_value(ephemeron).is_none_or(|found| found == value));
+    });
+}

@@ -79,6 +79,16 @@ impl Heap {
         values.into_iter().for_each(|value| visit(self, value));
     }
 
+    /// What ephemerons refer to whose key the object is, and will let go of when that goes.
+    pub fn values_of_key(&mut self, key: ObjectRef) -> Vec<ObjectRef> {
+        let slots = self.special_of(key).map_or(vec![], |record| record.ephemerons.clone());
+        let mut values = vec![];
+        for ephemeron in slots.into_iter().map(|slot| self.specials.slots[&slot].holder) {
+            ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| values.push(value));
+        }
+        values
+    }
+
     /// The mark has come to its end, or nearly so: those that it held back, and that have another key or none by now, are followed after
     /// all. True when there are any.
     pub fn follow_released_ephemerons(&mut self) -> bool {

@@ -148,10 +148,13 @@ impl Batch {
         if self.has_odd {
             self.keep_finalizable(heap, blocks);
         }
-        special.into_iter().filter(|&object| is_dead(object)).for_each(|object| heap.dismantle(object));
+        let dead: Vec<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
+        dead.iter().for_each(|&object| heap.dismantle(object));
+        let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
         self.release_outward(heap, rings);
         judged.freed += self.free(heap, blocks);
         rings.note_seeds();
+        note_let_go(heap, rings, let_go);
     }
 
     fn subtract(&mut self, heap: &mut Heap, blocks: &[u32]) -> u64 {
@@ -316,6 +319,23 @@ fn is_young_member(object: ObjectRef) -> bool {
 #[inline(always)]
 fn is_dead(object: ObjectRef) -> bool {
     is_member(object, object.header()) && !MARK.get(object.address())
+}
+
+/// A member that lives.
+#[inline(always)]
+fn is_shown(object: ObjectRef) -> bool {
+    CellSpace::is_young(object.address()) && MARK.get(object.address())
+}
+
+/// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them before they had grown
+/// up, when nobody notes it; a ring of which it was the last from outside was lost.
+fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: Vec<ObjectRef>) {
+    for object in let_go {
+        if !object.has(prompt_flag::CANDIDATE) {
+            rings.seed(heap, object);
+            rings.note_seeds();
+        }
+    }
 }
 
 /// Dead members of which the heap has a record.
