@@ -292,8 +292,10 @@ impl<'a> Lowering<'a> {
         roots_parameters: &HandleSet<Value>,
         habits: &poll::Habits,
     ) {
-        let flow = LazyFlow::of(function);
-        let fresh = self.place_stops(function, &flow, roots, habits);
+        let before = LazyFlow::of(function);
+        let fresh = self.place_stops(function, &before, roots, habits);
+        // Zeal's stops behind invokes stand in blocks of their own.
+        let flow = if self.options.zeal { LazyFlow::of(function) } else { before };
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
         let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.

@@ -3,8 +3,9 @@
 //! The op programs of `strategies.rs` drive the heap; these drive all of it: lowering, optimiser, code generator, stack
 //! maps, walk, epochs. A program keeps the rules of `tally_gc.h` by construction, prints a checksum of everything it
 //! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says what
-//! is right. It may be several modules, whose functions call each other's and hand references over; and under the prompt plan
-//! its types have destructors, which run once for each object.
+//! is right. It may be several modules, whose functions call each other's and hand references over; it may throw, through frames of
+//! any kind (then it is compiled as IR, with landing pads); and under the prompt plan its types have destructors, which run once for
+//! each object.
 //!
 //! * `kinds.rs`: the types (their C stands in `prelude.h`) and how their fields are named
 //! * `function.rs`: signatures, frames, parameters, results; `body.rs`: what a function's text is made of
@@ -33,6 +34,9 @@ use function::{Shape, Signature};
 /// What all programs begin with.
 pub const PRELUDE: &str = include_str!("random_program/prelude.h");
 
+/// Where exceptions stop, in programs that raise some.
+pub const ATTEMPT: &str = include_str!("random_program/attempt.ll");
+
 /// The header that stands in for `tally_gc.h` in the reference run.
 pub const WITHOUT_TALLY: &str = include_str!("random_program/without_tally.h");
 
@@ -53,7 +57,10 @@ pub fn program(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let modules = [1, 1, 2, 3][dice.below(4)];
     let signatures: Vec<Signature> = signatures(&mut dice, modules);
-    let mut text = format!("/* Random program of seed {seed}. */\n#define MODULES {modules}\n{PRELUDE}\n");
+    let raises = usize::from(dice.one_in(3));
+    let mut text = format!(
+        "/* Random program of seed {seed}. */\n#define MODULES {modules}\n#define RAISES {raises}\n{PRELUDE}\n"
+    );
     if dice.one_in(3) {
         text = text.replace("static __attribute__((noinline)) void look", "static void look");
     }

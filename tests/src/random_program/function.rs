@@ -176,8 +176,24 @@ fn managed(body: &mut Body, shape: Shape) {
     if let Some(check) = body.frame_check.clone() {
         body.line(&check);
     }
-    let end = result(body, shape);
+    let end = tail_call(body, shape).unwrap_or_else(|| result(body, shape));
     body.line(&end);
+}
+
+/// Now and then the function's frame makes room for that of another of its kind; not where its size is known at run time only.
+fn tail_call(body: &mut Body, shape: Shape) -> Option<String> {
+    if !matches!(shape, Shape::Reference | Shape::Number) || body.frame_check.is_some() || !body.dice.one_in(4) {
+        return None;
+    }
+    let functions = body.functions;
+    let all: Vec<&Signature> = functions.iter().filter(|function| function.shape == shape).collect();
+    let (one, other, number) = (body.reference(), body.reference(), body.number());
+    let callee = match body.dice.below(3) {
+        0 if shape == Shape::Reference => format!("methods[(unsigned long){number} % methods_count]"),
+        0 => format!("measures[(unsigned long){number} % measures_count]"),
+        _ => body.dice.pick(&all).name.clone(),
+    };
+    Some(format!("__attribute__((musttail)) return {callee}({one}, {other}, {number}, depth - 1);"))
 }
 
 /// Makes the parameters known and rooted; whether their roots stand before everything else.

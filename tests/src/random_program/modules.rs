@@ -35,8 +35,17 @@ pub fn write(place: &Path, destructors: Destructors) -> Result<Vec<PathBuf>, Str
 
 /// Of how many modules the program is.
 pub fn count(text: &str) -> usize {
-    let mut said = text.lines().filter_map(|line| line.strip_prefix("#define MODULES "));
-    said.next().map_or(1, |count| count.parse().expect("a number of modules"))
+    said(text, "#define MODULES ").unwrap_or(1)
+}
+
+/// Whether it throws.
+pub fn raises(text: &str) -> bool {
+    said(text, "#define RAISES ") == Some(1)
+}
+
+fn said(text: &str, what: &str) -> Option<usize> {
+    let mut said = text.lines().filter_map(|line| line.strip_prefix(what));
+    said.next().map(|count| count.parse().expect("a number"))
 }
 
 #[cfg(test)]

@@ -68,12 +68,26 @@ pub fn pipeline(dice: &mut Dice) -> String {
     if dice.one_in(3) { format!("cgscc(inline),{functions}") } else { functions }
 }
 
-/// Compiles the C file to IR, marks its managed functions, and runs the passes; where the result lies.
+/// Compiles the C file to IR, marks its managed functions, and runs the passes; where the result lies. IR is left as it is before the
+/// passes.
 ///
 /// # Errors
 /// What clang or opt said.
 pub fn optimise(place: &Path, pipeline: &str) -> Result<PathBuf, String> {
-    let (raw, done) = (place.with_extension("raw.ll"), place.with_extension("opt.ll"));
+    let done = place.with_extension("opt.ll");
+    let raw = if place.extension().is_some_and(|kind| kind == "ll") { place.to_owned() } else { compile(place, &[])? };
+    let arguments =
+        [OsString::from("-S"), format!("-passes={pipeline}").into(), raw.into(), "-o".into(), done.clone().into()];
+    tool(OPT, &arguments)?;
+    Ok(done)
+}
+
+/// Compiles the C file to IR and marks its managed functions; where the result lies.
+///
+/// # Errors
+/// What clang said.
+pub fn compile(place: &Path, options: &[&str]) -> Result<PathBuf, String> {
+    let raw = place.with_extension("raw.ll");
     let headers = place.with_extension("headers");
     std::fs::create_dir_all(&headers).map_err(|error| error.to_string())?;
     for name in ["tally.h", "tally_gc.h"] {
@@ -85,14 +99,13 @@ pub fn optimise(place: &Path, pipeline: &str) -> Result<PathBuf, String> {
             .map(OsString::from)
             .to_vec();
     arguments.extend(["-disable-llvm-verifier", "-I"].map(OsString::from));
-    arguments.extend([headers.into(), place.into(), OsString::from("-o"), raw.clone().into()]);
+    arguments.push(headers.into());
+    arguments.extend(options.iter().map(OsString::from));
+    arguments.extend([place.into(), OsString::from("-o"), raw.clone().into()]);
     tool(CLANG, &arguments)?;
     let text = std::fs::read_to_string(&raw).map_err(|error| error.to_string())?;
     std::fs::write(&raw, mark(&text)).map_err(|error| error.to_string())?;
-    let arguments =
-        [OsString::from("-S"), format!("-passes={pipeline}").into(), raw.into(), "-o".into(), done.clone().into()];
-    tool(OPT, &arguments)?;
-    Ok(done)
+    Ok(raw)
 }
 
 fn tool(name: &str, arguments: &[OsString]) -> Result<(), String> {
@@ -107,7 +120,7 @@ fn mark(text: &str) -> String {
     for (number, line) in lines.iter().enumerate() {
         if line.starts_with("define ") {
             functions.push((number, name_at(line).unwrap_or(""), Vec::new()));
-        } else if let (Some((_, _, calls)), Some((_, call))) = (functions.last_mut(), line.split_once("call ")) {
+        } else if let (Some((_, _, calls)), Some((_, call))) = (functions.last_mut(), call_in(line)) {
             calls.extend(name_at(call));
         }
     }
@@ -127,13 +140,21 @@ fn mark(text: &str) -> String {
     for (number, line) in lines.iter().enumerate() {
         let is_marked = functions.iter().any(|(place, name, _)| *place == number && marked.contains(name));
         if is_marked && line.ends_with(" {") {
-            result.push_str(&format!("{} gc \"refcount\" {{", &line[..line.len() - 2]));
+            // A personality comes last.
+            let head = &line[..line.len() - 2];
+            let (head, personality) = head.split_at(head.find(" personality ").unwrap_or(head.len()));
+            result.push_str(&format!("{head} gc \"refcount\"{personality} {{"));
         } else {
             result.push_str(line);
         }
         result.push('\n');
     }
     result
+}
+
+/// What stands before and after the word of a call.
+fn call_in(line: &str) -> Option<(&str, &str)> {
+    line.split_once("call ").or_else(|| line.split_once("invoke "))
 }
 
 /// The first `@name(` of a text.

@@ -3,7 +3,8 @@
  * Every object begins with a tag, its kind and a serial number; SEE mixes it into the checksum, so a lost or overwritten object
  * changes what the program prints. Addresses never enter the checksum. IS_X(v) says that v refers to an X (with elements, if it is
  * an array); AT(X, v, n) is an index into it. A program may be several modules (MODULES): each is this text with its number
- * as MODULE. DESTRUCTORS says that there are some. */
+ * as MODULE. DESTRUCTORS says that there are some. RAISES: what may be thrown, through any number of frames and up to the last
+ * `attempt` (`attempt.ll`, beside the modules). */
 #pragma clang diagnostic ignored "-Weverything"
 #include <stdarg.h>
 #include <stdint.h>
@@ -106,6 +107,31 @@ SHARED long serial, fuel, births, burials;
 #define SEE(v) MIX((v) ? ((Any *)(v))->tag : 7)
 #define ROLL(k) (dice = dice * 6364136223846793005u + 1442695040888963407u, (long)((dice >> 33) % (k)))
 #define TAG(Type) (K_##Type | ++serial << 4)
+
+/* Exceptions as the unwinder knows them: no C++ is needed. */
+#if RAISES
+#include <unwind.h>
+SHARED int attempts;
+long attempt(long (*measure)(Any *, Any *, long, int), Any *p, Any *q, long n, int depth);
+static _Unwind_Reason_Code go_on(int version, _Unwind_Action actions, _Unwind_Exception_Class class,
+                                 struct _Unwind_Exception *exception, struct _Unwind_Context *context, void *unused) {
+    if (actions & _UA_END_OF_STACK) abort();
+    return _URC_NO_REASON;
+}
+static __attribute__((noinline)) void raise_now(void) {
+    _Unwind_ForcedUnwind(calloc(1, sizeof(struct _Unwind_Exception)), go_on, NULL);
+    abort();
+}
+#define ATTEMPT(measure, p, q, n, depth) \
+    ({ attempts++; long result_ = attempt(measure, p, q, n, depth); attempts--; result_; })
+#define RAISE(now) do { if (attempts && !((now) & 15)) raise_now(); } while (0)
+#else
+#define ATTEMPT(measure, p, q, n, depth) measure(p, q, n, depth)
+#define RAISE(now) MIX(now)
+#endif
+/* Run at the end of a scope, and while an exception leaves it. */
+static void left(long *guard) { MIX(*guard); }
+static void left_with(Any ***guard) { SEE(**guard); }
 
 #define HASH(v) (((Any *)(v))->tag * 0x9E3779B97F4A7C15u >> 3)
 #define BORN(v) (births++, born += HASH(v))

@@ -21,7 +21,7 @@ pub(super) fn several(body: &mut Body, count: usize, nesting: usize) {
 }
 
 fn statement(body: &mut Body, nesting: usize) {
-    match body.dice.below(44) {
+    match body.dice.below(49) {
         0..=8 => make(body),
         9..=12 => write(body),
         13..=15 => read(body),
@@ -56,11 +56,37 @@ fn statement(body: &mut Body, nesting: usize) {
             body.line(&format!("if (!(ROLL(256) & {how_often})) {control};"));
         }
         42 => body.line("{ char text[24]; snprintf(text, sizeof text, \"%lx\", sum); MIX(text[0]); }"),
+        43 | 44 => attempt(body),
+        45 => {
+            let now = body.number();
+            body.line(&format!("RAISE(ROLL(40) ^ {now});"));
+        }
+        46 | 47 if nesting < NESTING_MAX => guarded(body, nesting),
         _ => {
             let name = body.variable().name;
             body.line(&format!("SEE({name});"));
         }
     }
+}
+
+/// A call that stops what is thrown in it.
+fn attempt(body: &mut Body) {
+    let (one, other, number) = (body.reference(), body.reference(), body.number());
+    let measure = format!("measures[(unsigned long){number} % measures_count]");
+    body.line(&format!("{{ long x = ATTEMPT({measure}, {one}, {other}, {number}, depth - 1); MIX(x); }}"));
+}
+
+/// A scope that something is done at the end of, also when an exception leaves it: its calls are invokes then.
+fn guarded(body: &mut Body, nesting: usize) {
+    let (name, guard, number) = (body.variable(), body.fresh_name("g"), body.number());
+    let scope = body.open("{");
+    if name.rooted && body.dice.one_in(2) {
+        body.line(&format!("__attribute__((cleanup(left_with))) Any **{guard} = &{};", name.name));
+    } else {
+        body.line(&format!("__attribute__((cleanup(left))) long {guard} = {number};"));
+    }
+    inner(body, 2, nesting);
+    body.close(scope);
 }
 
 /// A new object, filled, and put into a variable.

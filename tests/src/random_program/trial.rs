@@ -139,9 +139,13 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
 /// # Errors
 /// The first difference; or, as a text, what kept the reference from being made.
 pub fn compare(tally: &Path, place: &Path, ways: &[Way]) -> Result<Option<Difference>, String> {
-    let plain = modules::write(place, Destructors::Without)?;
-    let destroyed = modules::write(place, Destructors::With)?;
-    let reference = build_reference(place, &plain)?;
+    let mut plain = modules::write(place, Destructors::Without)?;
+    let mut destroyed = modules::write(place, Destructors::With)?;
+    let raises = modules::raises(&std::fs::read_to_string(place).map_err(|error| error.to_string())?);
+    let reference = build_reference(place, &plain, raises)?;
+    if raises {
+        [&mut plain, &mut destroyed].into_iter().try_for_each(|files| with_landing_pads(place, files))?;
+    }
     let [full, short] = [FULL, SHORT].map(|amount| timed(&reference, &amount.map(OsString::from), &[]));
     for output in [&full, &short] {
         if !output.status.success() {
@@ -208,15 +212,33 @@ fn run_way(tally: &Path, place: &Path, files: &[PathBuf], way: &Way) -> Result<O
     })
 }
 
+/// Makes IR of the files, in which calls may throw, and adds where exceptions stop.
+fn with_landing_pads(place: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    for file in files.iter_mut() {
+        *file = passes::compile(file, &["-fexceptions"])?;
+    }
+    let attempt = place.with_extension("attempt.ll");
+    std::fs::write(&attempt, super::ATTEMPT).map_err(|error| error.to_string())?;
+    files.push(attempt);
+    Ok(())
+}
+
 /// The program over `without_tally.h`.
-fn build_reference(place: &Path, files: &[PathBuf]) -> Result<PathBuf, String> {
+fn build_reference(place: &Path, files: &[PathBuf], raises: bool) -> Result<PathBuf, String> {
     let folder = place.with_extension("reference");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     std::fs::write(folder.join("tally_gc.h"), super::WITHOUT_TALLY).map_err(|error| error.to_string())?;
     let executable = folder.join("program");
     let mut arguments: Vec<OsString> = ["-O1", "-w", "-I"].map(OsString::from).to_vec();
-    arguments.push(folder.into());
+    arguments.push(folder.clone().into());
     arguments.extend(files.iter().map(OsString::from));
+    if raises {
+        let attempt = folder.join("attempt.ll");
+        let lines = super::ATTEMPT.lines().filter(|line| !line.contains("gcroot"));
+        let text: String = lines.map(|line| line.replace(" gc \"refcount\"", "") + "\n").collect();
+        std::fs::write(&attempt, text).map_err(|error| error.to_string())?;
+        arguments.extend(["-fexceptions".into(), attempt.into()]);
+    }
     arguments.extend([OsString::from("-o"), executable.clone().into()]);
     let output = timed(Path::new(passes::CLANG), &arguments, &[]);
     if output.status.success() {
