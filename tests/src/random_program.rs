@@ -5,7 +5,7 @@
 //! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says what
 //! is right. It may be several modules, whose functions call each other's and hand references over; it may throw, through frames of
 //! any kind (then it is compiled as IR, with landing pads); and under the prompt plan its types have destructors, which run once for
-//! each object.
+//! each object. Some keep a list of their roots beside, and ask the walk whether it finds the same.
 //!
 //! * `kinds.rs`: the types (their C stands in `prelude.h`) and how their fields are named
 //! * `function.rs`: signatures, frames, parameters, results; `body.rs`: what a function's text is made of
@@ -57,9 +57,10 @@ pub fn program(seed: u64) -> String {
     let mut dice = Dice::new(seed);
     let modules = [1, 1, 2, 3][dice.below(4)];
     let signatures: Vec<Signature> = signatures(&mut dice, modules);
-    let raises = usize::from(dice.one_in(3));
+    let (raises, audit) = (usize::from(dice.one_in(3)), usize::from(dice.one_in(4)));
     let mut text = format!(
-        "/* Random program of seed {seed}. */\n#define MODULES {modules}\n#define RAISES {raises}\n{PRELUDE}\n"
+        "/* Random program of seed {seed}. */\n#define MODULES {modules}\n#define RAISES {raises}\n#define AUDIT {audit}\n\
+         {PRELUDE}\n"
     );
     if dice.one_in(3) {
         text = text.replace("static __attribute__((noinline)) void look", "static void look");
@@ -120,6 +121,7 @@ fn main_function(dice: &mut Dice, signatures: &[Signature]) -> String {
         "int main(int argc, char **argv) {{\n\
          \x20   int rounds = argc > 1 ? atoi(argv[1]) : 8;\n\
          \x20   long fuel_each = argc > 2 ? atol(argv[2]) : 400;\n\
+         \x20   ENTER;\n\
          \x20   Any *p = NULL, *q = NULL;\n\
          \x20   TALLY_ROOT(p, q);\n\
          \x20   for (int round = 0; round < rounds; round++) {{\n\

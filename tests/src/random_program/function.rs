@@ -148,6 +148,7 @@ fn native(body: &mut Body) {
 }
 
 fn managed(body: &mut Body, shape: Shape) {
+    body.line("ENTER;");
     let early = parameters(body, shape);
     frame(body);
     if early {
@@ -193,7 +194,7 @@ fn tail_call(body: &mut Body, shape: Shape) -> Option<String> {
         0 => format!("measures[(unsigned long){number} % measures_count]"),
         _ => body.dice.pick(&all).name.clone(),
     };
-    Some(format!("__attribute__((musttail)) return {callee}({one}, {other}, {number}, depth - 1);"))
+    Some(format!("LEAVE; __attribute__((musttail)) return {callee}({one}, {other}, {number}, depth - 1);"))
 }
 
 /// Makes the parameters known and rooted; whether their roots stand before everything else.
@@ -259,20 +260,22 @@ fn result(body: &mut Body, shape: Shape) -> String {
     let (one, other, index) = (body.reference(), body.reference(), body.number());
     let (name, other_name) = (body.variable().name, body.variable().name);
     match shape {
-        Shape::Reference | Shape::Variadic | Shape::ByValue => format!("return {one};"),
-        Shape::Number => format!("return ({name} ? {name}->tag : 3) + {index};"),
+        Shape::Reference | Shape::Variadic | Shape::ByValue => format!("{{ LEAVE; return {one}; }}"),
+        Shape::Number => format!("{{ LEAVE; return ({name} ? {name}->tag : 3) + {index}; }}"),
         Shape::LowWord | Shape::NanWord => {
             let (word, macros) = if shape == Shape::LowWord { ("Low", "LOW") } else { ("Nan", "NAN") };
             let value = body.word_value(word, macros);
-            format!("return {value};")
+            format!("{{ LEAVE; return {value}; }}")
         }
-        Shape::Two => format!("return (Two){{{one}, {index}}};"),
-        Shape::Three => format!("{{ Three result = {{{one}, {other}, {index}}}; return result; }}"),
-        Shape::LongDouble => format!("return (long double)({index} & 0xffff) * 0.5L;"),
+        Shape::Two => format!("{{ LEAVE; return (Two){{{one}, {index}}}; }}"),
+        Shape::Three => format!("{{ Three result = {{{one}, {other}, {index}}}; LEAVE; return result; }}"),
+        Shape::LongDouble => format!("{{ LEAVE; return (long double)({index} & 0xffff) * 0.5L; }}"),
         Shape::Vector => {
-            format!("return (Long4){{{index}, {name} ? {name}->tag : 1, {other_name} ? {other_name}->tag : 2, 4}};")
+            format!(
+                "{{ LEAVE; return (Long4){{{index}, {name} ? {name}->tag : 1, {other_name} ? {other_name}->tag : 2, 4}}; }}"
+            )
         }
-        Shape::Out => format!("{{ *out = {one}; return; }}"),
+        Shape::Out => format!("{{ *out = {one}; LEAVE; return; }}"),
         Shape::Quiet | Shape::QuietReference | Shape::Native => unreachable!("they end otherwise"),
     }
 }

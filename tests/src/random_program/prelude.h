@@ -4,7 +4,7 @@
  * changes what the program prints. Addresses never enter the checksum. IS_X(v) says that v refers to an X (with elements, if it is
  * an array); AT(X, v, n) is an index into it. A program may be several modules (MODULES): each is this text with its number
  * as MODULE. DESTRUCTORS says that there are some. RAISES: what may be thrown, through any number of frames and up to the last
- * `attempt` (`attempt.ll`, beside the modules). */
+ * `attempt` (`attempt.ll`, beside the modules). AUDIT: roots are listed a second time, by the program, and the walk must find them. */
 #pragma clang diagnostic ignored "-Weverything"
 #include <stdarg.h>
 #include <stdint.h>
@@ -108,6 +108,42 @@ SHARED long serial, fuel, births, burials;
 #define ROLL(k) (dice = dice * 6364136223846793005u + 1442695040888963407u, (long)((dice >> 33) % (k)))
 #define TAG(Type) (K_##Type | ++serial << 4)
 
+/* A second opinion of where roots are: a list of their addresses, against which the walk is held. A function's entries go when it returns,
+ * or when an exception is stopped above it; what calls nothing, since the result may be in no root by then. */
+#if AUDIT && !defined(WITHOUT_TALLY)
+enum { SLOTS = 1 << 16 };
+SHARED void **slots[SLOTS];
+SHARED long slots_end, slots_found;
+#define ENTER long slots_before = slots_end
+#define LEAVE (slots_end = slots_before)
+#define LIST(unused, variable)                                                                                                         \
+    {                                                                                                                                  \
+        long known_ = slots_before;                                                                                                    \
+        while (known_ < slots_end && slots[known_] != (void **)&variable) known_++;                                                    \
+        if (known_ < SLOTS) slots[known_] = (void **)&variable, slots_end += known_ == slots_end;                                      \
+    }
+#undef TALLY_ROOT
+#define TALLY_ROOT(...) do { TALLY__EACH(TALLY__ROOT, , __VA_ARGS__) TALLY__EACH(LIST, , __VA_ARGS__) } while (0)
+static void find(void **root, void *meta) {
+    for (long i = 0; i < slots_end; i++) slots_found += slots[i] == root;
+}
+static __attribute__((noinline)) void audit(void) {
+    long held = 0;
+    slots_found = 0;
+    for (long i = 0; i < slots_end; i++) held += *slots[i] != NULL;
+    llvm_cg_walk_gcroots(find);
+    if (slots_found < held || slots_found > slots_end) {
+        fprintf(stderr, "of %ld roots that hold something the walk finds %ld\n", held, slots_found);
+        abort();
+    }
+}
+#else
+SHARED long slots_end;
+#define ENTER
+#define LEAVE
+#define audit() ((void)0)
+#endif
+
 /* Exceptions as the unwinder knows them: no C++ is needed. */
 #if RAISES
 #include <unwind.h>
@@ -123,7 +159,7 @@ static __attribute__((noinline)) void raise_now(void) {
     abort();
 }
 #define ATTEMPT(measure, p, q, n, depth) \
-    ({ attempts++; long result_ = attempt(measure, p, q, n, depth); attempts--; result_; })
+    ({ long slots_ = slots_end; attempts++; long result_ = attempt(measure, p, q, n, depth); attempts--; slots_end = slots_; result_; })
 #define RAISE(now) do { if (attempts && !((now) & 15)) raise_now(); } while (0)
 #else
 #define ATTEMPT(measure, p, q, n, depth) measure(p, q, n, depth)
@@ -141,18 +177,22 @@ static void guard_dies(Guard *o) {
     if (o->held && KIND(o->held) > K_Shelf) abort();
 }
 static void maker_dies(Maker *o) {
+    ENTER;
     TALLY_ROOT(o);
     BURY(o);
     Guard *one = TALLY_NEW(Guard);
     one->tag = K_Guard | o->x << 4;
     BORN(one);
     if (o->x & 1) TALLY_WRITE(o, made, (Any *)one);
+    LEAVE;
 }
 static void shelf_dies(Shelf *o) {
+    ENTER;
     TALLY_ROOT(o);
     BURY(o);
     if (o->length) TALLY_WRITE(o, at[o->length / 2], NULL);
     if (!o->length) tally_safepoint();
+    LEAVE;
 }
 
 /* Words. A low word is a number if its lowest bit is set; a NaN box is a reference if its high bits are 0xfffc. */

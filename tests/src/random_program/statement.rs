@@ -21,7 +21,7 @@ pub(super) fn several(body: &mut Body, count: usize, nesting: usize) {
 }
 
 fn statement(body: &mut Body, nesting: usize) {
-    match body.dice.below(49) {
+    match body.dice.below(51) {
         0..=8 => make(body),
         9..=12 => write(body),
         13..=15 => read(body),
@@ -61,6 +61,7 @@ fn statement(body: &mut Body, nesting: usize) {
             let now = body.number();
             body.line(&format!("RAISE(ROLL(40) ^ {now});"));
         }
+        48 | 49 => body.line("audit();"),
         46 | 47 if nesting < NESTING_MAX => guarded(body, nesting),
         _ => {
             let name = body.variable().name;

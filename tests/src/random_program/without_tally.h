@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#define WITHOUT_TALLY 1
 #define TALLY__NOTHING _Static_assert(1, "")
 #define TALLY_TYPE(Type, ...) TALLY__NOTHING
 #define TALLY_SHARED_TYPE(Type, ...) TALLY__NOTHING
