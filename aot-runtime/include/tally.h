@@ -498,8 +498,8 @@ typedef struct tally_context_view {
     tally_handle *handle_end; /* … if it is below this */
 } tally_context_view;
 
-/* The heap's address range and its table of unlogged bits, one per 16 bytes: an object whose bit is set must be logged before
- * it is written into. Its u32 word stands at ((object >> 9) << 2) + TALLY_UNLOGGED_BIAS, its bit is (object >> 4) & 31. */
+/* The heap's address range and its table of unlogged bits, one per 16 bytes: before a slot whose bit is set is written to, its
+ * object must be logged. The slot's u32 word stands at ((slot >> 9) << 2) + TALLY_UNLOGGED_BIAS, its bit is (slot >> 4) & 31. */
 #define TALLY_HEAP_BASE 0x200000000000u
 #define TALLY_UNLOGGED_BASE 0x300000000000u
 #define TALLY_UNLOGGED_BIAS (TALLY_UNLOGGED_BASE - (TALLY_HEAP_BASE >> 7))

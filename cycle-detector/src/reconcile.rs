@@ -28,7 +28,16 @@ impl Collector {
             }
             if !heap.promotion_queue.is_empty() {
                 units = heap.promote_queued(units);
-            } else if let Some(entry) = self.last_log.next(&mut self.reconcile_at) {
+                continue;
+            }
+            if !heap.mark_discovers {
+                let left = heap.reconcile_plain(&mut self.last_log, &mut self.reconcile_at, units);
+                if left < units {
+                    units = left;
+                    continue;
+                }
+            }
+            if let Some(entry) = self.last_log.next(&mut self.reconcile_at) {
                 units -= 2 + entry.words.len() as i64;
                 reconcile_entry(heap, entry);
             } else if let Some((object, chunk)) = heap.large_promotion.pop() {
@@ -113,6 +122,9 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     if matches!(info.reading, Reading::Traced(_)) {
         return reconcile_traced(heap, object, part, words, count_now);
     }
+    if let Some(row) = info.words_in_a_row(object, part) {
+        return reconcile_row(heap, row, words, count_now);
+    }
     let mut at = 0;
     info.for_each_snapshot_word(object, part, |now| {
         let before = &mut words[at];
@@ -128,6 +140,25 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
         }
         *before = info.decode(*before).map_or(0, ObjectRef::address);
     });
+}
+
+/// The same for a chunk of an array of references: most of its words did not change.
+fn reconcile_row(heap: &mut Heap, row: &[u64], words: &mut [u64], count_now: bool) {
+    for (&now, before) in row.iter().zip(words) {
+        if count_now {
+            if now == *before {
+                *before = 0;
+                continue;
+            }
+            // SAFETY: [HEADER] an element that is a plain reference.
+            if let Some(target) = unsafe { ObjectRef::of_word(now) } {
+                heap.increment(target);
+            }
+        }
+        if !rc_runtime::range::in_heap(*before) {
+            *before = 0;
+        }
+    }
 }
 
 /// Only the image as a whole can be compared; the references of the old one replace it.

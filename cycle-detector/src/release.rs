@@ -25,16 +25,8 @@ impl Collector {
                 heap.decrement(root);
                 self.trials.note_former_root(heap.candidates.len());
                 units -= 1;
-            } else if let Some(entry) = self.last_log.next(&mut self.release_at) {
-                units -= 1 + entry.words.len() as i64;
-                for &mut word in entry.words {
-                    if word != 0 {
-                        // SAFETY: [HEADER] `reconcile` left references only.
-                        heap.decrement(unsafe { ObjectRef::from_address(word) });
-                    }
-                }
             } else {
-                return (units, true);
+                return heap.release_logged(&mut self.last_log, &mut self.release_at, units);
             }
         }
     }
@@ -44,6 +36,9 @@ impl Collector {
         while units > 0 {
             if let Some((object, chunk)) = self.dying_large.pop() {
                 units -= self.release_chunk(heap, object, chunk);
+            } else if heap.blocks.grows_for_want_of_sweeps() {
+                heap.blocks.sweep_freed_into();
+                units -= 8;
             } else if !heap.free_queue.is_empty() {
                 units = self.release_dead(heap, units);
             } else if heap.blocks.has_freed_into() {
@@ -72,6 +67,9 @@ impl Collector {
     }
 
     fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        if object.has(flag::DEAD) {
+            return 1; // a mark has found it dead, and lets go of what it held
+        }
         if object.has(flag::LARGE | flag::SPECIAL | flag::ODD) {
             heap.begin_reclaim_all(&[object]);
             if object.needs_finalizer() {

@@ -34,8 +34,9 @@ use crate::nap;
 use crate::purse::Purse;
 use crate::success_rate::SuccessRate;
 use rc_runtime::block::state;
+use rc_runtime::bulk::Shape;
 use rc_runtime::object::flag;
-use rc_runtime::range::{BUFFERED, block_info, trial_cell};
+use rc_runtime::range::{BUFFERED, block_info, prefetch_count, trial_cell};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use smallvec::SmallVec;
@@ -78,6 +79,8 @@ pub struct Trials {
     /// References that leave the subgraph, remembered for the case that it is garbage.
     outside: Vec<ObjectRef>,
     worklist: Vec<ObjectRef>,
+    /// The plain type that was met last.
+    shape: Shape,
     /// A reference leads to something that may not be judged now, and is outside for that reason.
     met_unjudged: bool,
     /// A reference leads to the next cohort or the one before.
@@ -137,6 +140,7 @@ impl Default for Trials {
             visited: 0,
             outside: Vec::with_capacity(MET_MAX),
             worklist: Vec::with_capacity(MET_MAX),
+            shape: Shape::NONE,
             met_unjudged: false,
             leads_to_neighbours: false,
             leads_away: false,
@@ -185,6 +189,7 @@ impl Collector {
     pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(candidate) = heap.candidates.pop() {
             units -= 1;
+            prefetch_next(heap);
             // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
             // process, and what another heap had buffered there was tried, and freed, here.
             if heap.owns(candidate) && BUFFERED.get(candidate.address()) {
@@ -233,6 +238,20 @@ impl Collector {
             trials.small.learn(succeeded);
         }
         4 + trials.edges
+    }
+}
+
+/// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer to: most lie where
+/// nobody has looked for long.
+#[inline(always)]
+fn prefetch_next(heap: &Heap) {
+    if let [.., far, _, _, _, near, _, _, _] = heap.candidates[..]
+        && heap.owns(near)
+    {
+        far.prefetch();
+        // Two words of this heap, whatever they mean by now.
+        prefetch_count(near.slot(0).read());
+        prefetch_count(near.slot(8).read());
     }
 }
 
@@ -327,42 +346,77 @@ impl Trials {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
         let age = unsafe { (*block_info(home)).age };
-        let mut abandoned = false;
+        let cohort = Cohort { home, age, slack };
+        let (mut abandoned, mut shape) = (false, self.shape);
         while let Some(&object) = self.nodes.get(self.visited) {
             if self.visited >= level.nodes || self.edges - before >= level.edges {
                 return Walk::CutOff;
             }
             self.visited += 1;
-            object.type_info().for_each_reference(object, Part::Whole, |target| {
-                self.edges += 1;
-                let distance = distance(target, home, age);
-                if distance > slack {
-                    self.leads_to_neighbours |= distance == 1;
-                    self.leads_away |= distance <= ANY_AGE;
-                    abandoned |= !push_within(&mut self.outside, target);
-                    return;
-                }
-                match cell_of(target) {
-                    0 if target.has(flag::IMMORTAL) || !target.type_info().may_be_cyclic => {
-                        abandoned |= !push_within(&mut self.outside, target);
+            if shape.fits(object, object.meta(), flag::MATURE) {
+                self.edges += shape.fields.len() as i64;
+                for &offset in shape.fields {
+                    // SAFETY: [HEADER] a reference word of an object.
+                    let Some(target) = (unsafe { ObjectRef::of_word(object.slot(offset as u64).read()) }) else {
+                        continue;
+                    };
+                    let cell = cell_of(target);
+                    if cell == 0 || cell > COUNT_MAX {
+                        abandoned |= !self.meet(target, &cohort, &mut shape);
+                    } else {
+                        set_cell(target, cell + 1);
                     }
-                    0 if may_be_judged(target) && push_within(&mut self.nodes, target) => set_cell(target, 2),
-                    // A mark has condemned it, or counting has: what refers to it is not judged here.
-                    0 if target.count() == 0 || target.has(flag::DEAD) => abandoned = true,
-                    0 => {
-                        self.met_unjudged = true;
-                        abandoned |= !push_within(&mut self.outside, target);
-                    }
-                    // [COUNT] A judged object is referred to as often as its count says at most.
-                    cell if cell <= COUNT_MAX => set_cell(target, cell + 1),
-                    _ => abandoned = true,
                 }
-            });
+            } else {
+                object.type_info().for_each_reference(object, Part::Whole, |target| {
+                    self.edges += 1;
+                    abandoned |= !self.meet(target, &cohort, &mut shape);
+                });
+            }
             if abandoned {
                 return Walk::Abandoned;
             }
         }
+        self.shape = shape;
         Walk::Complete
+    }
+
+    /// A reference leads to `target`: a node already, a new one, or outside. False when the trial ends here.
+    #[inline(always)]
+    fn meet(&mut self, target: ObjectRef, cohort: &Cohort, shape: &mut Shape) -> bool {
+        let distance = cohort.distance(target);
+        if distance > cohort.slack {
+            self.leads_to_neighbours |= distance == 1;
+            self.leads_away |= distance <= ANY_AGE;
+            target.prefetch_count();
+            return push_within(&mut self.outside, target);
+        }
+        let cell = cell_of(target);
+        if cell != 0 {
+            // [COUNT] A judged object is referred to as often as its count says at most.
+            set_cell(target, cell.saturating_add(1));
+            return cell <= COUNT_MAX;
+        }
+        let header = target.header();
+        let is_plain = header as u32 == 0 && shape.fits(target, (header >> 32) as u32, flag::MATURE);
+        let may_be_cyclic = match is_plain {
+            true => shape.may_be_cyclic,
+            false => !target.has(flag::IMMORTAL) && target.type_info().may_be_cyclic,
+        };
+        if !may_be_cyclic {
+            return push_within(&mut self.outside, target);
+        }
+        let judged = if is_plain { (1..=COUNT_MAX).contains(&target.count()) } else { may_be_judged(target) };
+        if judged && push_within(&mut self.nodes, target) {
+            set_cell(target, 2);
+            return true;
+        }
+        // A mark has condemned it, or counting has: what refers to it is not judged here.
+        if target.count() == 0 || target.has(flag::DEAD) {
+            return false;
+        }
+        self.met_unjudged = true;
+        push_within(&mut self.outside, target)
     }
 
     /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What was reached but not
@@ -453,10 +507,7 @@ impl Trials {
             }
             self.forget_cells();
         }
-        for &node in &self.worklist {
-            node.set_count(0);
-            heap.reclaim(node);
-        }
+        heap.reclaim_all(&self.worklist);
     }
 
     fn forget_cells(&self) {
@@ -475,17 +526,29 @@ fn push_within(list: &mut Vec<ObjectRef>, object: ObjectRef) -> bool {
     has_room
 }
 
-/// How many epochs lie between the target's block and a block of that age; far for large objects. Told from the block table alone,
-/// because most references that leave a ring lead to cold memory.
-#[inline(always)]
-fn distance(target: ObjectRef, home: u32, age: u32) -> u32 {
-    let block = target.block();
-    if block == home {
-        return 0;
+/// Which objects a trial may follow.
+struct Cohort {
+    /// The candidate's block.
+    home: u32,
+    /// Its age.
+    age: u32,
+    /// Epochs that another block may be older or younger.
+    slack: u32,
+}
+
+impl Cohort {
+    /// How many epochs lie between the target's block and the candidate's; far for large objects. Told from the block table alone,
+    /// because most references that leave a ring lead to cold memory.
+    #[inline(always)]
+    fn distance(&self, target: ObjectRef) -> u32 {
+        let block = target.block();
+        if block == self.home {
+            return 0;
+        }
+        // SAFETY: the block of an object of this heap.
+        let info = unsafe { &*block_info(block) };
+        if info.state == state::LARGE { u32::MAX } else { info.age.abs_diff(self.age) }
     }
-    // SAFETY: the block of an object of this heap.
-    let info = unsafe { *block_info(block) };
-    if info.state == state::LARGE { u32::MAX } else { info.age.abs_diff(age) }
 }
 
 /// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate: rings that hang on a

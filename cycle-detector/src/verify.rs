@@ -12,6 +12,7 @@ use crate::epoch::Phase;
 use rc_runtime::count::STUCK;
 use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, LIVE, UNLOGGED, trial_cell};
+use rc_runtime::type_registry::Reading;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::{HashMap, HashSet};
@@ -92,7 +93,7 @@ fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
         }
         let large = object.has(flag::LARGE);
         let clean = if large { heap.large.stamps(object).iter().all(|&stamp| stamp == 0) } else { object.stamp() == 0 };
-        if !clean || !UNLOGGED.get(object.address()) {
+        if !clean || !is_armed(object) {
             return Err(wrong("LOG", format!("{} is not clean although the log is empty", name(object))));
         }
         // SAFETY: the trial table of the reserved range is mapped.
@@ -103,6 +104,15 @@ fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     match recount.expected.keys().find(|&&target| !is_live(target)) {
         Some(target) => Err(wrong("ROOT", format!("a root holds {target:?}, which is not live"))),
         None => Ok(()),
+    }
+}
+
+/// Whether a write to any of its references would be logged.
+fn is_armed(object: ObjectRef) -> bool {
+    let info = object.type_info();
+    match info.reading {
+        Reading::Traced(_) => UNLOGGED.get(object.address()),
+        _ => info.reference_slots(object).iter().all(|slot| UNLOGGED.get(slot.address())),
     }
 }
 

@@ -364,14 +364,14 @@ impl Heap {
     }
 
     fn allocate_large(&mut self, info: &TypeInfo, cell: u64, length: u64) -> Result<ObjectRef, OutOfMemory> {
-        let blocks = LargeSpace::blocks_for(cell, info.align).ok_or_else(|| range_used_up(info, cell))?;
+        let blocks = LargeSpace::blocks_for(cell, info).ok_or_else(|| range_used_up(info, cell))?;
         let bytes = blocks as u64 * BLOCK_BYTES;
         self.with_driver(|driver, heap| driver.on_block_taken(heap));
-        let payload = match self.take_large(blocks, info.align) {
+        let payload = match self.take_large(blocks, info) {
             Some(payload) => payload,
             None => {
                 self.with_driver(|driver, heap| driver.collect(heap));
-                self.take_large(blocks, info.align).ok_or_else(|| self.refusal(bytes, info))?
+                self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
         let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta(Plan::Deferred) | flag::LARGE);
@@ -384,8 +384,8 @@ impl Heap {
         Ok(object)
     }
 
-    pub(crate) fn take_large(&mut self, blocks: u32, align: u64) -> Option<u64> {
-        if self.allows(blocks as u64 * BLOCK_BYTES) { self.large.take(blocks, align) } else { None }
+    pub(crate) fn take_large(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
+        if self.allows(blocks as u64 * BLOCK_BYTES) { self.large.take(blocks, info) } else { None }
     }
 
     fn count_birth(&mut self, cell: u64) {

@@ -14,14 +14,14 @@ use crate::block::state;
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
 use crate::plan::Plan;
-use crate::range::{BLOCK_BYTES, LIVE, MARK, UNLOGGED, block_info, block_start};
+use crate::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
 use crate::visit::Part;
 
 impl Heap {
     /// Writes `word` into `slot` of `object`.
     #[inline(always)]
     pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
-        if UNLOGGED.get(object.address()) {
+        if UNLOGGED.get(slot.address()) || self.plan == Plan::Prompt {
             return self.write_slow(object, slot, word);
         }
         slot.store(word);
@@ -37,7 +37,7 @@ impl Heap {
         slot.store(word);
     }
 
-    /// The barrier's slow path: the unlogged bit of `object` is set and `slot` is about to be overwritten.
+    /// The barrier's slow path: the unlogged bit of `slot` is set, and it is about to be overwritten.
     #[inline(never)]
     pub fn log_slow(&mut self, object: ObjectRef, slot: Slot) {
         if object.has(flag::LARGE) {
@@ -48,8 +48,8 @@ impl Heap {
         let block = object.block();
         // SAFETY: the block of an object of this heap.
         let info = unsafe { &mut *block_info(block) };
-        if info.logged_in != self.epoch as u8 {
-            (info.logged_in, info.logged) = (self.epoch as u8, 0);
+        if info.logged == 0 {
+            self.blocks.logged.push(block);
         }
         info.logged += 1;
         if info.logged == self.options.block_log_after {
@@ -59,7 +59,7 @@ impl Heap {
     }
 
     #[inline(always)]
-    fn log_object(&mut self, object: ObjectRef) {
+    pub(crate) fn log_object(&mut self, object: ObjectRef) {
         debug_assert!(object.is_mature() || object.stamp() == self.epoch - 1, "a young object needs no log");
         if self.counting && object.stamp() == self.epoch - 1 {
             self.count_pending(object);
@@ -68,7 +68,7 @@ impl Heap {
         let words = self.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
         info.take_snapshot(object, Part::Whole, words);
         object.set_stamp(self.epoch);
-        UNLOGGED.clear(object.address());
+        clear_unlogged(object, info.cell_bytes_of(object));
     }
 
     fn log_chunk(&mut self, object: ObjectRef, chunk: u64) {
@@ -85,45 +85,18 @@ impl Heap {
         let (info, part) = (object.type_info(), Part::Chunk(chunk));
         let words = self.log.append(object, part, info.snapshot_words(object, part));
         info.take_snapshot(object, part, words);
-        self.large.stamps(object)[chunk as usize] = self.epoch;
+        self.large.note_logged(object, chunk, self.epoch);
         self.note_log_growth();
-    }
-
-    /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and nobody will
-    /// write to them; nor to what a mark that has discovered all has not reached. (Such an object, logged, was counted once more as
-    /// pending, and what it held was freed by the mark before the log let go of it.)
-    #[cold]
-    fn log_block(&mut self, block: u32) {
-        self.statistics.blocks_logged += 1;
-        let condemns = self.marking && !self.mark_discovers;
-        self.for_each_mature_in_block(block, |heap, object| {
-            if UNLOGGED.get(object.address())
-                && object.count() != 0
-                && !object.has(flag::DEAD)
-                && (!condemns || MARK.get(object.address()))
-                && object.type_info().has_references
-            {
-                heap.log_object(object);
-            }
-        });
     }
 
     /// Calls `visit` with every mature object of a block of small objects, in address order.
     pub fn for_each_mature_in_block(&mut self, block: u32, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
         let end = block_start(block) + BLOCK_BYTES;
-        let mut cell = block_start(block);
-        while cell < end {
-            if !LIVE.get(cell) {
-                // SAFETY: this heap's block.
-                let words = unsafe { LIVE.block_words(block) };
-                let at = (cell - block_start(block)) / 8;
-                let rest = words[at as usize / 64] >> (at % 64);
-                cell += 8 * if rest == 0 { 64 - at % 64 } else { rest.trailing_zeros() as u64 };
-                continue;
-            }
+        let mut at = block_start(block);
+        while let Some(cell) = LIVE.next_in_block(at, end) {
             // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
             let object = unsafe { ObjectRef::from_address(cell + HEADER_BYTES) };
-            cell += object.type_info().cell_bytes_of(object);
+            at = cell + object.type_info().cell_bytes_of(object);
             visit(self, object);
         }
     }
@@ -179,15 +152,23 @@ impl Heap {
 
     /// Logs what `count` words from `target` belong to.
     fn log_words(&mut self, object: ObjectRef, target: Slot, count: u64) {
-        if count == 0 || !UNLOGGED.get(object.address()) {
+        if count == 0 {
             return;
         }
         if !object.has(flag::LARGE) {
-            return self.log_slow(object, target);
+            return if UNLOGGED.get(target.address()) {
+                self.log_slow(object, target)
+            };
         }
         let (info, offset) = (object.type_info(), target.address() - object.address());
         for chunk in info.chunk_of(offset)..=info.chunk_of(offset + count * 8 - 8) {
             self.log_chunk(object, chunk);
         }
     }
+}
+
+/// A small object with a cell of `cell` bytes is logged, or young: its slots may be written to.
+#[inline(always)]
+pub(crate) fn clear_unlogged(object: ObjectRef, cell: u64) {
+    UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES);
 }

@@ -20,6 +20,7 @@
 //! their memory back to the system.
 
 use crate::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use std::collections::VecDeque;
 
 /// Holes shorter than this are not used, and every cell up to this size fits into any hole.
 pub const SMALLEST_HOLE: u64 = 128;
@@ -28,6 +29,8 @@ pub const SMALLEST_HOLE: u64 = 128;
 const IDLE_FLIPS: u32 = 16;
 /// Blocks given back at one flip, at most; about 2 µs each.
 const GIVEN_BACK_PER_FLIP: usize = 64;
+/// Blocks in which objects are dying right now, as likely as not.
+const SWEPT_LATER: usize = 8;
 const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
 
 /// States of a block.
@@ -62,7 +65,10 @@ pub struct BlockSpace {
     recyclable: Vec<u32>,
     touched: Vec<u32>,
     pending: Vec<u32>,
-    freed_into: Vec<u32>,
+    /// The oldest first.
+    freed_into: VecDeque<u32>,
+    /// With objects that were logged one by one since the last flip.
+    pub logged: Vec<u32>,
     current: Option<u32>,
     /// Where in the current block the search for the next hole goes on, in words.
     search: u32,
@@ -183,13 +189,20 @@ impl BlockSpace {
         Some(block)
     }
 
-    /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed: everything in it that
-    /// survives is mature and clean from now on, or pending. `[LOG]` `[PENDING]`
+    /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed, as are those of blocks with logged
+    /// objects: everything in them that survives is mature and clean from now on, or pending. `[LOG]` `[PENDING]` Block by block, not
+    /// object by object: a flip then costs 256 bytes of bits for each, however long the log is. Holes are armed with the rest, and
+    /// cleared when they are opened.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.give_idle_back();
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
+        for block in self.logged.drain(..) {
+            // SAFETY: this heap owns the block.
+            unsafe { (*block_info(block)).logged = 0 };
+            UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
+        }
         for &block in &self.pending {
             UNLOGGED.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
         }
@@ -220,7 +233,7 @@ impl BlockSpace {
         let info = unsafe { &mut *block_info(block) };
         if info.state == state::FULL || info.state == state::RECYCLABLE {
             info.state = state::FREED_INTO;
-            self.freed_into.push(block);
+            self.freed_into.push_back(block);
         }
     }
 
@@ -229,11 +242,22 @@ impl BlockSpace {
         !self.freed_into.is_empty()
     }
 
-    /// Sweeps one block with deaths.
+    /// Sweeps the block with deaths that has waited longest.
     pub fn sweep_freed_into(&mut self) {
-        if let Some(block) = self.freed_into.pop() {
+        if let Some(block) = self.freed_into.pop_front() {
             self.sweep(block);
         }
+    }
+
+    /// Whether the next block taken for allocation is one more, and a sweep may change that: blocks wait whose objects have been dying for
+    /// a while.
+    pub fn grows_for_want_of_sweeps(&self) -> bool {
+        self.grows() && self.freed_into.len() > SWEPT_LATER
+    }
+
+    /// Whether no block with room is left.
+    pub fn grows(&self) -> bool {
+        self.free.is_empty() && self.recyclable.is_empty()
     }
 
     fn sweep(&mut self, block: u32) {
@@ -286,9 +310,8 @@ pub fn clear_tables(block: u32) {
     }
 }
 
-/// Clears the unlogged bits of the objects that a hole can hold: payloads from `start + 8` to `end - 8`, the place of a
-/// smallest cell that ends with the hole. The neighbours' payloads, at most `start - 8` and at least `end + 8`, lie in other
-/// granules.
+/// Clears the unlogged bits of the slots that a hole can hold, from `start + 8` to `end - 8`. The neighbours' slots, at most
+/// `start - 8` and at least `end + 8`, lie in other granules.
 fn clear_unlogged(hole: Hole) {
     UNLOGGED.clear_range(hole.start + 8, hole.end);
 }

@@ -25,6 +25,9 @@ struct Runs {
 
 static RUNS: Mutex<Runs> = Mutex::new(Runs { untouched: 0, free: BTreeMap::new() });
 
+/// Before it has grown to this block (2 MiB) a heap has no use for huge pages, and would pay for all of one.
+const FIRST_HUGE_BLOCK: u32 = 64;
+
 /// Takes `count` adjacent blocks; `None` when the range is used up. Their memory and table entries are zero.
 pub fn take(count: u32) -> Option<u32> {
     let limit = (range::reserve().ok()? / BLOCK_BYTES) as u32;
@@ -64,6 +67,9 @@ impl Runs {
         }
         let first = self.untouched;
         let end = first.checked_add(count).filter(|&end| end <= limit)?;
+        if first < FIRST_HUGE_BLOCK && end >= FIRST_HUGE_BLOCK {
+            range::ask_for_huge_pages(range::block_start(FIRST_HUGE_BLOCK));
+        }
         self.untouched = end;
         Some(first)
     }

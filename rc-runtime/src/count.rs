@@ -8,7 +8,7 @@
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
-use crate::range::{BUFFERED, LIVE, MARK, UNLOGGED};
+use crate::range::{BUFFERED, LIVE, MARK};
 use crate::type_registry::TypeInfo;
 use crate::visit::Part;
 
@@ -210,7 +210,6 @@ impl Heap {
         let address = object.address();
         let cell = address - crate::object::HEADER_BYTES;
         LIVE.clear_cell(cell, cell + bytes);
-        UNLOGGED.clear(address);
         self.blocks.note_death(crate::range::block_of(cell));
     }
 

@@ -2,8 +2,9 @@
 //!
 //! A large object starts a run of blocks. What its header cannot hold stands in this table: one stamp per chunk of its
 //! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to a
-//! million-element array logs 64 words and not a million. `[LOG]` The object's unlogged bit stays set once it is mature; the
-//! slow path then looks at the chunk's stamp.
+//! million-element array logs 64 words and not a million. `[LOG]` The unlogged bits of a chunk are cleared when it is
+//! logged, but for a granule that it shares with the next chunk: writes there go the slow way, which looks at the stamp. Elements are
+//! laid out so that there is none in an array of references with a length in front.
 //!
 //! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
 //! blocks must be given back.
@@ -11,7 +12,9 @@
 use crate::block::{clear_tables, state};
 use crate::histogram::Histogram;
 use crate::object::{HEADER_BYTES, ObjectRef};
-use crate::range::{self, BLOCK_BYTES, block_info, block_start};
+use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
+use crate::type_registry::TypeInfo;
+use std::ops::Range;
 
 /// Cells above this size are large.
 pub const LARGEST_SMALL_CELL: u64 = 16384;
@@ -45,20 +48,22 @@ pub struct LargeSpace {
     pub taken_bytes: u64,
     /// The cells by size.
     pub taken_sizes: Histogram,
+    /// Where unlogged bits were cleared since the last flip.
+    logged: Vec<Range<u64>>,
 }
 
 impl LargeSpace {
-    /// Blocks that a cell of `cell` bytes with payload alignment `align` needs; `None` when that is absurd.
-    pub fn blocks_for(cell: u64, align: u64) -> Option<u32> {
-        let bytes = cell - HEADER_BYTES + align.max(16);
+    /// Blocks that a cell of `cell` bytes of a type needs; `None` when that is absurd.
+    pub fn blocks_for(cell: u64, info: &TypeInfo) -> Option<u32> {
+        let bytes = cell - HEADER_BYTES + payload_offset(info);
         u32::try_from(bytes.div_ceil(BLOCK_BYTES)).ok()
     }
 
     /// Takes the blocks for a cell and zeroed memory; the payload's address, or `None` when the range is used up. The
     /// caller writes the header, then calls [`adopt`](Self::adopt).
-    pub fn take(&mut self, blocks: u32, align: u64) -> Option<u64> {
+    pub fn take(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
         let first = crate::block_source::take(blocks)?;
-        Some(block_start(first) + align.max(16))
+        Some(block_start(first) + payload_offset(info))
     }
 
     /// Enters a new object with `chunks` chunks, all stamped `epoch`.
@@ -73,8 +78,6 @@ impl LargeSpace {
         self.taken_objects += 1;
         self.taken_bytes += cell;
         self.taken_sizes.add(cell, 1);
-        // Every write of a host goes through the slow path, which counts.
-        range::UNLOGGED.set(object.address());
     }
 
     fn enter(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
@@ -140,6 +143,16 @@ impl LargeSpace {
         was_pending
     }
 
+    /// A chunk was logged in epoch `epoch`: it may be written to.
+    pub fn note_logged(&mut self, object: ObjectRef, chunk: u64, epoch: u32) {
+        self.stamps(object)[chunk as usize] = epoch;
+        let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
+        if !granules.is_empty() {
+            UNLOGGED.clear_range(granules.start, granules.end);
+            self.logged.push(granules);
+        }
+    }
+
     /// Gives the object's blocks back.
     pub fn free(&mut self, object: ObjectRef) {
         let place = Self::place(object);
@@ -149,12 +162,19 @@ impl LargeSpace {
         give_back(&entry);
     }
 
-    /// At a flip: the young list becomes pending and the objects' unlogged bits are armed.
+    /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed. Objects with a
+    /// chunk in the running log are kept, so that all this is theirs. Costs a 128th of the young objects' bytes, and some
+    /// instructions for each chunk.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
-        for object in &self.pending {
-            range::UNLOGGED.set(object.address());
+        for granules in self.logged.drain(..) {
+            UNLOGGED.set_range(granules.start, granules.end);
+        }
+        for &object in &self.pending {
+            if object.type_info().has_references {
+                UNLOGGED.set_range(object.address(), object.address() + self.cell_of(object) - HEADER_BYTES);
+            }
         }
     }
 
@@ -174,11 +194,27 @@ impl LargeSpace {
     }
 }
 
-/// The tables know a large object by its payload's address alone, so that only its first block has entries: zeroing those
-/// of the whole run, in one step, made a tenth of the object's size resident. `[BOUND]`
+/// Where the payload lies in its first block: the elements begin with a granule, where the alignment allows it.
+fn payload_offset(info: &TypeInfo) -> u64 {
+    if info.align > 8 || info.stride == 0 { info.align.max(16) } else { 16 + info.size.wrapping_neg() % 16 / 8 * 8 }
+}
+
+/// The granules that the payload's `bytes` have for themselves. What the first begins with, and the last ends with, is nobody's.
+fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
+    let end = object.type_info().cell_bytes_of(object) - HEADER_BYTES;
+    let first = if bytes.start == 0 { object.address() & !15 } else { (object.address() + bytes.start + 15) & !15 };
+    let last = object.address() + bytes.end;
+    first..if bytes.end >= end { (last + 15) & !15 } else { last & !15 }
+}
+
+/// The other tables than that of unlogged bits know a large object by its payload's address alone, so that only its first block has
+/// entries: zeroing those of the whole run, in one step, made a tenth of the object's size resident. `[BOUND]`
 fn give_back(entry: &LargeObject) {
     let first = LargeSpace::first_block(entry.object);
     clear_tables(first);
+    if !entry.stamps.is_empty() && entry.object.type_info().has_references {
+        UNLOGGED.zero_blocks(first, entry.blocks);
+    }
     crate::block_source::give_back(first, entry.blocks);
 }
 

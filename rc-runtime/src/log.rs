@@ -18,6 +18,8 @@ use crate::visit::Part;
 
 const CHUNK_WORDS: usize = 8192;
 const LONG: u64 = 0xffff;
+/// The bits of an entry's first word that are the object's address.
+const ADDRESS: u64 = 0x0000_ffff_ffff_fff8;
 
 #[derive(Debug)]
 struct LogChunk {
@@ -54,6 +56,54 @@ pub struct Entry<'a> {
     pub words: &'a mut [u64],
 }
 
+impl LogCursor {
+    /// Goes on by `words` words in the same chunk.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, words: usize) {
+        self.word += words;
+    }
+}
+
+/// An entry of a whole object that is no longer than its first word can say.
+pub(crate) struct PlainEntry {
+    pub object: ObjectRef,
+    /// Snapshot words behind the first.
+    pub words: usize,
+}
+
+/// What an entry's first word says; `None` if there is more than that.
+#[inline(always)]
+pub(crate) fn plain_entry(head: u64) -> Option<PlainEntry> {
+    if head & 1 != 0 || head >> 48 == LONG {
+        return None;
+    }
+    // SAFETY: [HEADER] only objects are logged, and they are kept until their entry has been consumed.
+    Some(PlainEntry { object: unsafe { ObjectRef::from_address(head & ADDRESS) }, words: (head >> 48) as usize })
+}
+
+/// The first word of an entry of a whole object with fewer than 65535 words.
+#[inline(always)]
+pub(crate) fn plain_head(object: ObjectRef, words: usize) -> u64 {
+    (words as u64) << 48 | object.address()
+}
+
+/// Where the snapshot words of the entry at the front of `rest` begin, and how many there are.
+#[inline(always)]
+pub(crate) fn words_of_entry(rest: &[u64]) -> (usize, usize) {
+    let head = rest[0];
+    let start = 1 + (head & 1) as usize;
+    match head >> 48 {
+        LONG => (start + 1, rest[start] as usize),
+        words => (start, words as usize),
+    }
+}
+
+/// Asks for the header of the object whose address is in the low bits of `word`, if that is what they are.
+#[inline(always)]
+pub(crate) fn prefetch_header(word: u64) {
+    crate::range::prefetch((word & ADDRESS).wrapping_sub(8));
+}
+
 impl Log {
     /// Appends an entry and returns its `n` words to be filled.
     #[inline(always)]
@@ -83,6 +133,28 @@ impl Log {
             chunk.used += 1;
         }
         &mut chunk.words[at + 1..at + 1 + n]
+    }
+
+    /// The free words of the last chunk, for entries that are written in a run; [`take_tail`](Self::take_tail) enters them.
+    #[inline(always)]
+    pub(crate) fn tail(&mut self) -> &mut [u64] {
+        self.chunks.last_mut().map_or(&mut [], |chunk| &mut chunk.words[chunk.used..])
+    }
+
+    /// Enters what was written to the tail: `words` words, of `entries` entries.
+    #[inline(always)]
+    pub(crate) fn take_tail(&mut self, words: usize, entries: u64) {
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.used += words;
+        }
+        self.entries += entries;
+        self.words += words as u64 - entries;
+    }
+
+    /// Begins another chunk, which has room for any plain entry.
+    #[cold]
+    pub(crate) fn add_room(&mut self) {
+        self.add_chunk(0);
     }
 
     #[cold]
@@ -119,8 +191,25 @@ impl Log {
         }
         cursor.word = at + n;
         // SAFETY: [HEADER] only objects are logged, and they are kept until their entry has been consumed.
-        let object = unsafe { ObjectRef::from_address(head & 0x0000_ffff_ffff_fff8) };
+        let object = unsafe { ObjectRef::from_address(head & ADDRESS) };
         Some(Entry { object, part, words: &mut chunk.words[at..at + n] })
+    }
+
+    /// The words from `cursor` to the end of its chunk, for loops that read entries themselves; none at the end of the log. The
+    /// cursor stands at an entry, and goes on by [`LogCursor::pass`].
+    #[inline(always)]
+    pub fn rest(&mut self, cursor: &mut LogCursor) -> &mut [u64] {
+        while let Some(chunk) = self.chunks.get(cursor.chunk) {
+            if cursor.word < chunk.used {
+                let chunk = &mut self.chunks[cursor.chunk];
+                return &mut chunk.words[cursor.word..chunk.used];
+            }
+            if cursor.chunk + 1 == self.chunks.len() {
+                break;
+            }
+            *cursor = LogCursor { chunk: cursor.chunk + 1, word: 0 };
+        }
+        &mut []
     }
 
     /// Empties the log; its chunks are kept for reuse, up to a few megabytes.

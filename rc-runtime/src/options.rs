@@ -118,7 +118,8 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 
 impl RunOptions {
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK` and `TALLY_FAIL_ALLOCATION`, and checks `TALLY_RESERVE`.
+    /// `TALLY_LEAK_CHECK` and `TALLY_FAIL_ALLOCATION`, and checks `TALLY_RESERVE`
+    /// and `TALLY_HUGE_PAGES`.
     ///
     /// # Errors
     /// [`OptionError::Variable`] naming the variable whose value is wrong.
@@ -146,6 +147,7 @@ impl RunOptions {
         });
         // `range` reads it, before there is anybody to complain to; what it means is complained about here.
         get(read("TALLY_RESERVE"), "TALLY_RESERVE", parse_size)?;
+        get(read("TALLY_HUGE_PAGES"), "TALLY_HUGE_PAGES", parse_size)?;
         Ok(RunOptions {
             heap_limit: get(read("TALLY_HEAP_LIMIT"), "TALLY_HEAP_LIMIT", parse_size)?,
             epoch_bytes: get(read("TALLY_EPOCH_BYTES"), "TALLY_EPOCH_BYTES", parse_size)?,
@@ -180,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_wrong_variable_is_named() {
-        for wrong in ["TALLY_EPOCH_BYTES", "TALLY_HEAP_LIMIT", "TALLY_RESERVE"] {
+        for wrong in ["TALLY_EPOCH_BYTES", "TALLY_HEAP_LIMIT", "TALLY_RESERVE", "TALLY_HUGE_PAGES"] {
             let read = |name: &str| (name == wrong).then(|| "lots".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");

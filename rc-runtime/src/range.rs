@@ -54,6 +54,8 @@ const DEFAULT_RESERVE: u64 = 256 << 30;
 /// Reserved under valgrind, whose leak check walks all that is mapped: 256 GiB take it longer than anyone waits.
 const RESERVE_UNDER_VALGRIND: u64 = 1 << 30;
 const SMALLEST_RESERVE: u64 = 64 << 20;
+/// The part of the range whose memory is asked for in pages of 2 MiB, unless `TALLY_HUGE_PAGES` says otherwise.
+const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
 
 /// Why no heap range could be reserved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -192,7 +194,9 @@ pub const fn block_start(block: u32) -> u64 {
 #[derive(Clone, Copy)]
 pub struct BitTable<const BASE: u64, const SHIFT: u32>;
 
-/// 1 while an object is mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]`
+/// 1 while a write to one of these 16 bytes must be logged first, because the object they belong to (or the chunk, of a large one) is
+/// mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]` No two cells have slots in one granule, since
+/// there is a header between them.
 pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 /// 1 for every 8 bytes of a mature cell, header included.
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
@@ -203,15 +207,18 @@ pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
 pub const BUFFERED: BitTable<BUFFERED_BASE, 3> = BitTable;
 
 impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
+    /// What the address of the word for address 0 would be: a table is indexed by addresses as they are.
+    const BIAS: u64 = BASE - (HEAP_BASE >> (SHIFT + 3));
+
     #[inline(always)]
     fn index(address: u64) -> u64 {
         debug_assert!(in_heap(address), "{address:#x} is not in the heap");
-        (address - HEAP_BASE) >> SHIFT
+        address >> SHIFT
     }
 
     #[inline(always)]
     fn word(index: u64) -> *mut u64 {
-        (BASE + ((index >> 6) << 3)) as *mut u64
+        (((index >> 6) << 3) + Self::BIAS) as *mut u64
     }
 
     /// Asks for the bit's word to be in the cache soon.
@@ -282,7 +289,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
 
     #[inline(never)]
     fn fill(self, start: u64, end: u64, ones: bool) {
-        let (mut index, last) = (Self::index(start), (end - HEAP_BASE + (1 << SHIFT) - 1) >> SHIFT);
+        let (mut index, last) = (Self::index(start), (end + (1 << SHIFT) - 1) >> SHIFT);
         while index < last {
             let run = (64 - (index & 63)).min(last - index);
             let mask = (u64::MAX >> (64 - run)) << (index & 63);
@@ -295,13 +302,58 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         }
     }
 
+    /// Clears every bit behind the bytes `start..end`, which may begin and end within a bit's.
+    #[inline(always)]
+    pub fn clear_touched(self, start: u64, end: u64) {
+        let (index, last) = (Self::index(start), Self::index(end - 1));
+        let bits = last - index + 1;
+        if (index & 63) + bits > 64 {
+            return self.fill(start, end, false);
+        }
+        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
+        // SAFETY: as in `set`.
+        unsafe { *Self::word(index) &= !mask };
+    }
+
+    /// Clears every bit behind `count` blocks from `first` on; whole pages of the table go back to the system.
+    pub fn zero_blocks(self, first: u32, count: u32) {
+        let bits = |block: u32| Self::word(Self::index(block_start(block))) as u64;
+        let (start, end) = (bits(first), bits(first + count));
+        let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
+        if pages_end <= pages_start {
+            // SAFETY: the table's words behind the caller's blocks.
+            return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
+        }
+        // SAFETY: as above; whole pages between, which read as zero afterwards.
+        unsafe {
+            std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize);
+            std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize);
+            libc::madvise(pages_start as *mut libc::c_void, (pages_end - pages_start) as usize, libc::MADV_DONTNEED);
+        }
+    }
+
+    /// The first address from `address` on whose bit is set, in the block that ends at `end`.
+    #[inline(always)]
+    pub fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
+        let (mut index, last) = (Self::index(address), end >> SHIFT);
+        while index < last {
+            // SAFETY: as in `get`: before `last`.
+            let rest = unsafe { *Self::word(index) } >> (index & 63);
+            if rest != 0 {
+                return Some((index + rest.trailing_zeros() as u64) << SHIFT);
+            }
+            index = (index | 63) + 1;
+        }
+        None
+    }
+
     /// The 64-bit words behind block `block`.
     ///
     /// # Safety
     /// The caller owns the block, and keeps no other reference to these words meanwhile.
     #[inline(always)]
     pub unsafe fn block_words<'a>(self, block: u32) -> &'a mut [u64] {
-        let bits = (block as u64) << (BLOCK_SHIFT - SHIFT);
+        let bits = Self::index(block_start(block));
         // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
     }
@@ -331,7 +383,7 @@ pub fn prefetch_count(word: u64) {
 #[inline(always)]
 pub fn trial_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
-    (TRIAL_BASE + ((address - HEAP_BASE) >> 4)) as *mut u8
+    ((address >> 4) + (TRIAL_BASE - (HEAP_BASE >> 4))) as *mut u8
 }
 
 /// What is known about one block. One thread, the owner of the heap, reads and writes it.
@@ -340,12 +392,11 @@ pub fn trial_cell(address: u64) -> *mut u8 {
 pub struct BlockInfo {
     /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
     pub age: u32,
-    /// Single log entries of the running epoch in this block.
+    /// Single log entries of the running epoch in this block; not zero: it is on the list of logged blocks.
     pub logged: u16,
     /// One of the `block::state` constants.
     pub state: u8,
-    /// Low bits of the epoch that `logged` belongs to.
-    pub logged_in: u8,
+    unused: u8,
     /// Number of the heap that owns the block.
     pub owner: u32,
     /// Whether the recyclable list has an entry for the block.
@@ -380,6 +431,20 @@ pub fn provide_pages(start: u64, end: u64) {
     for (start, end) in [(start, end), counts] {
         // SAFETY: changes no byte of what is mapped.
         unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
+/// Has the system back the range from `start` on, as far as `TALLY_HUGE_PAGES` allows, with pages of 2 MiB, if it has any. A program that goes
+/// through its objects in no order waits less for translations of their addresses then. Not for all of the range: where the system has to
+/// make huge pages first, by moving others, it costs more than it saves.
+pub fn ask_for_huge_pages(start: u64) {
+    let asked = std::env::var("TALLY_HUGE_PAGES").ok().and_then(|text| crate::options::parse_size(&text).ok());
+    let bytes = reserve().unwrap_or(0).min(asked.unwrap_or(DEFAULT_HUGE_BYTES));
+    if HEAP_BASE + bytes > start {
+        // SAFETY: changes no byte of what is mapped.
+        unsafe {
+            libc::madvise(start as *mut libc::c_void, (HEAP_BASE + bytes - start) as usize, libc::MADV_HUGEPAGE);
+        }
     }
 }
 

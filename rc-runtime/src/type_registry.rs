@@ -75,6 +75,8 @@ pub struct TypeInfo {
     pub ephemeron: bool,
     /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
     pub simple: bool,
+    /// Whether the elements are plain references, one word each.
+    pub words_tail: bool,
     /// Bytes of a cell without tail elements, header included.
     pub fixed_cell: u64,
     /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One comparison then asks
@@ -293,6 +295,7 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
         has_references,
         simple,
+        words_tail: matches!(reading, Reading::Plain) && descriptor.stride == 8 && descriptor.element_offsets() == [0],
         ephemeron: descriptor.flags & FLAG_EPHEMERON != 0,
         has_finalizer: !descriptor.finalize.is_null(),
         finalize: AtomicUsize::new(descriptor.finalize as usize),

@@ -56,6 +56,13 @@ impl TypeInfo {
         length.div_ceil(self.chunk_elements).max(1)
     }
 
+    /// The payload bytes of a chunk.
+    pub fn bytes_of_chunk(&self, object: ObjectRef, chunk: u64) -> std::ops::Range<u64> {
+        let (fixed, first, last) = self.bounds(object, Part::Chunk(chunk));
+        let start = if fixed { 0 } else { self.size + first * self.stride };
+        start..self.size + last * self.stride
+    }
+
     /// The chunk that the payload byte `offset` belongs to.
     pub fn chunk_of(&self, offset: u64) -> u64 {
         if offset < self.size || self.stride == 0 {
@@ -183,6 +190,20 @@ impl TypeInfo {
         }
     }
 
+    /// The words of `part` if they are nothing but plain references one behind the other, as those of an array's chunks are
+    /// (chunk 0 is none if the object has references before its elements): to be copied and compared as they lie there.
+    #[inline(always)]
+    pub fn words_in_a_row<'a>(&self, object: ObjectRef, part: Part) -> Option<&'a [u64]> {
+        let Part::Chunk(chunk) = part else { return None };
+        if !self.words_tail || chunk == 0 && !self.fixed.is_empty() {
+            return None;
+        }
+        let (_, first, last) = self.bounds(object, part);
+        let start = object.address() + self.size + first * 8;
+        // SAFETY: [HEADER] the elements of an object; the collector's thread alone reads and writes them while it has this.
+        Some(unsafe { std::slice::from_raw_parts(start as *const u64, (last - first) as usize) })
+    }
+
     /// Number of words in a snapshot of `part`.
     #[inline(always)]
     pub fn snapshot_words(&self, object: ObjectRef, part: Part) -> usize {
@@ -201,6 +222,9 @@ impl TypeInfo {
     /// entries.
     #[inline(always)]
     pub fn take_snapshot(&self, object: ObjectRef, part: Part, out: &mut [u64]) {
+        if let Some(words) = self.words_in_a_row(object, part) {
+            return out.copy_from_slice(words);
+        }
         let mut at = 0;
         self.for_each_snapshot_word(object, part, |word| {
             out[at] = word;

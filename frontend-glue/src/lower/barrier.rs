@@ -1,11 +1,11 @@
 //! Writes and reads of references: `llvm.gcwrite`, `llvm.gcread`, `tally_gcwrite_i64` become inline code.
 //!
 //! The first write of an epoch to a mature object logs the object before it changes [LOG]; all that compiled code needs
-//! to know is the object's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
+//! to know is the slot's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
 //!
 //! ```text
-//!   word = *(u32 *)(((object >> 9) << 2) + UNLOGGED_BIAS)
-//!   if word >> ((object >> 4) & 31) & 1: tally_log_slow(object, slot)      rarely
+//!   word = *(u32 *)(((slot >> 9) << 2) + UNLOGGED_BIAS)
+//!   if word >> ((slot >> 4) & 31) & 1: tally_log_slow(object, slot)        rarely
 //!   *slot = value
 //! ```
 //!
@@ -30,7 +30,7 @@ pub(super) fn write(builder: &Builder, call: Call) {
     let slow = store_block.insert_before(builder.module());
 
     builder.at_end(head, Some(call_value));
-    let address = builder.cast(Opcode::LLVMPtrToInt, object, pointer_bits);
+    let address = builder.cast(Opcode::LLVMPtrToInt, slot, pointer_bits);
     let row = builder.binary(Opcode::LLVMLShr, address, builder.i64(9));
     let row = builder.binary(Opcode::LLVMShl, row, builder.i64(2));
     let row = builder.binary(Opcode::LLVMAdd, row, builder.i64(UNLOGGED_BIAS));

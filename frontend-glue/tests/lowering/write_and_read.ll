@@ -1,7 +1,7 @@
 ; A write to an object that was not allocated just now: test the unlogged bit, log in the slow path, store. All of it
 ; belongs to the line of the gcwrite. A read is a load.
 ; CHECK: define ptr @f(ptr %o, ptr %v)
-; CHECK: ptrtoint ptr %o to i64, !dbg !7
+; CHECK: ptrtoint ptr %slot to i64, !dbg !7
 ; CHECK: lshr i64 %{{id}}, 9, !dbg !7
 ; CHECK: shl i64 %{{id}}, 2, !dbg !7
 ; CHECK: add i64 %{{id}}, 52501680226304, !dbg !7

@@ -52,7 +52,7 @@ impl Heap {
         if large != 0 {
             // No batch judges it.
             object.set_count(FRESH & !SETTLED);
-            let blocks = LargeSpace::blocks_for(cell, info.align).expect("taken a moment ago");
+            let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
             self.note_growth();
         }
@@ -120,13 +120,13 @@ impl Heap {
     }
 
     fn allocate_large_counted(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
-        let blocks = LargeSpace::blocks_for(cell, info.align).ok_or_else(|| range_used_up(info, cell))?;
+        let blocks = LargeSpace::blocks_for(cell, info).ok_or_else(|| range_used_up(info, cell))?;
         let bytes = blocks as u64 * BLOCK_BYTES;
-        let payload = match self.take_large(blocks, info.align) {
+        let payload = match self.take_large(blocks, info) {
             Some(payload) => payload,
             None => {
                 self.collect_for_room();
-                self.take_large(blocks, info.align).ok_or_else(|| self.refusal(bytes, info))?
+                self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
         // SAFETY: zeroed blocks of this heap; the caller writes the header.

@@ -1,0 +1,124 @@
+//! The log's two readings in bulk: what plain objects hold now is counted, and what the log's words held is let go of. `[COUNT]`
+//! `[ORDER]`
+//!
+//! A program that writes at random has a log of objects that lie anywhere, so both loops ask for the memory of entries further on:
+//! every word of a log that is not null is the address of an object, or has one in its low 48 bits, and a prefetch of anything else
+//! does no harm.
+
+use super::{Shape, for_field_count, make_room, push};
+use crate::count::STUCK;
+use crate::heap::Heap;
+use crate::log::{self, Log, LogCursor};
+use crate::object::{ObjectRef, flag};
+use crate::range::{self, BUFFERED};
+
+/// Words of the log between a prefetch and its use.
+const AHEAD: usize = 24;
+
+impl Heap {
+    /// Reconciles entries of whole plain objects from `cursor` on, while `units` last; what is left of them. Stops at an entry of
+    /// another kind, or at the end.
+    ///
+    /// Not while a mark discovers.
+    pub fn reconcile_plain(&mut self, log: &mut Log, cursor: &mut LogCursor, mut units: i64) -> i64 {
+        debug_assert!(!self.mark_discovers);
+        let mut shape = Shape::NONE;
+        while units > 0 {
+            let words = log.rest(cursor);
+            let Some(entry) = words.first().and_then(|&head| log::plain_entry(head)) else { break };
+            if !shape.fits(entry.object, entry.object.meta(), flag::MATURE) || entry.words != shape.fields.len() {
+                break;
+            }
+            let (left, read) = for_field_count!(shape, self.reconcile_alike(words, &shape, units), break);
+            if read == 0 {
+                break;
+            }
+            units = left;
+            cursor.pass(read);
+        }
+        units
+    }
+
+    /// Entries of objects of one shape; the units left, and the words read.
+    #[inline(never)]
+    fn reconcile_alike<const N: usize>(&mut self, words: &mut [u64], shape: &Shape, mut units: i64) -> (i64, usize) {
+        let offsets: [u64; N] = shape.offsets();
+        let pending = self.epoch - 1;
+        let mut queue = std::mem::take(&mut self.promotion_queue);
+        let mut at = 0;
+        while units > 0 && at < words.len() {
+            if let Some(&ahead) = words.get(at + AHEAD) {
+                log::prefetch_header(ahead);
+            }
+            let Some(entry) = log::plain_entry(words[at]) else { break };
+            let object = entry.object;
+            let header = object.header();
+            if entry.words != N || (header >> 32) as u32 != shape.meta {
+                break;
+            }
+            make_room(&mut queue, N);
+            let before: &mut [u64] = &mut words[at + 1..at + 1 + N];
+            if header as u32 == pending {
+                object.set_header(shape.meta, 0);
+                for (before, offset) in before.iter_mut().zip(offsets) {
+                    let now = object.slot(offset).read();
+                    if now == *before {
+                        *before = 0;
+                        continue;
+                    }
+                    // SAFETY: [HEADER] a reference word of an object.
+                    if let Some(target) = unsafe { ObjectRef::of_word(now) } {
+                        let count = target.count();
+                        if count == 0 {
+                            push(&mut queue, target);
+                        }
+                        target.set_count(count.saturating_add(1));
+                    }
+                }
+            }
+            for before in before {
+                if !range::in_heap(*before) {
+                    *before = 0;
+                }
+            }
+            at += 1 + N;
+            units -= 2 + N as i64;
+        }
+        self.promotion_queue = queue;
+        (units, at)
+    }
+
+    /// Decrements what the log's words held, from `cursor` on, while `units` last; what is left, and whether the log is read.
+    pub fn release_logged(&mut self, log: &mut Log, cursor: &mut LogCursor, mut units: i64) -> (i64, bool) {
+        while units > 0 {
+            let rest = log.rest(cursor);
+            if rest.is_empty() {
+                return (units, true);
+            }
+            let (start, words) = log::words_of_entry(rest);
+            let end = start + words;
+            for at in start..end {
+                if let Some(&ahead) = rest.get(at + AHEAD) {
+                    range::prefetch_count(ahead);
+                }
+                if rest[at] == 0 {
+                    continue;
+                }
+                // SAFETY: [HEADER] the increments have left references only.
+                let object = unsafe { ObjectRef::from_address(rest[at]) };
+                let count = object.count();
+                if count > 1 && count != STUCK {
+                    object.set_count(count - 1);
+                    if !BUFFERED.get(object.address()) {
+                        self.buffer_candidate(object);
+                    }
+                } else {
+                    self.decrement(object);
+                }
+            }
+            units -= 1 + words as i64;
+            cursor.pass(end);
+        }
+        (units, false)
+    }
+}
