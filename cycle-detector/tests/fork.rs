@@ -70,7 +70,7 @@ impl Heap {
         }
         set(m, ring[2], 8, Some(old));
         set(m, old, 8, Some(ring[0]));
-        if round % 3 == 0 {
+        if round.is_multiple_of(3) {
             set(m, old, 8, None);
         }
         m.truncate_roots(1);
