@@ -22,7 +22,7 @@ use tally_tests::strategies::nth_program;
 /// Ends a worker that found a difference.
 const FOUND: u8 = 1;
 /// Programs of one worker.
-const BATCH: u64 = 200;
+const BATCH: u64 = 38;
 
 #[derive(Parser)]
 #[command(about = "Runs random op programs on the real heap and the model heap and compares them")]
@@ -30,6 +30,9 @@ struct Arguments {
     /// Stop after about this many ops, over all setups together.
     #[arg(long, default_value_t = 10_000_000)]
     ops: u64,
+    /// Or after so many minutes.
+    #[arg(long)]
+    minutes: Option<u64>,
     /// Which programs: the same seed gives the same ones.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -144,7 +147,8 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
     let (mut total, mut first) = (Tally::default(), 0);
     let mut by_setup: BTreeMap<String, Tally> = BTreeMap::new();
     let mut shown = Instant::now();
-    while total.ops < arguments.ops {
+    let until = arguments.minutes.map(|minutes| started + Duration::from_secs(60 * minutes));
+    while total.ops < arguments.ops && until.is_none_or(|until| Instant::now() < until) {
         let mut command = Command::new(own_path()?);
         command.args(["--seed", &arguments.seed.to_string(), "--longest", &arguments.longest.to_string()]);
         command.args(["--worker", &BATCH.to_string(), "--first", &first.to_string()]);
