@@ -24,6 +24,7 @@
 pub mod abi;
 pub mod allocate;
 pub mod barrier;
+pub mod bit_table;
 pub mod block;
 pub mod block_source;
 pub mod builtin;

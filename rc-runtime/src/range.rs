@@ -19,8 +19,9 @@
 //! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
 //! names one object. All tables are mapped without reserving memory: what is never touched costs nothing.
 //!
-//! This is the file in which integers become pointers. `[HEADER]`
+//! This file and `bit_table` are where integers become pointers. `[HEADER]`
 
+use crate::bit_table::BitTable;
 use std::sync::OnceLock;
 
 /// Lowest address of the heap range.
@@ -188,12 +189,6 @@ pub const fn block_start(block: u32) -> u64 {
     HEAP_BASE + ((block as u64) << BLOCK_SHIFT)
 }
 
-/// A bit table over the heap.
-///
-/// `SHIFT` is log2 of the heap bytes behind one bit.
-#[derive(Clone, Copy)]
-pub struct BitTable<const BASE: u64, const SHIFT: u32>;
-
 /// 1 while a write to one of these 16 bytes must be logged first, because the object they belong to (or the chunk, of a large one) is
 /// mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]` No two cells have slots in one granule, since
 /// there is a header between them.
@@ -205,159 +200,6 @@ pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
 /// 1 for objects in the candidate buffer. `[CANDIDATE]` A bit names one address exactly, not a granule: an entry may outlive
 /// its object, and another object may start 8 bytes further on by then.
 pub const BUFFERED: BitTable<BUFFERED_BASE, 3> = BitTable;
-
-impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
-    /// What the address of the word for address 0 would be: a table is indexed by addresses as they are.
-    const BIAS: u64 = BASE - (HEAP_BASE >> (SHIFT + 3));
-
-    #[inline(always)]
-    fn index(address: u64) -> u64 {
-        debug_assert!(in_heap(address), "{address:#x} is not in the heap");
-        address >> SHIFT
-    }
-
-    #[inline(always)]
-    fn word(index: u64) -> *mut u64 {
-        (((index >> 6) << 3) + Self::BIAS) as *mut u64
-    }
-
-    /// Asks for the bit's word to be in the cache soon.
-    #[inline(always)]
-    pub fn prefetch(self, address: u64) {
-        prefetch(Self::word(Self::index(address)) as u64);
-    }
-
-    /// Reads the bit of `address`.
-    #[inline(always)]
-    pub fn get(self, address: u64) -> bool {
-        let index = Self::index(address);
-        // SAFETY: [HEADER] the address is in the reserved range, whose table is mapped.
-        unsafe { *Self::word(index) >> (index & 63) & 1 != 0 }
-    }
-
-    /// Sets the bit of `address`.
-    #[inline(always)]
-    pub fn set(self, address: u64) {
-        let index = Self::index(address);
-        // SAFETY: as in `get`; one thread at a time owns the block behind this word.
-        unsafe { *Self::word(index) |= 1 << (index & 63) };
-    }
-
-    /// Clears the bit of `address`.
-    #[inline(always)]
-    pub fn clear(self, address: u64) {
-        let index = Self::index(address);
-        // SAFETY: as in `set`.
-        unsafe { *Self::word(index) &= !(1 << (index & 63)) };
-    }
-
-    /// Sets every bit behind the bytes `start..end`.
-    pub fn set_range(self, start: u64, end: u64) {
-        self.fill(start, end, true);
-    }
-
-    /// Clears every bit behind the bytes `start..end`.
-    pub fn clear_range(self, start: u64, end: u64) {
-        self.fill(start, end, false);
-    }
-
-    /// Sets every bit behind the bytes `start..end`; made for the one or two words of a small cell.
-    #[inline(always)]
-    pub fn set_cell(self, start: u64, end: u64) {
-        self.fill_cell(start, end, true);
-    }
-
-    /// Clears every bit behind the bytes `start..end`; made for the one or two words of a small cell.
-    #[inline(always)]
-    pub fn clear_cell(self, start: u64, end: u64) {
-        self.fill_cell(start, end, false);
-    }
-
-    #[inline(always)]
-    fn fill_cell(self, start: u64, end: u64, ones: bool) {
-        let (index, bits) = (Self::index(start), (end - start) >> SHIFT);
-        if (index & 63) + bits > 64 {
-            return self.fill(start, end, ones);
-        }
-        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
-        // SAFETY: as in `set`.
-        unsafe {
-            let word = Self::word(index);
-            *word = if ones { *word | mask } else { *word & !mask };
-        }
-    }
-
-    #[inline(never)]
-    fn fill(self, start: u64, end: u64, ones: bool) {
-        let (mut index, last) = (Self::index(start), (end + (1 << SHIFT) - 1) >> SHIFT);
-        while index < last {
-            let run = (64 - (index & 63)).min(last - index);
-            let mask = (u64::MAX >> (64 - run)) << (index & 63);
-            // SAFETY: as in `set`; `last` is at most one past the table's final bit.
-            unsafe {
-                let word = Self::word(index);
-                *word = if ones { *word | mask } else { *word & !mask };
-            }
-            index += run;
-        }
-    }
-
-    /// Clears every bit behind the bytes `start..end`, which may begin and end within a bit's.
-    #[inline(always)]
-    pub fn clear_touched(self, start: u64, end: u64) {
-        let (index, last) = (Self::index(start), Self::index(end - 1));
-        let bits = last - index + 1;
-        if (index & 63) + bits > 64 {
-            return self.fill(start, end, false);
-        }
-        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
-        // SAFETY: as in `set`.
-        unsafe { *Self::word(index) &= !mask };
-    }
-
-    /// Clears every bit behind `count` blocks from `first` on; whole pages of the table go back to the system.
-    pub fn zero_blocks(self, first: u32, count: u32) {
-        let bits = |block: u32| Self::word(Self::index(block_start(block))) as u64;
-        let (start, end) = (bits(first), bits(first + count));
-        let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
-        if pages_end <= pages_start {
-            // SAFETY: the table's words behind the caller's blocks.
-            return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
-        }
-        // SAFETY: as above; whole pages between, which read as zero afterwards.
-        unsafe {
-            std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize);
-            std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize);
-            libc::madvise(pages_start as *mut libc::c_void, (pages_end - pages_start) as usize, libc::MADV_DONTNEED);
-        }
-    }
-
-    /// The first address from `address` on whose bit is set, in the block that ends at `end`.
-    #[inline(always)]
-    pub fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
-        let (mut index, last) = (Self::index(address), end >> SHIFT);
-        while index < last {
-            // SAFETY: as in `get`: before `last`.
-            let rest = unsafe { *Self::word(index) } >> (index & 63);
-            if rest != 0 {
-                return Some((index + rest.trailing_zeros() as u64) << SHIFT);
-            }
-            index = (index | 63) + 1;
-        }
-        None
-    }
-
-    /// The 64-bit words behind block `block`.
-    ///
-    /// # Safety
-    /// The caller owns the block, and keeps no other reference to these words meanwhile.
-    #[inline(always)]
-    pub unsafe fn block_words<'a>(self, block: u32) -> &'a mut [u64] {
-        let bits = Self::index(block_start(block));
-        // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
-    }
-}
 
 /// Asks for the line of `address` to be in the cache soon; any address will do.
 #[inline(always)]
@@ -485,18 +327,5 @@ mod tests {
         BUFFERED.set(address + 8);
         assert!(BUFFERED.get(address + 8) && !BUFFERED.get(address));
         BUFFERED.clear(address + 8);
-    }
-
-    #[test]
-    fn ranges_of_bits_are_exact() {
-        let bytes = reserve().expect("address space");
-        let base = HEAP_BASE + bytes - BLOCK_BYTES;
-        UNLOGGED.set_range(base + 16, base + 16 * 200);
-        assert!(!UNLOGGED.get(base) && UNLOGGED.get(base + 16) && UNLOGGED.get(base + 16 * 199));
-        assert!(!UNLOGGED.get(base + 16 * 200));
-        UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128);
-        assert!(UNLOGGED.get(base + 16 * 63) && !UNLOGGED.get(base + 16 * 64) && UNLOGGED.get(base + 16 * 128));
-        UNLOGGED.clear_range(base, base + BLOCK_BYTES);
-        assert!(!UNLOGGED.get(base + 16 * 5));
     }
 }

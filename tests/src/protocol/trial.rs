@@ -1,7 +1,7 @@
 //! Trials; after `cycle-detector/src/trial.rs`. `[TRIAL]` `[CANDIDATE]`
 //!
-//! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort is decided by
-//! where they lie, so the action says which are `outside`, and every choice is tried.
+//! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort, and near enough not to be cut
+//! off, is decided by where they lie; so the action says which are `outside`, and every choice is tried.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, FIELDS_MAX, Model, Name, OBJECTS_MAX, Rule, Stage, Stamp, State, flag};
@@ -10,7 +10,8 @@ use super::{Action, FIELDS_MAX, Model, Name, OBJECTS_MAX, Rule, Stage, Stamp, St
 struct Subgraph {
     nodes: u8,
     inner: [u8; OBJECTS_MAX],
-    outside: Vec<Name>,
+    /// It refers to something that may not be judged now, and is outside for that reason.
+    met_unjudged: bool,
 }
 
 impl Model {
@@ -49,7 +50,9 @@ impl Model {
         };
         let dead = self.dead_nodes(state, &graph);
         if dead == 0 {
-            self.note_alive(state, &graph);
+            if !graph.met_unjudged {
+                self.note_alive(state, &graph);
+            }
             return Ok(());
         }
         self.collect_dead(state, &graph, dead)
@@ -73,7 +76,7 @@ impl Model {
     }
 
     fn gather(&self, state: &mut State, candidate: Name, outside: u8) -> Option<Subgraph> {
-        let mut graph = Subgraph { nodes: 1 << candidate, inner: [0; OBJECTS_MAX], outside: vec![] };
+        let mut graph = Subgraph { nodes: 1 << candidate, inner: [0; OBJECTS_MAX], met_unjudged: false };
         if !self.may_be_judged(state, candidate) {
             return None;
         }
@@ -81,12 +84,15 @@ impl Model {
         while let Some(name) = worklist.pop() {
             for target in state.at(name).targets() {
                 if outside & 1 << target != 0 {
-                    graph.outside.push(target);
                     continue;
                 }
                 if graph.nodes & 1 << target == 0 {
                     if !self.may_be_judged(state, target) {
-                        return None;
+                        if state.at(target).count == 0 || state.at(target).has(flag::DEAD) {
+                            return None;
+                        }
+                        graph.met_unjudged = true;
+                        continue;
                     }
                     graph.nodes |= 1 << target;
                     worklist.push(target);

@@ -97,7 +97,7 @@ pub fn lines(title: &str, x_label: &str, y_label: &str, lines: &[Line]) -> Strin
     let step = step_of(points().map(|point| point.1).fold(0.0, f64::max));
     let steps = (points().map(|point| point.1).fold(0.0, f64::max) / step).ceil().max(1.0);
     let x_of = |x: f64| left + plot_width * (x / x_min).ln() / (x_max / x_min).ln();
-    let y_of = |y: f64| top + plot_height * (1.0 - y / (step * steps));
+    let y_of = |y: f64| top + plot_height * (1.0 - y.max(0.0) / (step * steps));
     let mut svg = opening(width, height, title);
     for number in 0..=steps as usize {
         let (y, value) = (y_of(number as f64 * step), number as f64 * step);

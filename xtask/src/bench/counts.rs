@@ -125,7 +125,7 @@ fn output_of(name: &str) -> String {
 }
 
 /// The sum in callgrind's output.
-fn total(text: &str) -> Option<u64> {
+pub fn total(text: &str) -> Option<u64> {
     let sum =
         |start: &str| text.lines().find_map(|line| line.strip_prefix(start)?.split_whitespace().next()?.parse().ok());
     sum("summary:").or_else(|| sum("totals:"))

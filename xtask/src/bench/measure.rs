@@ -92,6 +92,14 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
+/// The processor's name, and how many there are.
+pub fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name));
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{}, {processors} processors", name.unwrap_or("x86-64"))
+}
+
 /// What is written until the other side closes; nothing if that does not happen before `end`.
 fn is_closed_within(output: &mut ChildStdout, end: Instant) -> std::io::Result<Option<String>> {
     let (mut bytes, mut piece) = (Vec::new(), [0; 4096]);

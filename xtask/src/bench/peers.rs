@@ -141,7 +141,7 @@ fn measure_in_turn(peers: &[(&Peer, Program)], workloads: &[&str], rounds: u32, 
         }
     }
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    Results { machine: machine(), rounds, workloads: names(workloads), peers: rows }
+    Results { machine: measure::machine(), rounds, workloads: names(workloads), peers: rows }
 }
 
 /// Adds a run to the cell, or the reason why there are no more.
@@ -174,17 +174,10 @@ fn measure_once(peer: &Peer, program: &Program, workload: &str, limit: Duration,
     }
 }
 
-/// The processor's name, and how many there are.
-fn machine() -> String {
-    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ").map(|(_, name)| name));
-    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    format!("{}, {processors} processors", name.unwrap_or("x86-64"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{PEERS, QUICK, WORKLOADS, chosen};
+    use super::{PEERS, Program, QUICK, Stopped, WORKLOADS, chosen, measure_in_turn};
+    use std::time::Duration;
 
     fn named(words: &[&str], is_quick: bool) -> (Vec<&'static str>, Vec<&'static str>) {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -205,5 +198,27 @@ mod tests {
         let refusal = chosen(&["lru".to_owned(), "rust".to_owned()], false).err().expect("nobody is called so");
         let text = refusal.to_string();
         assert!(text.contains("--only rust") && text.contains("nim-orc") && text.contains("bigheap"), "{text}");
+    }
+
+    /// A program whose workloads are this line of shell.
+    fn player(line: &str) -> Program {
+        Program::of(["sh", "-c", line])
+    }
+
+    #[test]
+    fn wrong_sum_and_failure_are_told_and_lateness_is_a_result() {
+        let lines = ["echo lru sum=7 gap_us=5", "echo lru sum=8 gap_us=5", "exit 3", "exec sleep 60", "exit 2"];
+        let built: Vec<_> = PEERS.iter().zip(lines.map(player)).collect();
+        let results = measure_in_turn(&built, &["lru"], 2, Duration::from_secs(3));
+        let stopped: Vec<_> = results.peers.iter().map(|row| row.cells[0].stopped.clone()).collect();
+        assert_eq!((results.peers[0].cells[0].runs.len(), &stopped[0]), (2, &None));
+        let failed = |place: usize| match &stopped[place] {
+            Some(Stopped::Failed(what)) => what.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(failed(1), format!("lru: {} computes 8, and malloc 7", PEERS[1].name));
+        assert!(failed(2).contains("ended with exit status: 3"), "{}", failed(2));
+        assert_eq!(stopped[3], Some(Stopped::TimedOut));
+        assert!(failed(4).contains("does not know the workload lru"), "{}", failed(4));
     }
 }

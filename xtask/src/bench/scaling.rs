@@ -6,15 +6,19 @@
 //! again without those of the shorter run.
 //! *Do the ratios to hand-written frees hold?* mutate, bigheap, fifo and havlak at a million objects and more.
 //!
+//! The first is answered in instructions, too, for heaps of up to a million objects (scaling/instructions.rs).
+//!
 //! Medians of interleaved rounds. Reading a live object misses the cache on a larger heap, with hand-written frees too: their line is
 //! what to compare with. Tables go to standard output, plots to a folder, with `--document` both into docs/performance.md.
+
+mod instructions;
 
 use super::build::{self, BOTH_PLANS, DEFERRED, Executable};
 use super::chart::{self, Line};
 use super::document;
 use super::measure::{self, Run, median};
 use crate::failure::{Failure, Outcome};
-use crate::{process, tree};
+use crate::{process, setup, tree};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,6 +46,8 @@ const SIZES: [u64; 6] = [1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_0
 const LARGE: u64 = 1_000_000;
 /// What makes rings beside a live heap.
 const RING_WORKLOADS: [&str; 2] = ["bigheap", "fifo"];
+/// The same, and how its rings die.
+const WAYS: [(&str, &str); 2] = [("bigheap", "at once"), ("fifo", "old")];
 /// Rings of a long run, and of a short one.
 const RINGS: [u64; 2] = [2 << 20, 1 << 19];
 /// What is compared with hand-written frees on large heaps.
@@ -62,30 +68,42 @@ type Samples = HashMap<Key, Vec<Sample>>;
 
 /// Builds, runs, and writes tables and plots.
 pub fn scaling(arguments: &Arguments) -> Outcome {
+    setup::ensure(setup::BUILD_AND_VALGRIND)?;
     let folder = tree::release()?.join("scaling");
     let executables = build::build_into(&folder, &BOTH_PLANS)?;
     let sizes: Vec<u64> = SIZES.into_iter().filter(|&size| size <= arguments.up_to).collect();
     let samples = sample(&executables, &sizes, arguments.rounds, &folder)?;
     let names: Vec<&'static str> = executables.iter().map(|executable| executable.name).collect();
+    let counted = instructions::of_rings(&executables, &WAYS, &sizes, &folder)?;
+    let count_plot =
+        chart::lines("Instructions of a ring that is made and dies", "live objects", "instructions", &counted);
     let rings = lines_of_rings(&samples, &names, &sizes);
     let ring_plot = chart::lines("CPU time of a ring that is made and dies", "live objects", "ns", &rings);
     let epochs = lines_of_epochs(&samples, &sizes);
     let epoch_plot = chart::lines("Time of an epoch, same survivors, log and roots", "live objects", "µs", &epochs);
-    let tables = table("CPU time of a ring that is made and dies, ns", &rings, &sizes)
-        + "\n![CPU time of a ring against live objects](performance/scaling-rings.svg)\n"
-        + &table("Time of an epoch of the deferred plan, µs", &epochs, &sizes)
-        + &epoch_contents(&samples, &sizes)
-        + "\n![Time of an epoch against live objects](performance/scaling-epochs.svg)\n"
-        + &ratios(&samples, &names, &sizes);
+    let tables =
+        format!("{}; medians of {} rounds, of which counts need none.\n", measure::machine(), arguments.rounds)
+            + &table("Instructions of a ring that is made and dies", &counted, &sizes)
+            + "\n![Instructions of a ring against live objects](performance/scaling-instructions.svg)\n"
+            + &table("CPU time of a ring that is made and dies, ns", &rings, &sizes)
+            + "\n![CPU time of a ring against live objects](performance/scaling-rings.svg)\n"
+            + &table("Time of an epoch of the deferred plan, µs", &epochs, &sizes)
+            + &epoch_contents(&samples, &sizes)
+            + "\n![Time of an epoch against live objects](performance/scaling-epochs.svg)\n"
+            + &ratios(&samples, &names, &sizes);
     print!("{tables}");
     let out = arguments.out.clone().unwrap_or(folder);
     document::write(&out.join("scaling.md"), &tables)?;
-    document::write(&out.join("scaling-rings.svg"), &ring_plot)?;
-    document::write(&out.join("scaling-epochs.svg"), &epoch_plot)?;
+    let plots = [("instructions", count_plot), ("rings", ring_plot), ("epochs", epoch_plot)];
     if arguments.document {
         document::replace_part("scaling", &tables)?;
-        document::write_picture("scaling-rings.svg", &ring_plot)?;
-        document::write_picture("scaling-epochs.svg", &epoch_plot)?;
+    }
+    for (name, plot) in plots {
+        let name = format!("scaling-{name}.svg");
+        document::write(&out.join(&name), &plot)?;
+        if arguments.document {
+            document::write_picture(&name, &plot)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,8 +185,7 @@ fn difference(
 
 /// A line for each executable and each way to die.
 fn lines_of_rings(samples: &Samples, names: &[&'static str], sizes: &[u64]) -> Vec<Line> {
-    let ways = RING_WORKLOADS.into_iter().zip(["at once", "old"]);
-    let lines = ways.flat_map(|(workload, way)| names.iter().map(move |&name| (workload, way, name)));
+    let lines = WAYS.into_iter().flat_map(|(workload, way)| names.iter().map(move |&name| (workload, way, name)));
     lines
         .map(|(workload, way, name)| {
             let rings = (RINGS[0] - RINGS[1]) as f64;
@@ -190,7 +207,7 @@ fn lines_of_epochs(samples: &Samples, sizes: &[u64]) -> Vec<Line> {
             .map(|&size| (size as f64, per_epoch(samples, workload, size, "pause_ns_total") / 1e3))
             .collect(),
     };
-    vec![line("bigheap", "at once"), line("fifo", "old")]
+    WAYS.map(|(workload, way)| line(workload, way)).into()
 }
 
 /// What a counter grows by in an epoch.
@@ -244,7 +261,9 @@ fn table(title: &str, lines: &[Line], sizes: &[u64]) -> String {
     }
     text += &format!("\n|---|{}\n", "---|".repeat(sizes.len()));
     for line in lines {
-        let cells: Vec<String> = line.points.iter().map(|(_, y)| format!("{y:.0}")).collect();
+        let cells: Vec<String> = (0..sizes.len())
+            .map(|place| line.points.get(place).map_or(String::new(), |(_, y)| format!("{y:.0}")))
+            .collect();
         text += &format!("| {} | {} |\n", line.label, cells.join(" | "));
     }
     text

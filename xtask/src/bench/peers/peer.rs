@@ -108,6 +108,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// A program that is started by these words and a workload's name.
+    pub fn of<Word: ToString>(words: impl IntoIterator<Item = Word>) -> Program {
+        Program { words: words.into_iter().map(|word| word.to_string()).collect() }
+    }
+
     /// The command that runs a workload. Deep structures are freed recursively by some: the stack may grow as far as it can.
     pub fn command(&self, workload: &str) -> Command {
         let mut command = process::command("sh");
@@ -176,7 +181,7 @@ impl Peer {
                 interpreter.iter().map(|&word| word.to_owned()).chain([own(source)]).collect()
             }
         };
-        Ok(Program { words })
+        Ok(Program::of(words))
     }
 }
 
