@@ -21,6 +21,10 @@ use std::time::Instant;
 /// Units of work between two looks at the clock.
 pub const CHUNK_UNITS: i64 = 4096;
 
+/// What a slice may do beyond its budget: one step. The longest are a block that a mark condemns or looks through (2,048 objects, 4,096
+/// references), a trial with its larger bound, and one object's references.
+pub const STEP_UNITS_MAX: u64 = 16_384;
+
 /// Where the passes of the last flip are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
@@ -35,6 +39,11 @@ pub enum Phase {
     Release,
     /// Trial deletion.
     Try,
+}
+
+/// What of `units` the first of two may use.
+fn share(units: i64, of_two: bool) -> i64 {
+    if of_two { (units - units / 3).max(1) } else { units }
 }
 
 impl Collector {
@@ -61,18 +70,31 @@ impl Collector {
         });
     }
 
-    /// Does about `units` of whatever work there is.
+    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, in this order. Each has most of what is left while the next
+    /// has something to do, and the next what that leaves: together they exceed the budget by one step. `[BOUND]`
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
-        let mut done = units - self.advance(heap, units);
-        done += units - self.release_deaths(heap, units);
-        if self.mark.is_running() {
-            let start = Instant::now();
-            let spent = units - self.advance_mark(heap, units);
-            heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
-            heap.statistics.mark_units += spent as u64;
-            done += spent;
+        let others = self.has_deaths(heap) || self.mark.is_running();
+        let mut left = units - share(units, others);
+        left += self.advance(heap, units - left);
+        if left > 0 {
+            let deaths = share(left, self.mark.is_running());
+            left += self.release_deaths(heap, deaths) - deaths;
         }
-        self.slice_units += done as u64;
+        if left > 0 {
+            left = self.mark_for(heap, left);
+        }
+        self.slice_units += (units - left) as u64;
+    }
+
+    fn mark_for(&mut self, heap: &mut Heap, units: i64) -> i64 {
+        if !self.mark.is_running() {
+            return units;
+        }
+        let start = Instant::now();
+        let left = self.advance_mark(heap, units);
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+        heap.statistics.mark_units += (units - left) as u64;
+        left
     }
 
     /// The same as one slice of its own.

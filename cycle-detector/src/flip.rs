@@ -40,7 +40,7 @@ impl Collector {
         std::mem::swap(&mut self.last_log, &mut heap.log);
         debug_assert!(heap.log.is_empty());
         (self.reconcile_at, self.release_at) = Default::default();
-        self.mark.log_was_swapped();
+        self.prepare_mark_for_flip(heap);
         Self::arm_barriers(heap);
 
         debug_assert!(self.last_late.is_empty());

@@ -23,6 +23,7 @@
 //! and [`HostHeap`] the same with lifetimes that keep references from being lost.
 
 pub mod collector;
+mod discovery;
 pub mod epoch;
 pub mod evidence;
 pub mod flip;

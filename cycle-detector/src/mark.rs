@@ -19,9 +19,9 @@
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
 use crate::collector::Collector;
+use crate::discovery::Discovery;
 use crate::epoch::Phase;
 use crate::evidence::Evidence;
-use rc_runtime::log::LogCursor;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
@@ -42,9 +42,9 @@ enum Stage {
 #[derive(Debug, Default)]
 pub struct Mark {
     stage: Stage,
-    log_at: LogCursor,
+    pub(crate) discovery: Discovery,
     /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
-    large: Vec<(ObjectRef, u64)>,
+    pub(crate) large: Vec<(ObjectRef, u64)>,
     block_at: usize,
     large_at: usize,
     live_at_start: u64,
@@ -64,8 +64,8 @@ impl Mark {
     }
 
     /// The running log was swapped for an empty one.
-    pub(crate) fn log_was_swapped(&mut self) {
-        self.log_at = LogCursor::default();
+    fn log_was_swapped(&mut self) {
+        self.discovery.log_was_swapped();
     }
 }
 
@@ -106,22 +106,32 @@ impl Collector {
             mark.large_at += 1;
             return Some(1);
         }
-        matches!(self.phase, Phase::Idle | Phase::Try).then(|| self.begin_discovery(heap))
+        if !matches!(self.phase, Phase::Idle | Phase::Try) {
+            return None;
+        }
+        self.begin_discovery(heap);
+        Some(1)
     }
 
-    /// The snapshot: the roots of the last flip, and what the running log does not name as it is.
-    fn begin_discovery(&mut self, heap: &mut Heap) -> i64 {
+    fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
-        mark.stage = Stage::Discover;
         (mark.block_at, mark.large_at) = (0, 0);
-        mark.log_at = LogCursor::default();
-        (heap.marking, heap.mark_discovers) = (true, true);
         self.roots.append(&mut heap.specials.upgraded);
-        let held: Vec<ObjectRef> = heap.finalizers.held().chain(heap.immortals.objects()).collect();
-        for &root in self.roots.iter().chain(&held) {
-            heap.show_to_mark(root);
+        if mark.discovery.begin(heap, self.roots.len()) {
+            mark.stage = Stage::Discover;
+            (heap.marking, heap.mark_discovers) = (true, true);
+        } else {
+            // There is no memory for its roots.
+            self.abort_mark(heap);
         }
-        self.roots.len() as i64 + 1
+    }
+
+    /// A flip is about to count other roots, and the log to begin anew.
+    pub(crate) fn prepare_mark_for_flip(&mut self, heap: &mut Heap) {
+        if self.mark.stage == Stage::Discover {
+            while self.show_roots(heap).is_some() {}
+        }
+        self.mark.log_was_swapped();
     }
 
     /// Does up to `units` of the mark's work; what is left.
@@ -150,57 +160,8 @@ impl Collector {
         units
     }
 
-    /// Visits marked objects; `None` when it must wait for the epoch's passes.
-    fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
-        let mut spent = 0;
-        while spent < units {
-            if let Some(object) = heap.mark_stack.pop() {
-                spent += 2;
-                if object.has(flag::LARGE | flag::SPECIAL) {
-                    if object.has(flag::SPECIAL) {
-                        heap.for_each_value_of_key(object, |heap, value| {
-                            spent += 1;
-                            heap.show_to_mark(value);
-                        });
-                        if heap.is_held_back(object) {
-                            heap.specials.held_back.push(object);
-                            continue;
-                        }
-                    }
-                    if object.has(flag::LARGE) {
-                        self.mark.large.push((object, 0));
-                        continue;
-                    }
-                }
-                object.type_info().for_each_reference(object, Part::Whole, |target| {
-                    spent += 1;
-                    heap.show_to_mark(target);
-                });
-            } else if let Some((object, chunk)) = self.mark.large.pop() {
-                if chunk + 1 < heap.large.stamps(object).len() as u64 {
-                    self.mark.large.push((object, chunk + 1));
-                }
-                object.type_info().for_each_reference(object, Part::Chunk(chunk), |target| {
-                    spent += 1;
-                    heap.show_to_mark(target);
-                });
-                spent += 2;
-            } else if let Some(read) = self.read_running_log(heap) {
-                spent += read;
-            } else if matches!(self.phase, Phase::Idle | Phase::Try) {
-                if !heap.follow_released_ephemerons() {
-                    self.end_discovery(heap);
-                }
-                return Some(spent + 1);
-            } else {
-                return None;
-            }
-        }
-        Some(spent)
-    }
-
     /// What is unmarked now is dead, but for what is held for finalizers.
-    fn end_discovery(&mut self, heap: &mut Heap) {
+    pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
         heap.mark_discovers = false;
         heap.specials.mark_condemns = true;
         self.mark.stage = Stage::Release;
@@ -239,22 +200,6 @@ impl Collector {
             heap.specials.mark_condemns = false;
         }
         Some(spent)
-    }
-
-    /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
-    fn read_running_log(&mut self, heap: &mut Heap) -> Option<i64> {
-        let mut log = std::mem::take(&mut heap.log);
-        let spent = log.next(&mut self.mark.log_at).map(|entry| {
-            let info = entry.object.type_info();
-            if may_follow_logged_words(entry.object) {
-                info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
-                    heap.show_to_mark(target);
-                });
-            }
-            1 + entry.words.len() as i64
-        });
-        heap.log = log;
-        spent
     }
 
     /// One block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
@@ -329,6 +274,7 @@ impl Collector {
         heap.mark_stack.clear();
         heap.specials.held_back.clear();
         self.mark.large.clear();
+        self.mark.discovery.forget(heap);
         self.mark.stage = Stage::Free;
         self.mark.aborted = true;
         (heap.marking, heap.mark_discovers) = (false, false);

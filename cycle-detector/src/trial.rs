@@ -39,7 +39,6 @@ use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info, prefetch_count, trial_cell};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
-use smallvec::SmallVec;
 
 /// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +48,7 @@ struct Level {
 }
 
 /// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
-const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 1024, edges: 3072 }];
+const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 512, edges: 1536 }];
 /// The bound where age is no bound: a few objects around the candidate, all of which may be cold.
 const NEAR: Level = Level { nodes: 32, edges: 128 };
 /// More epochs than there can be between two blocks.
@@ -469,21 +468,28 @@ impl Trials {
     }
 
     /// Whether finalizers come first. Those of all dead nodes are queued then.
-    fn await_finalizers(&self, heap: &mut Heap) -> bool {
+    fn await_finalizers(&mut self, heap: &mut Heap) -> bool {
         if !self.dead().any(ObjectRef::needs_finalizer) {
             return false;
         }
-        let special: SmallVec<[ObjectRef; 8]> = self.dead().filter(|object| object.has(flag::SPECIAL)).collect();
-        heap.begin_reclaim_all(&special);
+        self.list_dead_specials();
+        heap.begin_reclaim_all(&self.worklist);
         self.dead().filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
         true
+    }
+
+    /// Onto the worklist, which has room for all nodes.
+    fn list_dead_specials(&mut self) {
+        self.worklist.clear();
+        let dead = self.nodes.iter().filter(|&&node| cell_of(node) != LIVE && node.has(flag::SPECIAL));
+        self.worklist.extend(dead);
     }
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
     fn collect_dead(&mut self, heap: &mut Heap, dead: u64) {
         if !heap.specials.is_empty() {
-            let special: SmallVec<[ObjectRef; 8]> = self.dead().filter(|object| object.has(flag::SPECIAL)).collect();
-            heap.reclaim_special_all(&special);
+            self.list_dead_specials();
+            heap.reclaim_special_all(&self.worklist);
         }
         if dead as usize == self.nodes.len() {
             for &target in &self.outside {

@@ -89,7 +89,9 @@ impl Collector {
         if self.has_work(heap) {
             // A structure dies, and the heap would grow meanwhile: it had better die faster.
             let urgency = if self.has_deaths(heap) && heap.blocks.grows() { URGENCY } else { 1 };
-            self.slice(heap, ALLOCATION_UNITS * urgency);
+            // A mark has as much as the passes.
+            let shares = 1 + i64::from(self.mark.is_running());
+            self.slice(heap, ALLOCATION_UNITS * urgency * shares);
         }
         if heap.given_bytes >= heap.options.epoch_bytes {
             if self.phase != Phase::Idle {

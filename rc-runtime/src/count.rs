@@ -74,6 +74,10 @@ impl Heap {
             self.suspects += 1;
             return;
         }
+        if self.candidates.len() == self.candidates.capacity() && !self.has_room(|heap| &mut heap.candidates) {
+            self.suspects += 1;
+            return;
+        }
         BUFFERED.set(object.address());
         self.candidates.push(object);
         self.statistics.candidates += 1;
@@ -228,12 +232,31 @@ impl Heap {
         }
     }
 
+    /// The object is marked and to be visited: at once, or, when there is no room to note that, when all marked objects are.
+    #[inline(always)]
+    pub fn push_marked(&mut self, object: ObjectRef) {
+        if self.mark_stack.len() < self.mark_stack.capacity() || self.has_room(|heap| &mut heap.mark_stack) {
+            self.mark_stack.push(object);
+        } else {
+            self.mark_overflowed = true;
+        }
+    }
+
+    /// Lets a list of the collector's grow that is full. False: it has to do without.
+    #[cold]
+    fn has_room(&mut self, list: fn(&mut Heap) -> &mut Vec<ObjectRef>) -> bool {
+        let most = self.options.list_entries_max.unwrap_or(usize::MAX);
+        let list = list(self);
+        let more = list.len().max(1024).min(most.saturating_sub(list.len()));
+        more > 0 && list.try_reserve_exact(more).is_ok()
+    }
+
     /// Shows a reference to the running mark: it was there in the mark's snapshot.
     #[inline(always)]
     pub fn show_to_mark(&mut self, object: ObjectRef) {
         if object.count() != 0 && !MARK.get(object.address()) {
             MARK.set(object.address());
-            self.mark_stack.push(object);
+            self.push_marked(object);
         }
     }
 }

@@ -97,7 +97,7 @@ impl Heap {
         let (held_back, released): (Vec<_>, Vec<_>) = alive.partition(|&object| self.is_held_back(object));
         self.specials.held_back = held_back;
         let any = !released.is_empty();
-        self.mark_stack.extend(released);
+        released.into_iter().for_each(|object| self.push_marked(object));
         any
     }
 

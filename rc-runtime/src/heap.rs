@@ -54,6 +54,8 @@ pub struct HeapOptions {
     pub slice_units: Option<u32>,
     /// Single log entries in a block before the whole block is logged.
     pub block_log_after: u16,
+    /// Entries that the mark stack and the candidate buffer may hold: as if there were no memory for more.
+    pub list_entries_max: Option<usize>,
     /// Count allocated objects by walking retired holes.
     pub count_objects: bool,
     /// The allocation that finds no room, counted from 1 (`limits`).
@@ -76,6 +78,7 @@ impl Default for HeapOptions {
             eager_marks: false,
             slice_units: None,
             block_log_after: 64,
+            list_entries_max: None,
             count_objects: true,
             fail_allocation: None,
             zeal: false,
@@ -149,6 +152,8 @@ pub struct Heap {
     pub mark_discovers: bool,
     /// Objects the mark has reached but not visited.
     pub mark_stack: Vec<ObjectRef>,
+    /// The mark has reached others for which there was no room there.
+    pub mark_overflowed: bool,
     /// Objects that died while the mark was running.
     pub dead_queue: Vec<ObjectRef>,
     /// Records of special objects.
@@ -212,6 +217,7 @@ impl Heap {
             marking: false,
             mark_discovers: false,
             mark_stack: vec![],
+            mark_overflowed: false,
             dead_queue: vec![],
             specials: Specials::default(),
             host_roots: HostRoots::default(),

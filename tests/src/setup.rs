@@ -70,6 +70,7 @@ pub fn setups() -> Vec<Setup> {
             "marks-and-whole-blocks-logged",
             HeapOptions { eager_marks: true, trials: false, block_log_after: 1, ..small(40) },
         ),
+        setup("short-lists", HeapOptions { eager_marks: true, list_entries_max: Some(3), ..small(80) }),
         setup("small-heap", HeapOptions { heap_limit: Some(2 << 20), eager_marks: true, ..small(200) }),
         setup("zeal", HeapOptions { zeal: true, ..small(1000) }),
         setup("prompt", prompt()),

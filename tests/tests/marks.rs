@@ -216,7 +216,7 @@ fn mark_is_given_up_when_counting_frees_enough() {
     heap.set_root(1, None);
     let marks = heap.mutator.statistics().marks;
     let mut steps = 0;
-    while heap.mutator.statistics().marks == marks || steps < 400 {
+    while heap.mutator.statistics().marks == marks || steps < 1000 {
         heap.step(1000);
         heap.flip();
         steps += 1;

@@ -160,7 +160,7 @@ impl Heap {
         self.note_waiting(object, true);
         if self.marking && object.is_mature() && !MARK.get(object.address()) {
             MARK.set(object.address());
-            self.mark_stack.push(object);
+            self.push_marked(object);
         }
     }
 

@@ -347,7 +347,7 @@ fn wide_objects_as_candidates() {
 /// A program that frees nothing for an hour and then makes garbage where the detector had given up: naps end.
 #[test]
 fn garbage_where_everything_was_alive_for_long() {
-    let rings = 2000;
+    let rings = 1000;
     let mut world = World::with(HeapOptions { epoch_bytes: 64 << 10, ..options() });
     let all = world.allocate(Kind::Array, rings);
     world.set_root(0, all);

@@ -160,7 +160,7 @@ fn marks_beside_structures_that_counting_frees() {
 fn large_structure_let_go_of_once() {
     let mut world = World::with(HeapOptions { slice_units: Some(16_384), ..options() });
     world.list_at_root(0, 1000);
-    world.ring_at_root(1, 100_000);
+    world.ring_at_root(1, 20_000);
     world.epoch_in_slices();
     world.set_root(1, 0);
     let turnover = 9 * cycle_detector::evidence::TURNOVER * (world.statistics().live_bytes + EPOCH_BYTES);

@@ -6,6 +6,8 @@
 
 mod adversaries;
 mod garbage;
+mod memory;
+mod slices;
 
 use cycle_detector::purse::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
 use cycle_detector::trial::EDGES_OVERDRAWN;

@@ -1,0 +1,246 @@
+//! Discovery: the part of a mark that finds what is alive, in steps.
+//!
+//! It begins with the roots of the last flip, a few at a time; a flip that comes earlier is told to wait for the rest, which costs it what its own
+//! roots do. From there on it takes what comes first: a marked object, a chunk of a large one, an entry of the running log. What it
+//! has marked and not visited is on a stack, or *overflowed*: when the stack cannot grow (there is no memory, or
+//! `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and once the stack is empty all blocks are looked through for
+//! marked objects, and these visited again. A round of that cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of
+//! Computer Programming 1, §2.3.5, algorithm C; Jones, Hosking & Moss, The Garbage Collection Handbook, §2.4.)
+//!
+//! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
+
+use crate::collector::Collector;
+use crate::epoch::Phase;
+use crate::mark::may_follow_logged_words;
+use rc_runtime::log::LogCursor;
+use rc_runtime::object::{HEADER_BYTES, flag};
+use rc_runtime::range::{self, MARK};
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+
+/// Objects whose lines are being fetched.
+const AHEAD: usize = 8;
+/// Roots shown in one step.
+const ROOTS_PER_STEP: usize = 64;
+
+/// The cursors of a mark that discovers.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    log_at: LogCursor,
+    /// As many of the flip's roots, from the first, are still to be shown; none after the next flip, which has others.
+    roots_left: usize,
+    /// What else is held as if by roots.
+    held: Vec<ObjectRef>,
+    /// Where the search for marked objects that were not visited is: the next block, then the next large object.
+    search_at: Option<(usize, usize)>,
+}
+
+impl Discovery {
+    /// False when there is no memory for what is held.
+    pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
+        self.forget(heap);
+        self.roots_left = roots;
+        let held = || heap.finalizers.held().chain(heap.immortals.objects());
+        if self.held.try_reserve(held().count()).is_err() {
+            return false;
+        }
+        self.held.extend(held());
+        true
+    }
+
+    /// The mark is given up, or has not begun.
+    pub(crate) fn forget(&mut self, heap: &mut Heap) {
+        self.held.clear();
+        heap.mark_overflowed = false;
+        (self.log_at, self.roots_left, self.search_at) = (LogCursor::default(), 0, None);
+    }
+
+    pub(crate) fn log_was_swapped(&mut self) {
+        self.log_at = LogCursor::default();
+    }
+}
+
+/// The queue in which lines are fetched.
+#[derive(Default)]
+struct Soon {
+    objects: [Option<ObjectRef>; AHEAD],
+    at: usize,
+    waiting: usize,
+}
+
+impl Soon {
+    /// The next to be visited.
+    #[inline(always)]
+    fn next(&mut self, stack: &mut Vec<ObjectRef>) -> Option<ObjectRef> {
+        while self.waiting < AHEAD
+            && let Some(object) = stack.pop()
+        {
+            range::prefetch(object.address() - HEADER_BYTES);
+            self.objects[(self.at + self.waiting) % AHEAD] = Some(object);
+            self.waiting += 1;
+        }
+        let object = self.objects[self.at].take()?;
+        self.at = (self.at + 1) % AHEAD;
+        self.waiting -= 1;
+        Some(object)
+    }
+}
+
+impl Collector {
+    /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
+    pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
+        let mut spent = 0;
+        let mut soon = Soon::default();
+        let must_wait = loop {
+            if spent >= units {
+                break false;
+            }
+            if let Some(object) = soon.next(&mut heap.mark_stack) {
+                spent +=
+                    if object.has(flag::LARGE) { self.enter_large(heap, object) } else { visit_small(heap, object) };
+            } else if let Some(shown) = self.show_roots(heap) {
+                spent += shown;
+            } else if let Some((object, chunk)) = self.mark.large.pop() {
+                if chunk + 1 < heap.large.stamps(object).len() as u64 {
+                    self.mark.large.push((object, chunk + 1));
+                }
+                spent += 2 + show_part(heap, object, Part::Chunk(chunk));
+            } else if let Some(read) = self.read_running_log(heap) {
+                spent += read;
+            } else if !matches!(self.phase, Phase::Idle | Phase::Try) {
+                break true;
+            } else if let Some(searched) = self.search_for_marked(heap) {
+                spent += searched;
+            } else {
+                spent += 1;
+                if !heap.follow_released_ephemerons() {
+                    self.end_discovery(heap);
+                }
+                break false;
+            }
+        };
+        while let Some(object) = soon.next(&mut vec![]) {
+            heap.push_marked(object);
+        }
+        (!must_wait || spent > 0).then_some(spent)
+    }
+
+    /// Shows a few of the roots; `None` when all were.
+    pub(crate) fn show_roots(&mut self, heap: &mut Heap) -> Option<i64> {
+        let discovery = &mut self.mark.discovery;
+        let rest = discovery.roots_left.saturating_sub(ROOTS_PER_STEP);
+        let step = &self.roots[rest..discovery.roots_left];
+        step.iter().for_each(|&root| heap.show_to_mark(root));
+        discovery.roots_left = rest;
+        let mut shown = step.len();
+        while shown < ROOTS_PER_STEP
+            && let Some(object) = discovery.held.pop()
+        {
+            heap.show_to_mark(object);
+            shown += 1;
+        }
+        (shown > 0).then_some(shown as i64)
+    }
+
+    /// A large object was marked: its chunks are visited one by one.
+    fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let (held_back, spent) = visit_special(heap, object);
+        if !held_back {
+            match self.mark.large.try_reserve(1) {
+                Ok(()) => self.mark.large.push((object, 0)),
+                Err(_) => heap.mark_overflowed = true,
+            }
+        }
+        2 + spent
+    }
+
+    /// When marked objects were forgotten, visits all marked objects of one block, or one large object, once more; `None` when all were.
+    fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
+        let discovery = &mut self.mark.discovery;
+        let (block_at, large_at) = match discovery.search_at {
+            Some(place) => place,
+            None if std::mem::take(&mut heap.mark_overflowed) => (0, 0),
+            None => return None,
+        };
+        let mut spent = 32;
+        if let Some(&block) = heap.blocks.owned.get(block_at) {
+            discovery.search_at = Some((block_at + 1, large_at));
+            heap.for_each_mature_in_block(block, |heap, object| {
+                spent += 1;
+                if is_marked(object) {
+                    spent += visit_small(heap, object);
+                }
+            });
+        } else if large_at < heap.large.places() {
+            discovery.search_at = Some((block_at, large_at + 1));
+            if let Some(object) = heap.large.at(large_at).filter(|&object| object.is_mature() && is_marked(object)) {
+                spent += self.enter_large(heap, object);
+            }
+        } else {
+            // Others may have been forgotten meanwhile.
+            discovery.search_at = None;
+        }
+        Some(spent)
+    }
+
+    /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
+    fn read_running_log(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mut log = std::mem::take(&mut heap.log);
+        let spent = log.next(&mut self.mark.discovery.log_at).map(|entry| {
+            let info = entry.object.type_info();
+            if may_follow_logged_words(entry.object) {
+                info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
+                    heap.show_to_mark(target);
+                });
+            }
+            1 + entry.words.len() as i64
+        });
+        heap.log = log;
+        spent
+    }
+}
+
+/// Marked, and not known to be dead: what died by counting since has shown what it held.
+fn is_marked(object: ObjectRef) -> bool {
+    MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
+}
+
+/// A marked object that is not large.
+#[inline(always)]
+fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
+    let mut spent = 2;
+    if object.has(flag::SPECIAL) {
+        let (held_back, values) = visit_special(heap, object);
+        spent += values;
+        if held_back {
+            return spent;
+        }
+    }
+    spent + show_part(heap, object, Part::Whole)
+}
+
+/// What hangs on a special object as a key is alive. Whether it is an ephemeron that must not be followed yet; and what that cost.
+fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
+    if !object.has(flag::SPECIAL) {
+        return (false, 0);
+    }
+    let mut values = 0;
+    heap.for_each_value_of_key(object, |heap, value| {
+        values += 1;
+        heap.show_to_mark(value);
+    });
+    let held_back = heap.is_held_back(object);
+    if held_back {
+        heap.specials.held_back.push(object);
+    }
+    (held_back, values)
+}
+
+fn show_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        heap.show_to_mark(target);
+    });
+    references
+}
