@@ -29,14 +29,17 @@
 //! and again the block [naps](crate::nap). When all that a candidate reaches is alive, the candidates among it
 //! need no trial of their own. What is not tried or not decided is a suspect, the evidence for the backup mark.
 
+mod member;
+
 use crate::collector::Collector;
 use crate::nap;
 use crate::purse::Purse;
 use crate::success_rate::SuccessRate;
-use rc_runtime::block::state;
+use member::{COUNT_MAX, Cohort, LIVE};
+use member::{cell_of, is_out_of_question, may_be_judged, prefetch_next, push_within, release_survivor, set_cell};
 use rc_runtime::bulk::Shape;
 use rc_runtime::object::flag;
-use rc_runtime::range::{BUFFERED, block_info, prefetch_count, trial_cell};
+use rc_runtime::range::{BUFFERED, block_info};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 
@@ -59,12 +62,6 @@ const OBJECT_EDGES_MAX: usize = 2048;
 const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
 /// What a trial may cost beyond what the purse has.
 pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
-
-/// In the trial table: 0 is no node, others are one more than the references to it from inside the subgraph, and this is a node that
-/// something outside holds.
-const LIVE: u8 = 255;
-/// Counts beyond this are not judged: the table could not hold them.
-const COUNT_MAX: u8 = 253;
 
 /// As many candidates that were not tried count as one suspect.
 const PASSED_OVER_PER_SUSPECT: u64 = 16;
@@ -238,43 +235,6 @@ impl Collector {
         }
         4 + trials.edges
     }
-}
-
-/// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer to: most lie where
-/// nobody has looked for long.
-#[inline(always)]
-fn prefetch_next(heap: &Heap) {
-    if let [.., far, _, _, _, near, _, _, _] = heap.candidates[..]
-        && heap.owns(near)
-    {
-        far.prefetch();
-        // Two words of this heap, whatever they mean by now.
-        prefetch_count(near.slot(0).read());
-        prefetch_count(near.slot(8).read());
-    }
-}
-
-/// Whether a candidate can be no part of a garbage cycle, or no longer.
-fn is_out_of_question(candidate: ObjectRef) -> bool {
-    candidate.count() == 0
-        || candidate.has(flag::DEAD | flag::ROOTED | flag::IMMORTAL)
-        || !candidate.type_info().may_be_cyclic
-}
-
-/// Clean, counted, alive: its count belongs to the words of the last flip.
-fn may_be_judged(object: ObjectRef) -> bool {
-    let count = object.count();
-    object.stamp() == 0 && count != 0 && count <= COUNT_MAX && !object.has(flag::DEAD)
-}
-
-fn cell_of(object: ObjectRef) -> u8 {
-    // SAFETY: the trial table of the reserved range is mapped.
-    unsafe { *trial_cell(object.address()) }
-}
-
-fn set_cell(object: ObjectRef, cell: u8) {
-    // SAFETY: as in `cell_of`.
-    unsafe { *trial_cell(object.address()) = cell }
 }
 
 impl Trials {
@@ -521,48 +481,4 @@ impl Trials {
             set_cell(node, 0);
         }
     }
-}
-
-/// Pushes unless that would take memory; false then.
-fn push_within(list: &mut Vec<ObjectRef>, object: ObjectRef) -> bool {
-    let has_room = list.len() < list.capacity();
-    if has_room {
-        list.push(object);
-    }
-    has_room
-}
-
-/// Which objects a trial may follow.
-struct Cohort {
-    /// The candidate's block.
-    home: u32,
-    /// Its age.
-    age: u32,
-    /// Epochs that another block may be older or younger.
-    slack: u32,
-}
-
-impl Cohort {
-    /// How many epochs lie between the target's block and the candidate's; far for large objects. Told from the block table alone,
-    /// because most references that leave a ring lead to cold memory.
-    #[inline(always)]
-    fn distance(&self, target: ObjectRef) -> u32 {
-        let block = target.block();
-        if block == self.home {
-            return 0;
-        }
-        // SAFETY: the block of an object of this heap.
-        let info = unsafe { &*block_info(block) };
-        if info.state == state::LARGE { u32::MAX } else { info.age.abs_diff(self.age) }
-    }
-}
-
-/// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate: rings that hang on a
-/// large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings that die old started a mark of the
-/// live heap, which was in vain and a fifth of the run.)
-fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
-    if heap.mark_discovers {
-        heap.show_to_mark(target);
-    }
-    heap.decrement_only(target).into()
 }
