@@ -71,7 +71,7 @@ fn one_operation_on_every_heap_of_two_objects_with_two_fields() {
 /// More than fits a test of every day: in eight minutes on a busy machine two million states of two objects without end, 11 and 15 million of three objects
 /// (three operations and whole blocks; four operations), 32 million of four objects (three operations), 20 million of four with cohorts and whole
 /// blocks (two operations), 7 million of three with two fields. Nothing was found. Since the model's trials follow those that judge what they have seen,
-/// the first again: 2,145,469 states.
+/// the first four again: 2,145,469, 11,276,314, 15,237,532 and 32,573,438 states.
 #[test]
 #[ignore = "takes minutes and gigabytes; run it after a change to the protocol, with --release"]
 fn larger_heaps() {
