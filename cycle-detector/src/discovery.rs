@@ -107,7 +107,8 @@ impl Collector {
                 spent += 2 + show_part(heap, object, Part::Chunk(chunk));
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
-            } else if !matches!(self.phase, Phase::Idle | Phase::Try) {
+            } else if !matches!(self.phase, Phase::Idle | Phase::Try) || self.has_deaths(heap) {
+                // What waits to be taken apart may have a finalizer, for which all that it holds is alive.
                 break true;
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;

@@ -215,3 +215,36 @@ fn a_key_that_waits_for_its_finalizer_is_not_yielded() {
         assert_eq!(live(&mut m), 0);
     }
 }
+
+/// A mark that has discovered all while thousands of the dead are still to be taken apart: behind them waits an object with a finalizer, its
+/// count at zero. What that object holds is no garbage before its finalizer has run.
+#[test]
+fn finalizer_of_an_object_whose_death_is_still_to_come_when_a_mark_has_discovered_all() {
+    const DEAD: u64 = 5000;
+    let looks: crate::Action = |m, object| {
+        // SAFETY: a field of an object that is being finalized.
+        let held = unsafe { ObjectRef::of_word(object.slot(0).read()) }.expect("a reference");
+        assert!(m.count_of(held) > 0 && held.slot(16).read() == 7, "what it holds has been freed");
+    };
+    let options = HeapOptions { eager_marks: true, slice_units: Some(64), ..HeapOptions::default() };
+    let mut m = mutator_with(options, Some(looks));
+    for number in 0..DEAD {
+        new(&mut m, &NODE, number);
+    }
+    // The last root is let go of first, and what is dead first waits longest.
+    let file = new(&mut m, &FILE, 1);
+    let held = m.allocate(type_of(&NODE)).expect("room");
+    held.slot(16).store(7);
+    set(&mut m, file, 0, Some(held));
+    m.collect();
+    assert_eq!(live(&mut m), DEAD + 2);
+    m.truncate_roots(0);
+    for _ in 0..3 {
+        m.flip();
+        while m.step(64) {}
+        m.poll();
+    }
+    assert_eq!(seen(), [1]);
+    m.collect();
+    assert_eq!(live(&mut m), 0);
+}
