@@ -154,6 +154,8 @@ fn reconcile_row(heap: &mut Heap, row: &[u64], words: &mut [u64], count_now: boo
             if let Some(target) = unsafe { ObjectRef::of_word(now) } {
                 heap.increment(target);
             }
+        } else if now == *before {
+            heap.cancel(before);
         }
         if !rc_runtime::range::in_heap(*before) {
             *before = 0;

@@ -313,12 +313,12 @@ impl Trials {
             }
             self.visited += 1;
             if shape.fits(object, object.meta(), flag::MATURE) {
-                self.edges += shape.fields.len() as i64;
                 for &offset in shape.fields {
                     // SAFETY: [HEADER] a reference word of an object.
                     let Some(target) = (unsafe { ObjectRef::of_word(object.slot(offset as u64).read()) }) else {
                         continue;
                     };
+                    self.edges += 1;
                     let cell = cell_of(target);
                     if cell == 0 || cell > COUNT_MAX {
                         abandoned |= !self.meet(target, &cohort, &mut shape);

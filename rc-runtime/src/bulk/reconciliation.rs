@@ -76,9 +76,11 @@ impl Heap {
                     }
                 }
             }
-            for before in before {
+            for (before, offset) in before.iter_mut().zip(offsets) {
                 if !range::in_heap(*before) {
                     *before = 0;
+                } else if header as u32 != pending && object.slot(offset).read() == *before {
+                    self.cancel(before);
                 }
             }
             at += 1 + N;
@@ -86,6 +88,21 @@ impl Heap {
         }
         self.promotion_queue = queue;
         (units, at)
+    }
+
+    /// A slot was counted by its next writer, before this entry's turn came, and holds now what it held before: the increment is there, and the
+    /// decrement would make a candidate of an object that nothing happened to. Both are taken back here, unless the count is too low to
+    /// tell that it has the increment, or stuck. (If the slot held something else at the flip, the object has lost a reference and got it back
+    /// since; it is no garbage, and the next flip counts the reference.) `[ORDER]` No count reaches zero.
+    #[inline(always)]
+    pub fn cancel(&mut self, before: &mut u64) {
+        // SAFETY: [HEADER] a slot holds it.
+        let Some(object) = (unsafe { ObjectRef::of_word(*before) }) else { return };
+        let count = object.count();
+        if count > 1 && count != STUCK {
+            object.set_count(count - 1);
+            *before = 0;
+        }
     }
 
     /// Decrements what the log's words held, from `cursor` on, while `units` last; what is left, and whether the log is read.

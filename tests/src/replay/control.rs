@@ -113,9 +113,11 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// An allocation of a finalizer has failed: because one was to fail, or for want of memory, since no collection runs there.
+    /// An allocation of a finalizer has failed: because one was to fail, after a collection as anywhere, or for want of memory.
     pub(super) fn allocation_inside_failed(&mut self) -> Result<(), String> {
-        match (self.control.failing.take(), self.heap_limit) {
+        let failing = self.control.failing.take();
+        self.finalizing.collected_inside |= failing.is_some();
+        match (failing, self.heap_limit) {
             (None, None) => Err("a finalizer was refused a pair, and memory has no limit".into()),
             _ => Ok(()),
         }
