@@ -184,6 +184,11 @@ impl Kind {
         Kind::Requested,
     ];
 
+    /// All of those that are gone as soon as they are found dead.
+    pub fn without_finalizer() -> impl Iterator<Item = Kind> + Clone {
+        Kind::ALL.into_iter().filter(|kind| kind.shape().finalizer.is_none())
+    }
+
     /// The layout.
     pub fn shape(self) -> &'static Shape {
         &SHAPES[self as usize]

@@ -127,8 +127,8 @@ fn limit_collects_first_and_then_fails() {
 fn heap_walk_lists_each_live_object_once() {
     let mut heap = TallyHeap::new(HeapOptions::default());
     let mut expected = BTreeSet::new();
-    for (index, kind) in Kind::ALL.iter().cycle().take(500).enumerate() {
-        let object = heap.allocate(*kind, if index % 50 == 0 { 4000 } else { index as u64 % 7 }).expect("room");
+    for (index, kind) in Kind::without_finalizer().cycle().take(500).enumerate() {
+        let object = heap.allocate(kind, if index % 50 == 0 { 4000 } else { index as u64 % 7 }).expect("room");
         if index % 3 != 0 {
             heap.push_root(Some(object));
             expected.insert(object);
