@@ -141,7 +141,6 @@ impl Collector {
             }
             Phase::Sweep => Phase::Release,
             Phase::Release => {
-                self.last_log.clear();
                 self.fill_purse();
                 Phase::Try
             }

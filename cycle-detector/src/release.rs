@@ -11,6 +11,9 @@ use rc_runtime::object::flag;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 
+/// Giving a chunk of the log back may be a system call.
+const DROPPED_CHUNK_UNITS: i64 = 1024;
+
 impl Collector {
     /// Does up to `units` of work; what is left, and whether all decrements are done.
     pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
@@ -26,7 +29,16 @@ impl Collector {
                 self.trials.note_former_root(heap.candidates.len());
                 units -= 1;
             } else {
-                return heap.release_logged(&mut self.last_log, &mut self.release_at, units);
+                let (left, read) = heap.release_logged(&mut self.last_log, &mut self.release_at, units);
+                units = left;
+                if read {
+                    if !self.last_log.drop_chunk() {
+                        return (units, true);
+                    }
+                    units -= DROPPED_CHUNK_UNITS;
+                    // What is left of the log has been read.
+                    self.release_at = self.last_log.end();
+                }
             }
         }
     }
