@@ -1,7 +1,7 @@
 //! Naps: where trials found everything alive again and again, candidates are left alone for a while.
 //!
 //! A live structure that is written to all the time makes candidates in every epoch, and each trial says the same. After
-//! [`FAILURES`] trials in a row that freed nothing of a block, its candidates are not tried for one epoch; after each further one for
+//! `FAILURES` trials in a row that freed nothing of a block, its candidates are not tried for one epoch; after each further one for
 //! twice as many, up to [`EPOCHS_MAX`]. One success wakes the block for good, and so does allocation into it. What is not tried
 //! meanwhile is a suspect, so that garbage there is the mark's: nothing is lost by sleeping.
 //!

@@ -11,7 +11,7 @@
 //!
 //! Deviations, each for a reason:
 //! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*, by block age), and
-//!   if that is alive and leads there, in a neighbouring one, too; as many as a [`Level`] says. Where holes are used again a block's age is that of
+//!   if that is alive and leads there, in a neighbouring one, too; as many as a `Level` says. Where holes are used again a block's age is that of
 //!   its youngest objects only; so a few nodes around the candidate are tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets alive. A
 //!   candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials together what the
 //!   [purse](crate::purse) has.
