@@ -93,7 +93,7 @@ fn grow(queue: &mut Vec<ObjectRef>) {
     queue.reserve(queue.len().max(1024));
 }
 
-/// Pushes into room that [`make_room`] has made.
+/// Pushes into room that `make_room` has made.
 #[inline(always)]
 fn push(queue: &mut Vec<ObjectRef>, object: ObjectRef) {
     debug_assert!(queue.len() < queue.capacity());

@@ -196,7 +196,7 @@ impl Log {
     }
 
     /// The words from `cursor` to the end of its chunk, for loops that read entries themselves; none at the end of the log. The
-    /// cursor stands at an entry, and goes on by [`LogCursor::pass`].
+    /// cursor stands at an entry, and goes on by as many words as were read.
     #[inline(always)]
     pub fn rest(&mut self, cursor: &mut LogCursor) -> &mut [u64] {
         while let Some(chunk) = self.chunks.get(cursor.chunk) {
