@@ -33,6 +33,10 @@ pub struct Collector {
     pub(crate) roots: Vec<ObjectRef>,
     /// Roots counted at the flip before, to be released.
     pub(crate) last_roots: Vec<ObjectRef>,
+    /// So many of those, from the first, still have their flag.
+    pub(crate) flagged_roots: usize,
+    /// So many of the roots of the last flip have been counted.
+    pub(crate) counted_roots: usize,
     /// Dead objects that the last log named; they are freed once it has been reconciled.
     pub(crate) last_late: Vec<ObjectRef>,
     /// Dying large objects, with the chunk to release next.

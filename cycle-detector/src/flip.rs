@@ -3,7 +3,8 @@
 //! 1. The allocation areas are closed; the epoch gets its new number: everything stamped until now is pending. `[PENDING]`
 //! 2. The running log becomes the last log; a new one begins.
 //! 3. The unlogged bits of all blocks that were logged or allocated in since the last flip are armed. `[LOG]`
-//! 4. The roots, as they are now, are counted. `[ROOT]`
+//! 4. The roots are noted, as they are now. `[ROOT]` They are counted in the first slices after it: nothing that they hold can lose
+//!    its last count before, since all increments of a flip come before its decrements. `[ORDER]`
 //!
 //! Cost: the roots (all frames of the stack, all globals), 256 bytes of bits per block allocated or logged in, 128 bytes of bits for
 //! each 16 KiB of large objects allocated, some instructions per logged chunk, and 64 system calls at most to give idle blocks back. The
@@ -15,7 +16,6 @@ use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::report::EpochReport;
 use rc_runtime::heap::{FIRST_EPOCH, LAST_EPOCH};
-use rc_runtime::object::flag;
 use rc_runtime::{Heap, ObjectRef};
 
 impl Collector {
@@ -45,7 +45,7 @@ impl Collector {
 
         debug_assert!(self.last_late.is_empty());
         std::mem::swap(&mut self.last_late, &mut heap.late_queue);
-        self.count_roots(heap);
+        self.take_roots(heap);
 
         self.phase = Phase::Count;
         heap.counting = true;
@@ -63,13 +63,13 @@ impl Collector {
         heap.flip_finalizers();
     }
 
-    fn count_roots(&mut self, heap: &mut Heap) {
+    /// What roots hold now; `count_roots` counts it, in steps.
+    fn take_roots(&mut self, heap: &mut Heap) {
         self.roots.append(&mut heap.specials.upgraded);
         std::mem::swap(&mut self.roots, &mut self.last_roots);
         debug_assert!(self.roots.is_empty());
-        for root in &self.last_roots {
-            root.remove_flags(flag::ROOTED);
-        }
+        (self.flagged_roots, self.counted_roots) = (self.last_roots.len(), 0);
+        heap.roots_uncounted = true;
         // They were held as if by roots of the flip before.
         self.last_roots.append(&mut heap.finalizers.done);
         self.last_roots.extend(heap.flip_immortals());
@@ -77,16 +77,16 @@ impl Collector {
         let held = heap.host_references();
         heap.statistics.roots_walked += held.len() as u64;
         for root in held {
-            count_root(heap, &mut roots, root, &|| "a root of the host".to_owned());
+            take_root(heap, &mut roots, root, &|| "a root of the host".to_owned());
         }
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {
-                count_root(heap, &mut roots, root, &|| format!("global root `{}`", global.name));
+                take_root(heap, &mut roots, root, &|| format!("global root `{}`", global.name));
             }
         });
         heap.statistics.roots_walked += slots;
-        self.stack.visit(heap, |heap, root, name| count_root(heap, &mut roots, root, name));
+        self.stack.visit(heap, |heap, root, name| take_root(heap, &mut roots, root, name));
         self.report.roots = roots.len() as u64;
         self.roots = roots;
     }
@@ -103,7 +103,8 @@ impl Collector {
     }
 }
 
-fn count_root(heap: &mut Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
+#[inline(always)]
+fn take_root(heap: &Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
     if let Some(zeal) = &heap.zeal
         && zeal.live_object(root.address()).is_none()
     {
@@ -113,7 +114,5 @@ fn count_root(heap: &mut Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name
         };
         rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
     }
-    heap.increment(root);
-    root.add_flags(flag::ROOTED);
     roots.push(root);
 }

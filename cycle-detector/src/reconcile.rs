@@ -11,6 +11,7 @@
 
 use crate::collector::Collector;
 use rc_runtime::log::Entry;
+use rc_runtime::object::flag;
 use rc_runtime::type_registry::Reading;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
@@ -18,6 +19,8 @@ use smallvec::SmallVec;
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;
+/// Roots counted in one step.
+const ROOTS_PER_STEP: usize = 32;
 
 impl Collector {
     /// Does up to `units` of work; what is left, and whether all increments are done.
@@ -28,6 +31,10 @@ impl Collector {
             }
             if !heap.promotion_queue.is_empty() {
                 units = heap.promote_queued(units);
+                continue;
+            }
+            if heap.roots_uncounted {
+                units -= self.count_roots(heap);
                 continue;
             }
             if !heap.mark_discovers {
@@ -50,6 +57,28 @@ impl Collector {
                 units = left;
             }
         }
+    }
+
+    /// Counts some of the roots of the flip, when those of the flip before have lost their flags; what it cost.
+    fn count_roots(&mut self, heap: &mut Heap) -> i64 {
+        if self.flagged_roots > 0 {
+            let rest = self.flagged_roots.saturating_sub(ROOTS_PER_STEP);
+            for root in &self.last_roots[rest..self.flagged_roots] {
+                root.remove_flags(flag::ROOTED);
+            }
+            self.flagged_roots = rest;
+            return ROOTS_PER_STEP as i64;
+        }
+        let end = (self.counted_roots + ROOTS_PER_STEP).min(self.roots.len());
+        let step = &self.roots[self.counted_roots..end];
+        step.iter().for_each(|root| root.prefetch());
+        for &root in step {
+            heap.increment(root);
+            root.add_flags(flag::ROOTED);
+        }
+        self.counted_roots = end;
+        heap.roots_uncounted = end < self.roots.len();
+        2 * ROOTS_PER_STEP as i64
     }
 
     /// The increments are done: what was young at the flip and is not mature now is dead.

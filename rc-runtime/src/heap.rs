@@ -133,6 +133,8 @@ pub struct Heap {
     pub log_poll_at: u64,
     /// True while the last flip's increments are running: pending objects may exist. `[PENDING]`
     pub counting: bool,
+    /// True from a flip until its roots are counted: flags say what roots held at the flip before.
+    pub roots_uncounted: bool,
     /// Young objects that were counted and await promotion.
     pub promotion_queue: Vec<ObjectRef>,
     /// Large objects being promoted, with the chunk to count next.
@@ -208,6 +210,7 @@ impl Heap {
             log: Log::default(),
             log_poll_at: options.log_entries,
             counting: false,
+            roots_uncounted: false,
             promotion_queue: vec![],
             large_promotion: vec![],
             free_queue: vec![],

@@ -101,7 +101,10 @@ impl Heap {
     pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
         match self.plan {
             Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD),
-            Plan::Deferred => object.has(flag::ROOTED) || (object.stamp() == self.epoch && !object.is_mature()),
+            Plan::Deferred => {
+                object.has(flag::ROOTED) && !self.roots_uncounted
+                    || (object.stamp() == self.epoch && !object.is_mature())
+            }
         }
     }
 
