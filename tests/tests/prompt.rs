@@ -162,6 +162,22 @@ fn a_leak_check_lists_what_a_global_holds() {
     assert!(message.contains("Kept") && message.contains('1'), "{message}");
 }
 
+/// A function read nearly literally drains in front of its return: a result that its root holds as well had its own count before that drain, and a
+/// recount found one too many.
+#[test]
+fn a_result_gets_its_count_after_the_drain_at_the_return() {
+    for saved in SAVINGS.iter().chain(&["owned-results"]) {
+        let options = ["--opt", "1", "--save-counts", saved, "--zeal"];
+        let output = run_prompt(&options, "root_returned.c", &[]);
+        assert_eq!(
+            (output.status.code(), text(&output).as_str()),
+            (Some(0), "4901\n"),
+            "{options:?}: {}",
+            describe(&output)
+        );
+    }
+}
+
 /// A store through a root's address is counted at its frame's next safepoint; until then cycles are not judged without it.
 #[test]
 fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {

@@ -109,15 +109,6 @@ impl Walk<'_> {
     /// A return: the result's count goes along, the rest is let go, in the order that the documentation promises.
     pub(super) fn end(&mut self, state: &mut State, end: Value) {
         let result = end.operands().next();
-        if self.it.facts.has_owned_result(self.it.function)
-            && let Some(value) = result
-        {
-            let value = self.canonical(value);
-            if !value.is_null() {
-                self.credit(state, value, end, false);
-                self.edit(end, What::Of(Operation::Result, value));
-            }
-        }
         let has_roots = state.slots.iter().any(|&holds| holds != Holds::Null);
         if !self.it.patterns.moves && state.pending && has_roots && !self.it.facts.returns_in_memory(self.it.function) {
             // Fresh objects went to the pending list at birth. They are taken off before their roots let go, so that they
@@ -127,6 +118,16 @@ impl Walk<'_> {
             self.settle_all(end);
             self.edit(end, What::Drain(protected));
             state.pending = false;
+        }
+        // After that drain: a recount there would find a count that neither a root nor a word in flight explains.
+        if self.it.facts.has_owned_result(self.it.function)
+            && let Some(value) = result
+        {
+            let value = self.canonical(value);
+            if !value.is_null() {
+                self.credit(state, value, end, false);
+                self.edit(end, What::Of(Operation::Result, value));
+            }
         }
         self.leave(state, end);
         // What the caller's memory holds now may be at zero, and is valid till the caller's next safepoint.
