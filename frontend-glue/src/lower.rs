@@ -29,6 +29,7 @@ mod liveness;
 pub(crate) mod module_record;
 mod options;
 mod poll;
+mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
@@ -300,6 +301,12 @@ impl<'a> Lowering<'a> {
         let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
         let calls: Vec<Call> = function.calls().collect();
+        let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();
+        let repeated = if repeats {
+            repeated::repeated_writes(&self.callees, self.module, function, flow.get())
+        } else {
+            HandleSet::default()
+        };
         for call in calls {
             if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
@@ -308,7 +315,7 @@ impl<'a> Lowering<'a> {
                     self.lower_safepoint(call, &operands);
                 }
             } else {
-                self.lower_access(call, &fresh);
+                self.lower_access(call, &fresh, &repeated);
             }
         }
         function.clear_gc();
@@ -363,9 +370,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>) {
+    fn lower_access(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
         match self.callees.of_call(call) {
-            Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh),
+            Callee::GcWrite | Callee::WriteWord => self.lower_write(call, fresh, repeated),
             Callee::GcRead => {
                 barrier::read(&self.builder, call);
             }
@@ -373,13 +380,16 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>) {
+    fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
         if base_global(call.argument(1)).is_some() {
             self.tables.global_root(call.argument(2));
             self.report.global_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {
             self.report.fresh_writes += 1;
+            barrier::write_plainly(&self.builder, call);
+        } else if repeated.contains(&call) {
+            self.report.repeated_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else {
             self.report.barriers += 1;

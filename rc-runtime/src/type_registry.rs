@@ -30,6 +30,10 @@ const NO_BUMP: u64 = 1 << 62;
 /// Elements of an array are logged in chunks of about this many bytes.
 pub const CHUNK_BYTES: u64 = 512;
 
+/// Slots no further than this into an object are always logged together, however large it is: the fixed part and the
+/// first elements are one chunk, and a chunk of whole elements is more than half of [`CHUNK_BYTES`] long.
+pub const LOGGED_TOGETHER: u64 = CHUNK_BYTES / 2;
+
 /// A registered type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
@@ -406,6 +410,16 @@ mod tests {
         assert_eq!(bytes.cell_bytes(1 << 50), None);
         let empty = describe(&TypeDescriptor::plain(c"Empty", 0, &[])).expect("sound");
         assert_eq!(empty.cell_bytes(0), Some(16));
+    }
+
+    #[test]
+    fn the_first_slots_of_every_object_are_logged_together() {
+        for (fixed, stride) in (8..=1032).step_by(8).flat_map(|stride| [(8, stride), (72, stride), (4096, stride)]) {
+            let array = TypeDescriptor::plain(c"Array", fixed, &[]).with_tail(0, stride, &[0]);
+            let info = describe(&array).expect("sound");
+            let chunks = (0..LOGGED_TOGETHER).step_by(8).map(|offset| info.chunk_of(offset));
+            assert!(chunks.max() == Some(0), "elements of {stride} bytes behind {fixed}");
+        }
     }
 
     #[test]

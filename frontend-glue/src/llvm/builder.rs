@@ -150,6 +150,12 @@ impl Builder {
         Value(raw!(LLVMBuildGEP2(self.raw, byte.0, address.0, index.as_mut_ptr(), 1, NO_NAME)))
     }
 
+    /// The address of the `index`th `of` from `table` on; it may lie outside of any object.
+    pub(crate) fn element_anywhere(&self, table: Value, of: Type, index: Value) -> Value {
+        let mut index = [index.0];
+        Value(raw!(LLVMBuildGEP2(self.raw, of.0, table.0, index.as_mut_ptr(), 1, NO_NAME)))
+    }
+
     /// Integer arithmetic and bit operations.
     pub(crate) fn binary(&self, opcode: Opcode, left: Value, right: Value) -> Value {
         Value(raw!(LLVMBuildBinOp(self.raw, opcode, left.0, right.0, NO_NAME)))

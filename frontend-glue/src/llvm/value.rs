@@ -239,30 +239,41 @@ impl Value {
         match self.constant_opcode() {
             None => Some(0),
             Some(Opcode::LLVMGetElementPtr) => {
-                let of = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
-                let mut operands = self.operands().skip(1);
-                let index = operands.next()?.constant_integer()? as i64;
-                let mut offset = index.checked_mul(i64::try_from(module.size_of(of)).ok()?)?;
-                let mut inner = of;
-                for operand in operands {
-                    let index = operand.constant_integer()?;
-                    let (member, behind) = match inner.kind() {
-                        TypeKind::LLVMStructTypeKind => {
-                            let member = u32::try_from(index).ok()?;
-                            (inner.members().get(member as usize)?.0, module.member_offset(inner, member) as i64)
-                        }
-                        _ => {
-                            let element = inner.members().first()?.0;
-                            (element, (index as i64).checked_mul(i64::try_from(module.size_of(element)).ok()?)?)
-                        }
-                    };
-                    offset = offset.checked_add(behind)?;
-                    inner = member;
-                }
-                offset.checked_add(self.operand(0).constant_offset(module)?)
+                self.own_offset(module)?.checked_add(self.operand(0).constant_offset(module)?)
             }
             Some(_) => None,
         }
+    }
+
+    /// How far this getelementptr lies behind its first operand, if that is a constant.
+    pub(crate) fn own_offset(self, module: Module) -> Option<i64> {
+        let of = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
+        let mut operands = self.operands().skip(1);
+        let index = operands.next()?.constant_index()?;
+        let mut offset = index.checked_mul(i64::try_from(module.size_of(of)).ok()?)?;
+        let mut inner = of;
+        for operand in operands {
+            let index = operand.constant_index()?;
+            let (member, behind) = match inner.kind() {
+                TypeKind::LLVMStructTypeKind => {
+                    let member = u32::try_from(index).ok()?;
+                    (inner.members().get(member as usize)?.0, module.member_offset(inner, member) as i64)
+                }
+                _ => {
+                    let element = inner.members().first()?.0;
+                    (element, index.checked_mul(i64::try_from(module.size_of(element)).ok()?)?)
+                }
+            };
+            offset = offset.checked_add(behind)?;
+            inner = member;
+        }
+        Some(offset)
+    }
+
+    /// The value of an index of a getelementptr, which is signed, if it is a constant.
+    fn constant_index(self) -> Option<i64> {
+        self.constant_integer()?;
+        Some(raw!(LLVMConstIntGetSExtValue(self.0)))
     }
 
     /// The opcode of a constant expression.

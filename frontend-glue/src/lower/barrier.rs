@@ -4,14 +4,15 @@
 //! to know is the slot's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
 //!
 //! ```text
-//!   word = *(u32 *)(((slot >> 9) << 2) + UNLOGGED_BIAS)
+//!   word = ((u32 *)UNLOGGED_BIAS)[slot >> 9]
 //!   if word >> ((slot >> 4) & 31) & 1: tally_log_slow(object, slot)        rarely
 //!   *slot = value
 //! ```
 //!
-//! Cost when nothing is to be logged: 1 load, 1 bit test, 1 branch; 8 instructions with the store (benches/compiled.rs). The slow
-//! path is called with `preserve_mostcc`, so it costs the fast path no registers; it is a leaf. A fresh object needs no test, and
-//! a slot in a global variable is a root that every epoch scans: it needs none either, but the module record must name it.
+//! Cost when nothing is to be logged: 1 load, 1 bit test, 1 branch; 8 instructions with the store (benches/compiled.rs).
+//! The slow path is called with `preserve_mostcc`, so it costs the fast path no registers; it is a leaf. A fresh object
+//! needs no test, nor does one that a write just before logged. A slot in a global variable is a root that every epoch
+//! scans: it needs none either, but the module record must name it.
 
 use super::runtime::{PRESERVE_MOST, declare};
 use crate::llvm::call::Call;
@@ -32,10 +33,10 @@ pub(super) fn write(builder: &Builder, call: Call) {
     builder.at_end(head, Some(call_value));
     let address = builder.cast(Opcode::LLVMPtrToInt, slot, pointer_bits);
     let row = builder.binary(Opcode::LLVMLShr, address, builder.i64(9));
-    let row = builder.binary(Opcode::LLVMShl, row, builder.i64(2));
-    let row = builder.binary(Opcode::LLVMAdd, row, builder.i64(UNLOGGED_BIAS));
-    let row = builder.cast(Opcode::LLVMIntToPtr, row, builder.module().pointer());
-    let word = builder.load(builder.module().integer(32), row);
+    let table = builder.cast(Opcode::LLVMIntToPtr, builder.i64(UNLOGGED_BIAS), builder.module().pointer());
+    let integer = builder.module().integer(32);
+    // An element of a table is scaled by the load itself; a row that is shifted back would be masked first.
+    let word = builder.load(integer, builder.element_anywhere(table, integer, row));
     let granule = builder.binary(Opcode::LLVMLShr, address, builder.i64(4));
     let granule = builder.cast(Opcode::LLVMTrunc, granule, builder.module().integer(32));
     let granule = builder.binary(Opcode::LLVMAnd, granule, builder.i32(31));

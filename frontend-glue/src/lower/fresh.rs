@@ -85,7 +85,7 @@ fn set(fresh: &mut HandleSet<Value>, value: Value, member: bool) {
 }
 
 /// Allocas of one pointer that are only loaded from and stored to: nothing but these can change what they hold.
-fn private_slots(function: Value) -> HandleSet<Value> {
+pub(super) fn private_slots(function: Value) -> HandleSet<Value> {
     let is_private = |alloca: &Value| {
         alloca.allocated_type().is_pointer()
             && alloca.users().all(|user| match user.opcode() {

@@ -131,6 +131,8 @@ pub struct LowerReport {
     pub barriers: usize,
     /// Writes without, because the object is fresh.
     pub fresh_writes: usize,
+    /// Writes without, because a write just before logged the object.
+    pub repeated_writes: usize,
     /// Writes to global roots.
     pub global_writes: usize,
     /// Allocations that became inline code.

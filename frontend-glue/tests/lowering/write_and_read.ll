@@ -3,8 +3,7 @@
 ; CHECK: define ptr @f(ptr %o, ptr %v)
 ; CHECK: ptrtoint ptr %slot to i64, !dbg !7
 ; CHECK: lshr i64 %{{id}}, 9, !dbg !7
-; CHECK: shl i64 %{{id}}, 2, !dbg !7
-; CHECK: add i64 %{{id}}, 52501680226304, !dbg !7
+; CHECK: getelementptr i32, ptr inttoptr (i64 52501680226304 to ptr), i64 %{{id}}, !dbg !7
 ; CHECK: and i32 %{{id}}, 31, !dbg !7
 ; CHECK: !dbg !7, !prof !
 ; CHECK: call preserve_mostcc void @tally_log_slow(ptr %o, ptr %slot), !dbg !7
