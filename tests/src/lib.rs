@@ -11,6 +11,7 @@
 //!   drawn of it; `origin.rs`: where it came from; `journal.rs`: which program killed the process
 //! * `protocol.rs`: the protocol between the mutator's log and the sliced passes as a model that is searched whole
 //! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
+//! * `second_opinion.rs`: roots as LLVM's shadow stack has them, against the maps
 //! * `destruction.rs`: random C programs whose destructors print, and the definition of when each should
 //! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
@@ -30,6 +31,7 @@ pub mod protocol;
 pub mod random_program;
 pub mod recount;
 pub mod replay;
+pub mod second_opinion;
 pub mod setup;
 pub mod shape;
 pub mod shrink;

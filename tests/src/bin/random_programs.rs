@@ -3,16 +3,20 @@
 //!
 //! Program number n of seed S is program S + n. A program that differs is kept in the folder that `--keep` names, with
 //! what was seen in a comment at its end, and made short unless `--no-reduce` says otherwise.
+//!
+//! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at all levels under both
+//! plans. Every ten seconds it is said how far it is; the last line is a result for docs/testing.md.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use tally_tests::random_program::dice::Dice;
-use tally_tests::random_program::trial::{Difference, Way, compare, ways, ways_of_both_plans};
+use tally_tests::random_program::trial::{Difference, Way, as_ir, compare, ways, ways_of_both_plans};
 use tally_tests::random_program::{program, reduce::reduce};
+use tally_tests::second_opinion::{Opinion, Witness};
 use tally_tests::tally_command::source_tree;
 
 #[derive(Parser)]
@@ -39,6 +43,9 @@ struct Arguments {
     /// Only print the program of the seed.
     #[arg(long)]
     print: bool,
+    /// Compare the roots with those of LLVM's shadow stack instead.
+    #[arg(long)]
+    second_opinion: bool,
     /// Which plans: both, deferred, or prompt.
     #[arg(long, default_value = "both", value_parser = ["both", "deferred", "prompt"])]
     plan: String,
@@ -63,6 +70,11 @@ fn main() -> ExitCode {
     }
 }
 
+/// Allocations of a program at which its roots are compared.
+const LOOKS: u64 = 3000;
+const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+const PROGRESS: Duration = Duration::from_secs(10);
+
 /// How many programs differed.
 fn soak(arguments: &Arguments) -> Result<u64, String> {
     let tally = match &arguments.tally {
@@ -71,8 +83,19 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
     };
     let keep = std::path::absolute(&arguments.keep).map_err(|error| error.to_string())?;
     std::fs::create_dir_all(&keep).map_err(|error| format!("{}: {error}", keep.display()))?;
-    let (next, found, runs) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let witness = if arguments.second_opinion { Some(Witness::compile(&keep)?) } else { None };
+    let (next, done, found, runs) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let started = Instant::now();
+    let so_far = || {
+        let (done, runs) = (done.load(Ordering::Relaxed), runs.load(Ordering::Relaxed));
+        let seconds = started.elapsed().as_secs_f64();
+        let (rate, differ) = (done as f64 / seconds.max(0.001), found.load(Ordering::Relaxed));
+        let what = if arguments.second_opinion { "comparisons with the shadow stack" } else { "runs" };
+        format!(
+            "{done} programs from seed {}, {runs} {what}: {differ} differ, {seconds:.0} s, {rate:.2} a second",
+            arguments.seed
+        )
+    };
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs.max(1) {
             scope.spawn(|| {
@@ -81,29 +104,63 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
                     if number >= arguments.count {
                         return;
                     }
-                    match one(&tally, &keep, arguments, arguments.seed + number) {
+                    let seed = arguments.seed + number;
+                    let outcome = match &witness {
+                        Some(witness) => second_opinion(witness, &tally, &keep, arguments, seed),
+                        None => one(&tally, &keep, arguments, seed),
+                    };
+                    match outcome {
                         Ok(taken) => _ = runs.fetch_add(taken, Ordering::Relaxed),
                         Err(report) => {
                             found.fetch_add(1, Ordering::Relaxed);
                             eprintln!("{report}");
                         }
                     }
-                    if (number + 1).is_multiple_of(25) {
-                        eprintln!("{} of {} programs, {:.0?}", number + 1, arguments.count, started.elapsed());
-                    }
+                    done.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
+        let mut told = Instant::now();
+        while done.load(Ordering::Relaxed) < arguments.count && (arguments.go_on || found.load(Ordering::Relaxed) == 0)
+        {
+            std::thread::sleep(Duration::from_millis(100));
+            if told.elapsed() > PROGRESS {
+                told = Instant::now();
+                eprintln!("of {}: {}", arguments.count, so_far());
+            }
+        }
     });
-    let found = found.into_inner();
-    let done = next.into_inner().min(arguments.count);
-    println!(
-        "{done} programs from seed {}, {} runs: {found} differ, {:.0?}",
-        arguments.seed,
-        runs.into_inner(),
-        started.elapsed()
-    );
-    Ok(found)
+    println!("random programs: {}", so_far());
+    Ok(found.into_inner())
+}
+
+/// Compares one program's roots at all levels; how often, or the report of a difference. A folder with a difference stays.
+fn second_opinion(
+    witness: &Witness,
+    tally: &Path,
+    keep: &Path,
+    arguments: &Arguments,
+    seed: u64,
+) -> Result<u64, String> {
+    let folder = keep.join(format!("opinion-{seed}"));
+    let run = || {
+        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let place = folder.join("program.c");
+        std::fs::write(&place, program(seed)).map_err(|error| error.to_string())?;
+        let opinion = Opinion::of(witness, &folder, &as_ir(&place)?, &[], &[], LOOKS)?;
+        let mut compared = 0;
+        for (name, plan) in [("deferred", "refcount"), ("prompt", "refcount-prompt")] {
+            for level in LEVELS.iter().filter(|_| arguments.plan == "both" || arguments.plan == name) {
+                let way = ["--plan", plan, "--opt", level];
+                opinion.compare(tally, &way).map_err(|why| format!("{}: {why}", way.join(" ")))?;
+                compared += 1;
+            }
+        }
+        Ok(compared)
+    };
+    let compared = run().map_err(|why: String| format!("seed {seed}: {why}\nkept in {}", folder.display()))?;
+    _ = std::fs::remove_dir_all(&folder);
+    Ok(compared)
 }
 
 /// Runs one program in several ways; how many, or the report of a difference.

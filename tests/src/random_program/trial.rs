@@ -212,6 +212,19 @@ fn run_way(tally: &Path, place: &Path, files: &[PathBuf], way: &Way) -> Result<O
     })
 }
 
+/// The program in `place` as IR, without destructors.
+///
+/// # Errors
+/// What a tool said.
+pub fn as_ir(place: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files = modules::write(place, Destructors::Without)?;
+    if modules::raises(&std::fs::read_to_string(place).map_err(|error| error.to_string())?) {
+        with_landing_pads(place, &mut files)?;
+        return Ok(files);
+    }
+    files.iter().map(|file| passes::compile(file, &[])).collect()
+}
+
 /// Makes IR of the files, in which calls may throw, and adds where exceptions stop.
 fn with_landing_pads(place: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     for file in files.iter_mut() {
