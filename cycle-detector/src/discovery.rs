@@ -14,6 +14,7 @@ use crate::epoch::Phase;
 use crate::mark::may_follow_logged_words;
 use rc_runtime::log::LogCursor;
 use rc_runtime::object::{HEADER_BYTES, flag};
+use rc_runtime::object_stack::ObjectStack;
 use rc_runtime::range::{self, MARK};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
@@ -71,7 +72,7 @@ struct Soon {
 impl Soon {
     /// The next to be visited.
     #[inline(always)]
-    fn next(&mut self, stack: &mut Vec<ObjectRef>) -> Option<ObjectRef> {
+    fn next(&mut self, stack: &mut ObjectStack) -> Option<ObjectRef> {
         while self.waiting < AHEAD
             && let Some(object) = stack.pop()
         {
@@ -120,7 +121,7 @@ impl Collector {
                 break false;
             }
         };
-        while let Some(object) = soon.next(&mut vec![]) {
+        while let Some(object) = soon.next(&mut ObjectStack::default()) {
             heap.push_marked(object);
         }
         (!must_wait || spent > 0).then_some(spent)

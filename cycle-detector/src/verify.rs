@@ -51,7 +51,7 @@ pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
     if collector.phase != Phase::Idle || collector.has_deaths(heap) || !heap.log.is_empty() {
         return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
     }
-    let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(&heap.dead_queue).copied().collect();
+    let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(heap.dead_queue.iter()).copied().collect();
     let mut recount = Recount::default();
     let roots = collector.roots.iter().chain(&heap.specials.upgraded).copied();
     for root in roots.chain(heap.finalizers.held()).chain(heap.immortals.objects()) {

@@ -3,7 +3,7 @@
 //! A table lies at a fixed address, so that the word of an object's bit is found by shifting its address and adding a constant. Which tables there
 //! are, and where, is said in [`range`](crate::range), which maps them. One thread at a time owns the block behind a word.
 
-use crate::range::{BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
+use crate::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
 
 /// A bit table over the heap.
 ///
@@ -30,6 +30,15 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub fn prefetch(self, address: u64) {
         prefetch(Self::word(Self::index(address)) as u64);
+    }
+
+    /// Asks for all words of block `block` to be in the cache soon.
+    #[inline(always)]
+    pub fn prefetch_block(self, block: u32) {
+        let bits = block_start(block)..block_start(block) + BLOCK_BYTES;
+        for line in bits.step_by(64 * 8 << SHIFT) {
+            self.prefetch(line);
+        }
     }
 
     /// Reads the bit of `address`.

@@ -74,7 +74,7 @@ impl Heap {
             self.suspects += 1;
             return;
         }
-        if self.candidates.len() == self.candidates.capacity() && !self.has_room(|heap| &mut heap.candidates) {
+        if self.candidates.len() == self.candidates.capacity() && !self.has_room_for_candidates() {
             self.suspects += 1;
             return;
         }
@@ -235,20 +235,18 @@ impl Heap {
     /// The object is marked and to be visited: at once, or, when there is no room to note that, when all marked objects are.
     #[inline(always)]
     pub fn push_marked(&mut self, object: ObjectRef) {
-        if self.mark_stack.len() < self.mark_stack.capacity() || self.has_room(|heap| &mut heap.mark_stack) {
-            self.mark_stack.push(object);
-        } else {
+        let most = self.options.list_entries_max.unwrap_or(usize::MAX);
+        if !self.mark_stack.try_push(object, most) {
             self.mark_overflowed = true;
         }
     }
 
-    /// Lets a list of the collector's grow that is full. False: it has to do without.
+    /// Lets the list of candidates grow when it is full. False: it has to do without.
     #[cold]
-    fn has_room(&mut self, list: fn(&mut Heap) -> &mut Vec<ObjectRef>) -> bool {
+    fn has_room_for_candidates(&mut self) -> bool {
         let most = self.options.list_entries_max.unwrap_or(usize::MAX);
-        let list = list(self);
-        let more = list.len().max(1024).min(most.saturating_sub(list.len()));
-        more > 0 && list.try_reserve_exact(more).is_ok()
+        let more = self.candidates.len().max(1024).min(most.saturating_sub(self.candidates.len()));
+        more > 0 && self.candidates.try_reserve_exact(more).is_ok()
     }
 
     /// Shows a reference to the running mark: it was there in the mark's snapshot.

@@ -16,6 +16,7 @@ use crate::large::LargeSpace;
 use crate::limits::Limits;
 use crate::log::Log;
 use crate::object::ObjectRef;
+use crate::object_stack::ObjectStack;
 use crate::plan::Plan;
 use crate::prompt::Prompt;
 use crate::range::{self, RangeError};
@@ -153,11 +154,11 @@ pub struct Heap {
     /// True while the backup mark still discovers: references that vanish are shown to it.
     pub mark_discovers: bool,
     /// Objects the mark has reached but not visited.
-    pub mark_stack: Vec<ObjectRef>,
+    pub mark_stack: ObjectStack,
     /// The mark has reached others for which there was no room there.
     pub mark_overflowed: bool,
     /// Objects that died while the mark was running.
-    pub dead_queue: Vec<ObjectRef>,
+    pub dead_queue: ObjectStack,
     /// Records of special objects.
     pub specials: Specials,
     /// Roots that a host in Rust holds on its stack.
@@ -219,9 +220,9 @@ impl Heap {
             suspects: 0,
             marking: false,
             mark_discovers: false,
-            mark_stack: vec![],
+            mark_stack: ObjectStack::default(),
             mark_overflowed: false,
-            dead_queue: vec![],
+            dead_queue: ObjectStack::default(),
             specials: Specials::default(),
             host_roots: HostRoots::default(),
             handles: Handles::default(),

@@ -53,6 +53,7 @@ pub mod log;
 pub mod module_record;
 pub mod module_registry;
 pub mod object;
+pub mod object_stack;
 pub mod options;
 pub mod plan;
 pub mod prompt;
