@@ -156,7 +156,8 @@ impl Collector {
         self.trigger.learn(&self.report);
         self.last_report = self.report.clone();
         heap.release_finalizers();
-        self.mark.evidence.note_epoch(self.report.given_bytes, self.report.log_entries);
+        let given = (self.report.given_bytes, self.report.log_entries);
+        self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
         if self.mark_is_due(heap) {
             self.start_mark(heap);
         }

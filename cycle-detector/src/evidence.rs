@@ -11,7 +11,7 @@
 //!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
 //! ```
 //!
-//! *Base* is what was alive after the last mark, at least an epoch, *turnover* what was allocated and logged since. The first bounds the memory: garbage
+//! *Base* is what was alive after the last mark, or half of what was when there was no evidence at all, at least an epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage
 //! that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it
 //! ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being without growth, when
 //! one large structure is let go of. A mark that finds nothing costs little by both: one for a heap several times as large as at the last, or one in
@@ -38,7 +38,7 @@ const ABORTED_MAX: u32 = 2;
 /// What is known that speaks for a mark.
 #[derive(Debug)]
 pub(crate) struct Evidence {
-    /// Bytes that were alive after the last mark.
+    /// Bytes that were alive after the last mark, or half of those when every candidate was decided.
     base: u64,
     /// Bytes allocated, and entries logged as bytes, since then.
     turnover: u64,
@@ -68,9 +68,13 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// An epoch has ended that allocated and logged so much.
-    pub(crate) fn note_epoch(&mut self, given_bytes: u64, log_entries: u64) {
+    /// An epoch has ended that allocated and logged so much. If every candidate until then was decided, there is no garbage: what is
+    /// alive has grown by rights. Half of it is taken for what will stay: some may be let go of with the next candidate.
+    pub(crate) fn note_epoch(&mut self, heap: &Heap, doubts: u64, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
+        if heap.suspects + doubts == 0 && heap.candidates.is_empty() {
+            (self.base, self.turnover) = (self.base.max(heap.statistics.live_bytes / 2), 0);
+        }
     }
 
     /// Whether a mark is due; `doubts` are weaker than suspects: see `Trials::doubts`.

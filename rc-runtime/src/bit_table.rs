@@ -36,7 +36,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub fn prefetch_block(self, block: u32) {
         let bits = block_start(block)..block_start(block) + BLOCK_BYTES;
-        for line in bits.step_by(64 * 8 << SHIFT) {
+        for line in bits.step_by(512 << SHIFT) {
             self.prefetch(line);
         }
     }
