@@ -346,16 +346,6 @@ mod tests {
     use crate::shrink::shrink;
     use crate::strategies::nth_program;
 
-    #[test]
-    fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
-        for fault in SERVICE_FAULTS {
-            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::new(Some(fault)), None, ops).is_err();
-            let found = programs(5).take(400).find(|ops| fails(ops));
-            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 400 programs")), fails);
-            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
-        }
-    }
-
     fn programs(seed: u64) -> impl Iterator<Item = Vec<Op>> {
         (0..).map(move |number| nth_program(seed, number, 300))
     }
@@ -369,6 +359,18 @@ mod tests {
         }
     }
 
+    /// The driver objects to each fault in one of so many programs, and to what that shrinks to, a few ops.
+    fn objects_to_each(faults: &[Fault], heap: fn(Option<Fault>) -> ToyHeap, seed: u64, count: usize) {
+        for &fault in faults {
+            let fails = |ops: &[Op]| replay::run(&mut heap(Some(fault)), None, ops).is_err();
+            let found = programs(seed).take(count).find(|ops| fails(ops));
+            let found = found.unwrap_or_else(|| panic!("{fault:?} was not noticed in {count} programs"));
+            let ops = shrink(&found, fails);
+            assert!(fails(&ops), "{fault:?}: the shrunk program no longer fails");
+            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
+        }
+    }
+
     #[test]
     fn the_driver_accepts_a_heap_that_is_right() {
         for ops in programs(1).take(40) {
@@ -378,13 +380,12 @@ mod tests {
 
     #[test]
     fn the_driver_objects_to_every_fault_and_shrinks_it_to_a_few_ops() {
-        for fault in FAULTS {
-            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::new(Some(fault)), None, ops).is_err();
-            let found = programs(2).take(200).find(|ops| fails(ops));
-            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 200 programs")), fails);
-            assert!(fails(&ops), "{fault:?}: the shrunk program no longer fails");
-            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
-        }
+        objects_to_each(&FAULTS, ToyHeap::new, 2, 200);
+    }
+
+    #[test]
+    fn the_driver_objects_to_every_fault_of_services_and_shrinks_it_to_a_few_ops() {
+        objects_to_each(&SERVICE_FAULTS, ToyHeap::new, 5, 400);
     }
 
     #[test]
@@ -392,12 +393,7 @@ mod tests {
         for ops in programs(3).take(20) {
             accepts(ToyHeap::prompt, &ops);
         }
-        for fault in PROMPT_FAULTS {
-            let fails = |ops: &[Op]| replay::run(&mut ToyHeap::prompt(Some(fault)), None, ops).is_err();
-            let found = programs(4).take(60).find(|ops| fails(ops));
-            let ops = shrink(&found.unwrap_or_else(|| panic!("{fault:?} was not noticed in 60 programs")), fails);
-            assert!(ops.len() <= 8, "{fault:?} shrinks only to\n{}", program_text(&ops));
-        }
+        objects_to_each(&PROMPT_FAULTS, ToyHeap::prompt, 4, 60);
     }
 
     #[test]

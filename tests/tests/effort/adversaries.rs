@@ -85,14 +85,7 @@ fn clique() {
     let effort = check(
         slots + 1,
         |world| {
-            let all = world.allocate(Kind::Array, slots);
-            world.set_root(0, all);
-            for index in 0..slots {
-                let node = world.allocate(Kind::Array, slots);
-                let all = world.root(0);
-                world.set(all, Kind::Array, index, node);
-            }
-            let all = world.root(0);
+            let all = world.arrays_at_root(0, slots, slots);
             for index in 0..slots {
                 let node = world.get(all, Kind::Array, index);
                 for other in 0..slots {
@@ -141,14 +134,7 @@ fn rings_with_one_outside_reference() {
         let effort = check(
             rings * length + 1,
             |world| {
-                let all = world.allocate(Kind::Array, rings);
-                world.set_root(0, all);
-                for index in 0..rings {
-                    world.ring_at_root(1, length);
-                    let (all, first) = (world.root(0), world.root(1));
-                    world.set(all, Kind::Array, index, first);
-                }
-                world.set_root(1, 0);
+                world.rings_at_root(0, rings, length);
             },
             |world| {
                 for _ in 0..40 {
@@ -274,14 +260,7 @@ fn cycles_unlinked_without_any_allocation() {
     check(
         1,
         |world| {
-            let all = world.allocate(Kind::Array, rings);
-            world.set_root(0, all);
-            for index in 0..rings {
-                world.ring_at_root(1, 4);
-                let (all, first) = (world.root(0), world.root(1));
-                world.set(all, Kind::Array, index, first);
-            }
-            world.set_root(1, 0);
+            world.rings_at_root(0, rings, 4);
         },
         |world| {
             let all = world.root(0);
@@ -308,14 +287,7 @@ fn wide_objects_as_candidates() {
     let effort = check(
         objects + 1,
         |world| {
-            let all = world.allocate(Kind::Array, objects);
-            world.set_root(0, all);
-            for index in 0..objects {
-                let node = world.allocate(Kind::Array, width);
-                let all = world.root(0);
-                world.set(all, Kind::Array, index, node);
-            }
-            let all = world.root(0);
+            let all = world.arrays_at_root(0, objects, width);
             for index in 0..objects {
                 let node = world.get(all, Kind::Array, index);
                 for slot in 0..width {
@@ -349,14 +321,7 @@ fn wide_objects_as_candidates() {
 fn garbage_where_everything_was_alive_for_long() {
     let rings = 1000;
     let mut world = World::with(HeapOptions { epoch_bytes: 64 << 10, ..options() });
-    let all = world.allocate(Kind::Array, rings);
-    world.set_root(0, all);
-    for index in 0..rings {
-        world.ring_at_root(1, 8);
-        let (all, first) = (world.root(0), world.root(1));
-        world.set(all, Kind::Array, index, first);
-    }
-    world.set_root(1, 0);
+    world.rings_at_root(0, rings, 8);
     for _ in 0..600 {
         let all = world.root(0);
         for index in 0..rings / 10 {

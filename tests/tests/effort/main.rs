@@ -87,6 +87,30 @@ impl World {
         self.heap.store(object, kind.slot_offset(slot), target);
     }
 
+    /// An array of so many arrays of so many words each, which the root holds; the outer one.
+    fn arrays_at_root(&mut self, root: usize, count: u64, words: u64) -> u64 {
+        let all = self.allocate(Kind::Array, count);
+        self.set_root(root, all);
+        for index in 0..count {
+            let one = self.allocate(Kind::Array, words);
+            let all = self.root(root);
+            self.set(all, Kind::Array, index, one);
+        }
+        self.root(root)
+    }
+
+    /// An array of so many rings of so many nodes each, which the root holds. The root after it is null then.
+    fn rings_at_root(&mut self, root: usize, count: u64, length: u64) {
+        let all = self.allocate(Kind::Array, count);
+        self.set_root(root, all);
+        for index in 0..count {
+            self.ring_at_root(root + 1, length);
+            let (all, first) = (self.root(root), self.root(root + 1));
+            self.set(all, Kind::Array, index, first);
+        }
+        self.set_root(root + 1, 0);
+    }
+
     /// A ring of pairs by slot 0 and, backwards, by slot 1, held by a root.
     fn ring_at_root(&mut self, root: usize, length: u64) {
         let first = self.allocate(Kind::Pair, 0);
