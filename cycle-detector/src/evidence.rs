@@ -128,3 +128,43 @@ impl Evidence {
         self.halves = if freed < live / 8 { (self.halves * 2).min(HALVES_MAX) } else { 1 };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mutator;
+    use rc_runtime::HeapOptions;
+
+    /// What the picture above says, with evidence that promises nothing and with some that promises much.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn marks_are_due_by_growth_or_turnover() {
+        const MIB: u64 = 1 << 20;
+        let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
+        let mut mutator = Mutator::new(options).expect("address space");
+        let heap = mutator.heap();
+        heap.suspects = 1;
+        for (promised, live, turnover, enough) in [
+            (0.0, 91, 0, false),
+            (0.0, 92, 0, true),
+            (0.0, 10, 11 * TURNOVER * 8, false),
+            (0.0, 10, 11 * TURNOVER * 8 + 129, true),
+            (1e12, 16, 0, false),
+            (1e12, 17, 0, true),
+            (1e12, 10, 11 * TURNOVER, false),
+            (1e12, 10, 12 * TURNOVER, true),
+        ] {
+            heap.statistics.live_bytes = live * MIB;
+            let evidence = Evidence {
+                base: 10 * MIB,
+                turnover: turnover * MIB,
+                yield_per_suspect: promised,
+                ..Evidence::default()
+            };
+            assert_eq!(evidence.is_enough(heap, 0), enough, "{promised} {live} {turnover}");
+        }
+        heap.suspects = 0;
+        heap.statistics.live_bytes = 1 << 40;
+        assert!(!Evidence::default().is_enough(heap, 0), "nothing at all speaks for one");
+    }
+}

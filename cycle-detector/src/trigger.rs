@@ -156,3 +156,28 @@ impl Collector {
         heap.set_poll(due);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mutator;
+    use rc_runtime::HeapOptions;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn prediction_follows_what_epochs_cost() {
+        let mut mutator = Mutator::new(HeapOptions::default()).expect("address space");
+        let mut report = EpochReport::open(mutator.heap());
+        let mut trigger = Trigger::default();
+        for (log_entries, promoted, work_ns, predicted) in [
+            (1000, 24, 1 << 40, 25.0),
+            (1000, 1000, 2000 * 105, 45.0),
+            (0, 2000, 2000 * 5, 35.0),
+            (2000, 0, 2000 * 100_000, 151.25),
+        ] {
+            (report.log_entries, report.promoted, report.work_ns) = (log_entries, promoted, work_ns);
+            trigger.learn(&report);
+            assert_eq!(trigger.ns_per_item, predicted);
+        }
+    }
+}

@@ -211,6 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "the context is read by assembly")]
     fn every_thread_has_its_own_zeroed_context() {
         let here = current() as u64;
         let (there, stamp) = std::thread::spawn(|| {
@@ -226,6 +227,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "the context is read by assembly")]
     fn the_distance_from_the_thread_pointer_is_constant() {
         let mine = fs_offset();
         assert_eq!(std::thread::spawn(fs_offset).join().expect("thread"), mine);

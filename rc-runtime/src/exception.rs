@@ -326,6 +326,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "the personality routine is called by assembly")]
     fn what_returns_is_no_exception() {
         let mut calls = 0_u32;
         // SAFETY: `count` gets a number.
@@ -334,6 +335,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "the personality routine is called by assembly")]
     fn a_foreign_exception_is_caught_again_and_again() {
         for _ in 0..100 {
             // SAFETY: `raise` takes nothing.
@@ -344,6 +346,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "the personality routine is called by assembly")]
     fn a_panic_is_caught_with_its_message() {
         // SAFETY: `panic` takes nothing.
         let escaped = unsafe { call(panic, null_mut()) }.expect_err("panics");

@@ -10,6 +10,7 @@
 
 mod bench;
 mod check;
+mod coverage;
 mod failure;
 mod mutants;
 mod process;
@@ -51,6 +52,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Run random programs on heap and model for as long as one likes
     Soak(replay::Arguments),
+    /// Which lines of the crates without LLVM do tests run?
+    Coverage(coverage::Arguments),
     /// Break rules on purpose, one at a time, and see that a test notices
     Mutants(mutants::Arguments),
     /// Print which known situations the tests cover, and check that they do
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Valgrind(arguments) => valgrind::valgrind(&arguments),
         Command::Replay(arguments) => replay::replay(&arguments),
         Command::Soak(arguments) => replay::soak(&arguments),
+        Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };

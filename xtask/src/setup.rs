@@ -35,6 +35,8 @@ pub enum Need {
     Linker,
     /// valgrind, for `cargo xtask valgrind` and `cargo xtask bench counts`.
     Valgrind,
+    /// llvm-profdata and llvm-cov, for `cargo xtask coverage`.
+    CoverageTools,
 }
 
 /// What building Tally, running programs and testing it needs.
@@ -42,6 +44,9 @@ pub const BUILD: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Link
 
 /// What is needed to run programs under valgrind as well.
 pub const BUILD_AND_VALGRIND: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Valgrind];
+
+/// What measuring the coverage of the crates without LLVM needs.
+pub const COVERAGE: &[Need] = &[Need::Compiler, Need::CoverageTools];
 
 impl Need {
     fn packages(self) -> &'static [&'static str] {
@@ -52,6 +57,7 @@ impl Need {
             Need::Linker => &["lld-22"],
             // Memcheck redirects functions inside the dynamic linker and finds them by its debug symbols.
             Need::Valgrind => &["valgrind", "libc6-dbg"],
+            Need::CoverageTools => &["llvm-22"],
         }
     }
 
@@ -65,8 +71,14 @@ impl Need {
             Need::Clang => process::is_on_path("clang-22") || llvm_prefix().join("bin/clang").is_file(),
             Need::Linker => process::is_on_path("ld.lld-22") || llvm_prefix().join("bin/ld.lld").is_file(),
             Need::Valgrind => process::is_on_path("valgrind"),
+            Need::CoverageTools => ["llvm-profdata", "llvm-cov"].iter().all(|tool| llvm_tool(tool).is_file()),
         }
     }
+}
+
+/// Where one of LLVM's tools should be.
+pub fn llvm_tool(name: &str) -> PathBuf {
+    llvm_prefix().join("bin").join(name)
 }
 
 fn llvm_prefix() -> PathBuf {
@@ -170,11 +182,11 @@ fn by_hand(packages: &[&str], why: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILD_AND_VALGRIND, Need, by_hand};
+    use super::{BUILD_AND_VALGRIND, COVERAGE, Need, by_hand};
 
     #[test]
     fn every_need_names_a_package() {
-        assert!(BUILD_AND_VALGRIND.iter().all(|need| !need.packages().is_empty()));
+        assert!(BUILD_AND_VALGRIND.iter().chain(COVERAGE).all(|need| !need.packages().is_empty()));
     }
 
     #[test]

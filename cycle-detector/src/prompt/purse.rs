@@ -69,6 +69,18 @@ mod tests {
     }
 
     #[test]
+    fn cells_allocated_pay_each_level_its_share() {
+        let mut purses = Purses::default();
+        for level in 0..LEVELS.len() {
+            purses.pay(level, purses.0[level]);
+        }
+        purses.fill(64 * 100);
+        assert_eq!(purses.0, PER_64_CELLS.map(|share| share * 100));
+        purses.fill(1 << 40);
+        assert_eq!(purses.0, LEVELS.map(|members| members as i64 * 16 + 65_536), "and never more than this");
+    }
+
+    #[test]
     fn small_trials_that_always_succeed_never_run_out() {
         let mut purses = Purses::default();
         for _ in 0..100_000 {
