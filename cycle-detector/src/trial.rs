@@ -188,7 +188,7 @@ impl Collector {
             prefetch_next(heap);
             // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
             // process, and what another heap had buffered there was tried, and freed, here.
-            if heap.owns(candidate) && BUFFERED.get(candidate.address()) {
+            if heap.still_owns(candidate) && BUFFERED.get(candidate.address()) {
                 BUFFERED.clear(candidate.address());
                 let was_root = heap.candidates.len() < self.trials.former_roots;
                 if is_out_of_question(candidate) {

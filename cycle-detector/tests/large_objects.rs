@@ -1,6 +1,7 @@
-//! Large objects: what their death costs. A room of its own, because it looks at the process's memory.
+//! Large objects: what their death costs, and whose their memory is then. A room of its own, because it looks at the process's memory.
 
 use cycle_detector::Mutator;
+use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
 
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[]);
@@ -29,4 +30,29 @@ fn a_large_object_that_dies_leaves_no_memory_in_the_tables() {
     }
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < 8 << 20, "{grown} bytes more are resident");
+}
+
+/// A candidate may outlive its object: what went back to the process is nobody's, and then perhaps another heap's, on another thread.
+/// (ThreadSanitizer found that such an owner was written while the old one asked.)
+#[test]
+fn memory_that_went_back_belongs_to_nobody_until_another_heap_takes_it() {
+    let bytes = type_registry::register(&BYTES).expect("a sound descriptor");
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let options = || HeapOptions { plan, ..HeapOptions::default() };
+        let mut m = Mutator::new(options()).expect("address space");
+        let object = m.allocate_array(bytes, 1 << 20).expect("address space");
+        assert!(m.heap().still_owns(object) && m.heap().owns(object));
+        m.collect();
+        assert!(!m.heap().still_owns(object) && !m.heap().owns(object), "{plan:?}");
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut other = Mutator::new(options()).expect("address space");
+                let again = other.allocate_array(bytes, 1 << 20).expect("address space");
+                (again.address(), other.heap().still_owns(again))
+            });
+            let asked = (0..1000).all(|_| !m.heap().still_owns(object));
+            let (again, owned) = other.join().expect("it ends");
+            assert!(asked && owned, "{plan:?}: {again:#x}, before {:#x}", object.address());
+        });
+    }
 }

@@ -183,8 +183,8 @@ impl BlockSpace {
             (*block_info(block)).state = state::TOUCHED;
             (*block_info(block)).age = epoch;
             (*block_info(block)).failures = 0;
-            (*block_info(block)).owner = self.owner;
         }
+        range::set_owner(block, self.owner);
         self.touched.push(block);
         Some(block)
     }
@@ -317,8 +317,8 @@ pub fn clear_tables(block: u32) {
     // SAFETY: the block is the caller's; its counts and entry are mapped.
     unsafe {
         std::ptr::write_bytes(range::count_cell(start), 0, ((end - start) >> 4) as usize);
-        *block_info(block) = range::BlockInfo::default();
     }
+    range::clear_block_info(block);
 }
 
 /// Clears the unlogged bits of the slots that a hole can hold, from `start + 8` to `end - 8`. The neighbours' slots, at most

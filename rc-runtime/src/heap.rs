@@ -300,6 +300,11 @@ impl Heap {
         self.owns_address(object.address())
     }
 
+    /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
+    pub fn still_owns(&self, object: ObjectRef) -> bool {
+        range::owner_of(range::block_of(object.address())) == self.number
+    }
+
     /// Whether an address of the heap range lies in a block of this heap.
     #[inline(always)]
     pub fn owns_address(&self, address: u64) -> bool {

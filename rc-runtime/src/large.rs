@@ -94,7 +94,8 @@ impl LargeSpace {
         };
         // SAFETY: the run was taken for this object.
         let info = unsafe { &mut *block_info(Self::first_block(object)) };
-        (info.state, info.age, info.owner) = (state::LARGE, place, self.owner);
+        (info.state, info.age) = (state::LARGE, place);
+        range::set_owner(Self::first_block(object), self.owner);
         self.blocks += blocks as u64;
     }
 

@@ -23,6 +23,7 @@
 
 use crate::bit_table::BitTable;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Lowest address of the heap range.
 pub const HEAP_BASE: u64 = if cfg!(tally_tsan) { 0x5700_0000_0000 } else { 0x2000_0000_0000 };
@@ -262,6 +263,34 @@ const _: () = assert!(BLOCK_INFO_BYTES == 16);
 #[inline(always)]
 pub fn block_info(block: u32) -> *mut BlockInfo {
     (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *mut BlockInfo
+}
+
+/// Number of the heap that owns block `block`, 0 for none. Any thread may ask: about a block that it gave back, of which another heap's thread may
+/// be the owner by now.
+pub fn owner_of(block: u32) -> u32 {
+    owner(block).load(Ordering::Relaxed)
+}
+
+/// The caller's heap owns the block from now on, or with 0 no longer.
+pub fn set_owner(block: u32, number: u32) {
+    owner(block).store(number, Ordering::Relaxed);
+}
+
+fn owner<'a>(block: u32) -> &'a AtomicU32 {
+    // SAFETY: an aligned word of the table, which is mapped for every block of the range. What is written while another thread may ask, is
+    // written by `set_owner`.
+    unsafe { AtomicU32::from_ptr(&raw mut (*block_info(block)).owner) }
+}
+
+/// Makes the entry of a block, which goes back, zero.
+pub fn clear_block_info(block: u32) {
+    set_owner(block, 0);
+    // SAFETY: the block is the caller's until it has gone back. The owner is left out: its last one may be asking.
+    unsafe {
+        let info = &mut *block_info(block);
+        (info.age, info.logged, info.state, info.unused) = (0, 0, 0, 0);
+        (info.listed, info.failures, info.wakes) = (false, 0, 0);
+    }
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

@@ -99,7 +99,7 @@ impl Rings {
         unbounded: bool,
     ) -> u64 {
         // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
-        if !heap.owns(candidate) || !BUFFERED.get(candidate.address()) {
+        if !heap.still_owns(candidate) || !BUFFERED.get(candidate.address()) {
             return 0;
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));

@@ -199,18 +199,11 @@ impl CellSpace {
     /// Opens a block for `class`; `None` when the range is used up.
     pub fn open_block(&mut self, class: u32) -> Option<()> {
         let block = self.spare.take(&mut self.owned)?;
-        let (owner, class_number) = (self.owner, class as u8);
-        *entry(block) = CellBlock {
-            free: 0,
-            used: 0,
-            carved: 0,
-            state: state::CELLS,
-            class: class_number,
-            owner,
-            listed: false,
-            young: entry(block).young,
-            age: self.youth.number,
-        };
+        let opened = entry(block);
+        (opened.free, opened.used, opened.carved) = (0, 0, 0);
+        (opened.state, opened.class) = (state::CELLS, class as u8);
+        (opened.listed, opened.age) = (false, self.youth.number);
+        range::set_owner(block, self.owner);
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);
         Some(())
