@@ -56,6 +56,7 @@ impl Discovery {
         (self.log_at, self.roots_left, self.search_at) = (LogCursor::default(), 0, None);
     }
 
+    /// The running log was swapped for an empty one.
     pub(crate) fn log_was_swapped(&mut self) {
         self.log_at = LogCursor::default();
     }

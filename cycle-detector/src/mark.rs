@@ -62,11 +62,6 @@ impl Mark {
     pub fn is_running(&self) -> bool {
         self.stage != Stage::Off
     }
-
-    /// The running log was swapped for an empty one.
-    fn log_was_swapped(&mut self) {
-        self.discovery.log_was_swapped();
-    }
 }
 
 impl Collector {
@@ -131,7 +126,7 @@ impl Collector {
         if self.mark.stage == Stage::Discover {
             while self.show_roots(heap).is_some() {}
         }
-        self.mark.log_was_swapped();
+        self.mark.discovery.log_was_swapped();
     }
 
     /// Does up to `units` of the mark's work; what is left.

@@ -152,43 +152,39 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
         return reconcile_traced(heap, object, part, words, count_now);
     }
     if let Some(row) = info.words_in_a_row(object, part) {
-        return reconcile_row(heap, row, words, count_now);
-    }
-    let mut at = 0;
-    info.for_each_snapshot_word(object, part, |now| {
-        let before = &mut words[at];
-        at += 1;
-        if count_now {
-            if now == *before {
-                *before = 0;
-                return;
-            }
-            if let Some(target) = info.decode(now) {
-                heap.increment(target);
-            }
+        for (&now, before) in row.iter().zip(words) {
+            // SAFETY: [HEADER] an element that is a plain reference.
+            reconcile_word(heap, now, before, count_now, |word| unsafe { ObjectRef::of_word(word) });
         }
-        *before = info.decode(*before).map_or(0, ObjectRef::address);
+        return;
+    }
+    let mut words = words.iter_mut();
+    info.for_each_snapshot_word(object, part, |now| {
+        let before = words.next().expect("a word of the entry for each of the object");
+        reconcile_word(heap, now, before, count_now, |word| info.decode(word));
     });
 }
 
-/// The same for a chunk of an array of references: most of its words did not change.
-fn reconcile_row(heap: &mut Heap, row: &[u64], words: &mut [u64], count_now: bool) {
-    for (&now, before) in row.iter().zip(words) {
-        if count_now {
-            if now == *before {
-                *before = 0;
-                continue;
-            }
-            // SAFETY: [HEADER] an element that is a plain reference.
-            if let Some(target) = unsafe { ObjectRef::of_word(now) } {
-                heap.increment(target);
-            }
-        } else if now == *before {
-            heap.cancel(before);
-        }
-        if !rc_runtime::range::in_heap(*before) {
-            *before = 0;
-        }
+/// Counts what a word holds now, unless its next writer did, and leaves in the log what it held before, to be let go of; nothing if
+/// that is the same.
+#[inline(always)]
+fn reconcile_word(
+    heap: &mut Heap,
+    now: u64,
+    before: &mut u64,
+    count_now: bool,
+    decode: impl Fn(u64) -> Option<ObjectRef>,
+) {
+    let unchanged = now == *before;
+    if count_now && unchanged {
+        *before = 0;
+        return;
+    }
+    *before = decode(*before).map_or(0, ObjectRef::address);
+    if unchanged {
+        heap.cancel(before);
+    } else if count_now && let Some(target) = decode(now) {
+        heap.increment(target);
     }
 }
 

@@ -300,7 +300,7 @@ impl Trials {
         verdict
     }
 
-    /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from where it stopped.
+    /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from the first that was not visited.
     fn gather(&mut self, candidate: ObjectRef, slack: u32, level: Level, before: i64) -> Walk {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
@@ -422,36 +422,30 @@ impl Trials {
         }
     }
 
-    /// The nodes that nothing outside holds.
-    fn dead(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        self.nodes.iter().copied().filter(|&node| cell_of(node) != LIVE)
-    }
-
     /// Whether finalizers come first. Those of all dead nodes are queued then.
     fn await_finalizers(&mut self, heap: &mut Heap) -> bool {
-        if !self.dead().any(ObjectRef::needs_finalizer) {
+        if !dead(&self.nodes).any(ObjectRef::needs_finalizer) {
             return false;
         }
         self.list_dead_specials();
         heap.begin_reclaim_all(&self.worklist);
-        self.dead().filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
+        dead(&self.nodes).filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
         true
     }
 
     /// Onto the worklist, which has room for all nodes.
     fn list_dead_specials(&mut self) {
         self.worklist.clear();
-        let dead = self.nodes.iter().filter(|&&node| cell_of(node) != LIVE && node.has(flag::SPECIAL));
-        self.worklist.extend(dead);
+        self.worklist.extend(dead(&self.nodes).filter(|node| node.has(flag::SPECIAL)));
     }
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
-    fn collect_dead(&mut self, heap: &mut Heap, dead: u64) {
+    fn collect_dead(&mut self, heap: &mut Heap, how_many: u64) {
         if !heap.specials.is_empty() {
             self.list_dead_specials();
             heap.reclaim_special_all(&self.worklist);
         }
-        if dead as usize == self.nodes.len() {
+        if how_many as usize == self.nodes.len() {
             for &target in &self.outside {
                 self.doubts += release_survivor(heap, target);
             }
@@ -459,9 +453,7 @@ impl Trials {
             std::mem::swap(&mut self.nodes, &mut self.worklist);
         } else {
             self.worklist.clear();
-            for &node in self.nodes.iter().filter(|&&node| cell_of(node) != LIVE) {
-                self.worklist.push(node);
-            }
+            self.worklist.extend(dead(&self.nodes));
             self.dead_edges = 0;
             for &node in &self.worklist {
                 node.type_info().for_each_reference(node, Part::Whole, |target| {
@@ -481,4 +473,9 @@ impl Trials {
             set_cell(node, 0);
         }
     }
+}
+
+/// The nodes of a judged trial that nothing outside holds.
+fn dead(nodes: &[ObjectRef]) -> impl Iterator<Item = ObjectRef> + '_ {
+    nodes.iter().copied().filter(|&node| cell_of(node) != LIVE)
 }

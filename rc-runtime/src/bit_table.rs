@@ -78,20 +78,20 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     /// Sets every bit behind the bytes `start..end`; made for the one or two words of a small cell.
     #[inline(always)]
     pub fn set_cell(self, start: u64, end: u64) {
-        self.fill_cell(start, end, true);
+        self.fill_few(Self::index(start), (end - start) >> SHIFT, true);
     }
 
     /// Clears every bit behind the bytes `start..end`; made for the one or two words of a small cell.
     #[inline(always)]
     pub fn clear_cell(self, start: u64, end: u64) {
-        self.fill_cell(start, end, false);
+        self.fill_few(Self::index(start), (end - start) >> SHIFT, false);
     }
 
+    /// `bits` bits from the `index`th on; made for those within one word.
     #[inline(always)]
-    fn fill_cell(self, start: u64, end: u64, ones: bool) {
-        let (index, bits) = (Self::index(start), (end - start) >> SHIFT);
+    fn fill_few(self, index: u64, bits: u64, ones: bool) {
         if (index & 63) + bits > 64 {
-            return self.fill(start, end, ones);
+            return self.fill(index << SHIFT, (index + bits) << SHIFT, ones);
         }
         let mask = (u64::MAX >> (64 - bits)) << (index & 63);
         // SAFETY: as in `set`.
@@ -120,13 +120,7 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     #[inline(always)]
     pub fn clear_touched(self, start: u64, end: u64) {
         let (index, last) = (Self::index(start), Self::index(end - 1));
-        let bits = last - index + 1;
-        if (index & 63) + bits > 64 {
-            return self.fill(start, end, false);
-        }
-        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
-        // SAFETY: as in `set`.
-        unsafe { *Self::word(index) &= !mask };
+        self.fill_few(index, last - index + 1, false);
     }
 
     /// Clears every bit behind `count` blocks from `first` on; whole pages of the table go back to the system.

@@ -81,7 +81,7 @@ pub(crate) fn plain_entry(head: u64) -> Option<PlainEntry> {
     Some(PlainEntry { object: unsafe { ObjectRef::from_address(head & ADDRESS) }, words: (head >> 48) as usize })
 }
 
-/// The first word of an entry of a whole object with fewer than 65535 words.
+/// The first word of an entry of a whole object with `words` words, fewer than 65535.
 #[inline(always)]
 pub(crate) fn plain_head(object: ObjectRef, words: usize) -> u64 {
     (words as u64) << 48 | object.address()
@@ -117,7 +117,7 @@ impl Log {
         let chunk = self.chunks.last_mut().expect("just ensured");
         let mut at = chunk.used;
         chunk.used += n + 1;
-        let short = (n as u64).min(LONG) << 48 | object.address();
+        let short = plain_head(object, n.min(LONG as usize));
         match part {
             Part::Whole => chunk.words[at] = short,
             Part::Chunk(number) => {
@@ -170,29 +170,14 @@ impl Log {
     /// Reads the entry at `cursor` and moves it on; `None` at the end.
     #[inline(always)]
     pub fn next(&mut self, cursor: &mut LogCursor) -> Option<Entry<'_>> {
-        while cursor.word >= self.chunks.get(cursor.chunk)?.used {
-            if cursor.chunk + 1 >= self.chunks.len() {
-                return None;
-            }
-            *cursor = LogCursor { chunk: cursor.chunk + 1, word: 0 };
-        }
-        let chunk = &mut self.chunks[cursor.chunk];
-        let head = chunk.words[cursor.word];
-        let mut at = cursor.word + 1;
-        let mut part = Part::Whole;
-        if head & 1 != 0 {
-            part = Part::Chunk(chunk.words[at]);
-            at += 1;
-        }
-        let mut n = (head >> 48) as usize;
-        if n as u64 == LONG {
-            n = chunk.words[at] as usize;
-            at += 1;
-        }
-        cursor.word = at + n;
+        let rest = self.rest(cursor);
+        let head = *rest.first()?;
+        let (start, n) = words_of_entry(rest);
+        cursor.word += start + n;
+        let part = if head & 1 == 0 { Part::Whole } else { Part::Chunk(rest[1]) };
         // SAFETY: [HEADER] only objects are logged, and they are kept until their entry has been consumed.
         let object = unsafe { ObjectRef::from_address(head & ADDRESS) };
-        Some(Entry { object, part, words: &mut chunk.words[at..at + n] })
+        Some(Entry { object, part, words: &mut rest[start..start + n] })
     }
 
     /// The words from `cursor` to the end of its chunk, for loops that read entries themselves; none at the end of the log. The

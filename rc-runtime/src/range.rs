@@ -100,10 +100,13 @@ pub fn reserve() -> Result<u64, RangeError> {
     RESERVED.get_or_init(reserve_range).clone()
 }
 
+/// The size that an environment variable asks for.
+fn size_asked(variable: &str) -> Option<u64> {
+    crate::options::parse_size(&std::env::var(variable).ok()?).ok()
+}
+
 fn reserve_range() -> Result<u64, RangeError> {
-    let asked = std::env::var("TALLY_RESERVE")
-        .ok()
-        .and_then(|text| crate::options::parse_size(&text).ok())
+    let asked = size_asked("TALLY_RESERVE")
         .unwrap_or_else(|| if under_valgrind() { RESERVE_UNDER_VALGRIND } else { DEFAULT_RESERVE });
     let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
     map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
@@ -315,8 +318,7 @@ pub fn provide_pages(start: u64, end: u64) {
 /// through its objects in no order waits less for translations of their addresses then. Not for all of the range: where the system has to
 /// make huge pages first, by moving others, it costs more than it saves.
 pub fn ask_for_huge_pages(start: u64) {
-    let asked = std::env::var("TALLY_HUGE_PAGES").ok().and_then(|text| crate::options::parse_size(&text).ok());
-    let bytes = reserve().unwrap_or(0).min(asked.unwrap_or(DEFAULT_HUGE_BYTES));
+    let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(DEFAULT_HUGE_BYTES));
     if HEAP_BASE + bytes > start {
         // SAFETY: changes no byte of what is mapped.
         unsafe {
