@@ -89,12 +89,16 @@ mod tests {
         let pair = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
         let map = Map { map: FrameMap { root_count: 2, meta_count: 1, meta: [] }, meta: [&raw const pair] };
         let mut frames: [Linked; 3] = std::array::from_fn(|_| Linked {
-            entry: Entry { next: null(), map: &raw const map.map, roots: [] },
+            entry: Entry { next: null(), map: (&raw const map).cast(), roots: [] },
             roots: [0; 3],
         });
-        let at = |frame: &Linked| &raw const frame.entry;
-        frames[0].entry.next = at(&frames[1]);
-        frames[1].entry.next = at(&frames[2]);
+        let frames = frames.as_mut_ptr();
+        // SAFETY: one of the three.
+        let at = |place: usize| unsafe { &raw const (*frames.add(place)).entry };
+        // SAFETY: as above; nobody reads it meanwhile.
+        let link = |place: usize, next: *const Entry| unsafe { (*frames.add(place)).entry.next = next };
+        link(0, at(1));
+        link(1, at(2));
         let seen = |head: *const Entry, stack: std::ops::Range<u64>| {
             // SAFETY: no other code of this test process uses the chain.
             unsafe { llvm_gc_root_chain = head };
@@ -105,14 +109,14 @@ mod tests {
             assert_eq!(count, slots.len() as u64);
             slots
         };
-        let stack = at(&frames[0]) as u64..at(&frames[2]) as u64 + 1;
-        let all = seen(at(&frames[0]), stack.clone());
+        let stack = at(0) as u64..at(2) as u64 + 1;
+        let all = seen(at(0), stack.clone());
         assert_eq!(all.len(), 6);
-        assert_eq!(all[0], (frames[0].roots.as_ptr() as u64, &raw const pair));
-        assert_eq!(all[1], (frames[0].roots.as_ptr() as u64 + 16, null()));
-        assert_eq!(seen(at(&frames[0]), stack.start..stack.end - 1).len(), 4, "the last entry is beyond the stack");
-        assert_eq!(seen(at(&frames[0]), stack.start + 8..stack.end), [], "the head is below it");
-        frames[1].entry.next = at(&frames[1]);
-        assert_eq!(seen(at(&frames[0]), stack).len(), 4, "a chain in a ring ends");
+        assert_eq!(all[0], (at(0) as u64 + 16, &raw const pair));
+        assert_eq!(all[1], (at(0) as u64 + 32, null()));
+        assert_eq!(seen(at(0), stack.start..stack.end - 1).len(), 4, "the last entry is beyond the stack");
+        assert_eq!(seen(at(0), stack.start + 8..stack.end), [], "the head is below it");
+        link(1, at(1));
+        assert_eq!(seen(at(0), stack).len(), 4, "a chain in a ring ends");
     }
 }

@@ -65,6 +65,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a hundred thousand candidates take minutes")]
     fn what_never_succeeds_is_soon_sampled_and_what_succeeds_again_soon_noticed() {
         let mut rate = SuccessRate::promising(64);
         let run = |rate: &mut SuccessRate, candidates: u32, succeeds: bool| {

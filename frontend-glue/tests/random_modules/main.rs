@@ -76,20 +76,23 @@ fn main() -> ExitCode {
             std::thread::sleep(Duration::from_millis(200));
             if told.elapsed() > PROGRESS {
                 told = Instant::now();
-                eprintln!("{} of {} modules", ran.load(Ordering::Relaxed), arguments.count);
+                let (ran, seconds) = (ran.load(Ordering::Relaxed), start.elapsed().as_secs_f64());
+                eprintln!("{ran} of {} modules, {seconds:.0} s, {:.2} a second", arguments.count, ran as f64 / seconds);
             }
             if failures.lock().unwrap().len() >= 20 {
                 break;
             }
         }
     });
+    let seconds = start.elapsed().as_secs_f64();
     let (ran, failed) = (ran.into_inner(), failures.into_inner().unwrap());
     println!(
-        "random modules: {ran} of seed {} at {} levels, {} failed, {} crash stock LLVM",
+        "random modules: {ran} of seed {} at {} levels, {} failed, {} crash stock LLVM, {seconds:.0} s, {:.2} a second",
         arguments.seed,
         LEVELS.len(),
         failed.len(),
-        llvms_own.into_inner()
+        llvms_own.into_inner(),
+        ran as f64 / seconds.max(0.001)
     );
     if failed.is_empty() {
         let _ = std::fs::remove_dir_all(&folder);
