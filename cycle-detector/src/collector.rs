@@ -4,7 +4,7 @@
 
 use crate::epoch::Phase;
 use crate::mark::Mark;
-use crate::prompt::{Batch, CountedMarks, Held, Rings};
+use crate::prompt::{Batch, CountedMarks, Held, Rings, SlicedMark};
 use crate::report::EpochReport;
 use crate::stack::StackRoots;
 use crate::step::Progress;
@@ -57,6 +57,8 @@ pub struct Collector {
     pub(crate) round_gap: usize,
     /// Prompt plan: what the marks have learned.
     pub(crate) counted_marks: CountedMarks,
+    /// Prompt plan: the mark that goes in slices.
+    pub(crate) sliced_mark: SlicedMark,
     /// Units of work that the running slice has done.
     pub(crate) slice_units: u64,
     pub(crate) report: EpochReport,
@@ -148,7 +150,7 @@ impl EpochDriver for Collector {
     fn on_poll(&mut self, heap: &mut Heap) {
         match heap.plan {
             Plan::Deferred => self.pace_poll(heap),
-            Plan::Prompt => self.stopped(heap, Collector::prompt_poll),
+            Plan::Prompt => self.prompt_poll(heap),
         }
     }
 

@@ -12,10 +12,10 @@
 use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::mark::may_follow_logged_words;
+use crate::soon::Soon;
 use rc_runtime::log::LogCursor;
-use rc_runtime::object::{HEADER_BYTES, flag};
-use rc_runtime::object_stack::ObjectStack;
-use rc_runtime::range::{self, MARK};
+use rc_runtime::object::flag;
+use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 
@@ -62,42 +62,16 @@ impl Discovery {
     }
 }
 
-/// The queue in which lines are fetched.
-#[derive(Default)]
-struct Soon {
-    objects: [Option<ObjectRef>; AHEAD],
-    at: usize,
-    waiting: usize,
-}
-
-impl Soon {
-    /// The next to be visited.
-    #[inline(always)]
-    fn next(&mut self, stack: &mut ObjectStack) -> Option<ObjectRef> {
-        while self.waiting < AHEAD
-            && let Some(object) = stack.pop()
-        {
-            range::prefetch(object.address() - HEADER_BYTES);
-            self.objects[(self.at + self.waiting) % AHEAD] = Some(object);
-            self.waiting += 1;
-        }
-        let object = self.objects[self.at].take()?;
-        self.at = (self.at + 1) % AHEAD;
-        self.waiting -= 1;
-        Some(object)
-    }
-}
-
 impl Collector {
     /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
-        let mut soon = Soon::default();
+        let mut soon = Soon::<AHEAD>::default();
         let must_wait = loop {
             if spent >= units {
                 break false;
             }
-            if let Some(object) = soon.next(&mut heap.mark_stack) {
+            if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
                 spent +=
                     if object.has(flag::LARGE) { self.enter_large(heap, object) } else { visit_small(heap, object) };
             } else if let Some(shown) = self.show_roots(heap) {
@@ -122,9 +96,7 @@ impl Collector {
                 break false;
             }
         };
-        while let Some(object) = soon.next(&mut ObjectStack::default()) {
-            heap.push_marked(object);
-        }
+        soon.drain().for_each(|object| heap.push_marked(object));
         (!must_wait || spent > 0).then_some(spent)
     }
 

@@ -15,6 +15,7 @@
 //! | [`evidence`] | whether a mark would pay |
 //! | [`prompt`] | what is different when everything is counted at once |
 //! | `step` | an explicit collection in parts |
+//! | `soon` | what a mark visits next, on its way to the cache |
 //! | [`report`] | what the epoch did, as plain data |
 //! | [`verify`] | the heap recounted from scratch |
 //!
@@ -44,6 +45,7 @@ pub mod release;
 pub mod report;
 mod runtime_entries;
 pub mod shadow_stack;
+mod soon;
 pub mod stack;
 pub mod stack_overflow;
 mod step;

@@ -19,15 +19,19 @@
 mod batch;
 mod held;
 mod mark;
+mod marker;
+mod proof;
 mod purse;
 mod round;
 mod sample;
+mod sliced_mark;
 mod trial;
 mod verify;
 
 pub use batch::Batch;
 pub use held::Held;
 pub use mark::CountedMarks;
+pub use sliced_mark::SlicedMark;
 pub use trial::Rings;
 pub use verify::verify;
 
@@ -35,24 +39,43 @@ use crate::collector::Collector;
 use crate::report::EpochReport;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
+use trial::Slice;
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;
 const BYTES_PER_CANDIDATE: u64 = 512;
+/// References that a round may follow at once, with a pause goal.
+const ROUND_UNITS: i64 = 16 << 10;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
 impl Collector {
-    /// A round, at a poll.
+    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
-        self.prompt_round(heap, false);
-        if self.counted_mark_is_due(heap) {
-            self.prompt_mark(heap);
+        if self.sliced_mark.proves() || !heap.round_is_due() {
+            let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
+            if self.sliced_mark.is_running() && turn {
+                self.stopped(heap, Collector::sliced_mark_slice);
+            }
+            if heap.options.eager_marks && heap.marks_in_slices() {
+                self.start_sliced_mark(heap);
+            }
+            return;
         }
+        self.stopped(heap, |collector, heap| {
+            collector.prompt_round(heap, false);
+            if !collector.sliced_mark.is_running() && collector.counted_mark_is_due(heap) {
+                match heap.marks_in_slices() {
+                    true => collector.start_sliced_mark(heap),
+                    false => _ = collector.prompt_mark(heap),
+                }
+            }
+        });
     }
 
     /// Every candidate is tried, without bounds.
     pub(crate) fn prompt_epoch(&mut self, heap: &mut Heap) {
+        self.finish_sliced_mark(heap);
         self.prompt_round(heap, true);
         if heap.zeal.is_some() {
             if heap.epoch.is_multiple_of(ZEAL_MARK_EVERY) {
@@ -81,6 +104,8 @@ impl Collector {
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
+            // What is left has its turn with the next batch, if not before.
+            true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
         };
@@ -92,6 +117,10 @@ impl Collector {
 
     fn rings_round(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
         let full = heap.candidates.len() >= heap.prompt.round_at;
+        self.rings.slice = match heap.marks_in_slices() && !unbounded {
+            true => Slice::bounded(heap.options.slice_units.map_or(ROUND_UNITS, i64::from)),
+            false => Slice::default(),
+        };
         let (before, mut freed) = (heap.statistics.trial_edges, 0);
         loop {
             let more = self.rings.round(heap, &mut self.report, unbounded);

@@ -35,16 +35,35 @@ impl Collector {
     pub(crate) fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
         heap.statistics.slices += 1;
         let ended = self.stopped(heap, |collector, heap| match heap.plan {
-            Plan::Prompt => {
-                collector.prompt_mark(heap);
-                true
-            }
+            Plan::Prompt => collector.judge_cycles_for(heap, ns),
             Plan::Deferred => collector.step_for(heap, ns),
         });
         if heap.plan == Plan::Deferred {
             self.update_poll(heap);
         }
         ended
+    }
+
+    /// Cycles are judged: by a mark that began with this collection. Who is to be finalized first, and what the proof cannot judge, takes another.
+    fn judge_cycles_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        if heap.zeal.is_some() {
+            self.prompt_mark(heap);
+            return true;
+        }
+        if self.progress == Progress::Idle {
+            self.progress = if self.sliced_mark.is_running() { Progress::Epoch } else { Progress::Mark };
+            self.start_sliced_mark(heap);
+        }
+        if !self.sliced_mark_for(heap, ns) {
+            return false;
+        }
+        match std::mem::take(&mut self.progress) {
+            // That had begun before.
+            Progress::Epoch => return false,
+            _ if self.sliced_mark.has_stuck => _ = self.prompt_mark(heap),
+            _ => {}
+        }
+        !self.sliced_mark.has_queued
     }
 
     fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {

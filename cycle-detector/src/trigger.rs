@@ -68,7 +68,7 @@ impl Trigger {
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
     }
 
-    fn mutator_had_its_turn(&self) -> bool {
+    pub(crate) fn mutator_had_its_turn(&self) -> bool {
         let stopped = self.last_stop_end.wrapping_sub(self.last_stop_start);
         ticks().wrapping_sub(self.last_stop_end) >= stopped
     }

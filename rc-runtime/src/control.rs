@@ -49,7 +49,7 @@ impl Heap {
     /// An explicit collection in parts: works for about `ns` nanoseconds, and answers true when all is done, that is when nothing is
     /// left of what was unreachable at the first of these steps. The next step begins another collection.
     ///
-    /// Under the prompt plan the judging of cycles, the last part, is one piece.
+    /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).

@@ -52,6 +52,8 @@ impl Heap {
             Plan::Prompt => {
                 let is_one = object.type_info().may_be_cyclic && object.has(prompt_flag::ACYCLIC);
                 if !is_one {
+                    // It is settled, and what it loses from now on is not noted.
+                    self.note_touched(object);
                     object.increment_exact();
                     object.add_flags(prompt_flag::ACYCLIC);
                     object.settle();

@@ -76,7 +76,11 @@ impl Heap {
         let heap = unsafe {
             match (*heap).plan {
                 Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
-                Plan::Prompt => Heap::drain_all(heap),
+                Plan::Prompt => {
+                    Heap::drain_all(heap);
+                    // The host may keep what is about to be proved dead.
+                    (*heap).prompt.watch.begin_anew |= (*heap).prompt.watch.is_on;
+                }
             }
             &mut *heap
         };

@@ -114,6 +114,14 @@ impl LargeSpace {
         found.filter(|object| !object.has(crate::object::flag::DEAD))
     }
 
+    /// Whether there is such an object; of any address.
+    pub fn holds(&self, object: ObjectRef) -> bool {
+        // SAFETY: the entry of an address in the reserved range.
+        let info = unsafe { &*block_info(Self::first_block(object)) };
+        let entry = self.objects.get(info.age as usize).and_then(Option::as_ref);
+        info.state == state::LARGE && entry.is_some_and(|entry| entry.object == object)
+    }
+
     /// Objects that are not known to be dead, and the bytes of their cells.
     pub fn totals(&self) -> (u64, u64) {
         let alive = self.objects.iter().flatten().filter(|entry| !entry.object.has(crate::object::flag::DEAD));

@@ -12,6 +12,7 @@
 //! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
+//! | `watch` | what must a mark that works in slices hear of? |
 //!
 //! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
 //! the mutator an object's count equals the words in objects, roots and globals that hold it, plus the references that
@@ -30,12 +31,14 @@ mod postponed;
 mod reclaim;
 mod spare;
 mod tally;
+pub mod watch;
 mod youth;
 
 pub use bin::Bin;
 pub use cells::CellSpace;
 use postponed::Postponed;
 pub use reclaim::Cascade;
+pub use watch::Watch;
 pub use youth::{Carved, Youth};
 
 use crate::finalizer::ROUNDS_MAX;
@@ -74,6 +77,8 @@ pub struct Prompt {
     pub round_at: usize,
     /// Since the last mark garbage may have been passed over that nobody notes: batches, or a sample of what they brought up.
     pub passed_over: bool,
+    /// What a mark that works in slices hears of.
+    pub watch: Watch,
 }
 
 /// Candidates that make the first round of trials due.
@@ -95,7 +100,8 @@ impl Heap {
             Heap::drain(heap, words);
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             let external = (*heap).external.is_due && (*heap).finalizers.depth() == 0;
-            if zeal || external || (*heap).round_is_due() {
+            let marks = (*heap).mark_wants_its_turn() && (*heap).finalizers.depth() == 0;
+            if zeal || external || marks || (*heap).round_is_due() {
                 let held = (&mut *heap).protect_in_flight(words);
                 if external && (&mut *heap).external_bytes_want_a_mark() {
                     (*heap).with_driver(|driver, heap| driver.collect(heap));
@@ -136,7 +142,7 @@ impl Heap {
 
     /// Whether enough candidates wait for a round of trials, and it could run here.
     #[inline(always)]
-    pub(crate) fn round_is_due(&self) -> bool {
+    pub fn round_is_due(&self) -> bool {
         let full = self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due();
         full && self.finalizers.depth() == 0
     }

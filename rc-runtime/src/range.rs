@@ -8,8 +8,8 @@
 //! HEAP_BASE       objects                           1
 //! UNLOGGED_BASE   1 bit  per 16 bytes  (barrier)    1/128
 //! COUNTS_BASE     1 byte per 16 bytes  (counts)     1/16
-//! LIVE_BASE       1 bit  per 8 bytes   (cells)      1/64
-//! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial
+//! LIVE_BASE       1 bit  per 8 bytes   (cells)      1/64    prompt plan: what a batch found alive
+//! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial, or, prompt plan, a mark's proof
 //! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
 //! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
 //! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
@@ -205,6 +205,9 @@ pub const fn block_start(block: u32) -> u64 {
 pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 /// 1 for every 8 bytes of a mature cell, header included.
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
+/// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not [`MARK`], which a mark in
+/// slices has in use meanwhile.
+pub const SHOWN: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.
 pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
 /// 1 for objects in the candidate buffer. `[CANDIDATE]` A bit names one address exactly, not a granule: an entry may outlive
@@ -231,7 +234,8 @@ pub fn prefetch_count(word: u64) {
     prefetch((word >> 4).wrapping_add(COUNTS_BIAS));
 }
 
-/// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial.
+/// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial; prompt plan: references that a mark
+/// has found in what is unmarked.
 #[inline(always)]
 pub fn trial_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");

@@ -91,7 +91,7 @@ impl Heap {
     pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         match self.plan {
             _ if self.may_be_had(object) => Some(object),
-            Plan::Prompt => None,
+            Plan::Prompt => self.upgrade_watched(object),
             Plan::Deferred => self.upgrade_slow(object),
         }
     }
@@ -100,7 +100,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
         match self.plan {
-            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD),
+            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.is_on,
             Plan::Deferred => {
                 object.has(flag::ROOTED) && !self.roots_uncounted
                     || (object.stamp() == self.epoch && !object.is_mature())

@@ -77,6 +77,10 @@ pub fn setups() -> Vec<Setup> {
         setup("prompt-without-trials", HeapOptions { trials: false, ..prompt() }),
         setup("prompt-marks", HeapOptions { eager_marks: true, ..prompt() }),
         setup("prompt-marks-without-trials", HeapOptions { eager_marks: true, trials: false, ..prompt() }),
+        setup(
+            "prompt-marks-sliced",
+            HeapOptions { eager_marks: true, pause_goal_ns: Some(1), slice_units: Some(40), ..prompt() },
+        ),
         setup("prompt-slices", HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), ..prompt() }),
         setup("prompt-pause-goal", HeapOptions { pause_goal_ns: Some(20_000), slice_ns: 10_000, ..prompt() }),
         setup("prompt-small-heap", HeapOptions { heap_limit: Some(2 << 20), ..prompt() }),

@@ -108,6 +108,11 @@ fn prompt_marks_without_trials_agree_with_the_model() {
 }
 
 #[test]
+fn prompt_marks_in_slices_agree_with_the_model() {
+    property("prompt-marks-sliced", 60, 1500);
+}
+
+#[test]
 fn prompt_drains_of_seven_units_agree_with_the_model() {
     property("prompt-slices", 60, 1500);
 }

@@ -23,7 +23,7 @@
 use super::Rings;
 use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
-use rc_runtime::range::{self, MARK};
+use rc_runtime::range::{self, SHOWN};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 
@@ -116,7 +116,7 @@ impl Batch {
         heap.prompt.cells.end_youth(blocks, &lists);
         // A root may have let go of them.
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
-        rings.note_seeds();
+        rings.note_seeds(heap);
         judged
     }
 
@@ -153,7 +153,7 @@ impl Batch {
         let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
         self.release_outward(heap, rings);
         judged.freed += self.free(heap, blocks);
-        rings.note_seeds();
+        rings.note_seeds(heap);
         note_let_go(heap, rings, let_go);
     }
 
@@ -208,7 +208,7 @@ impl Batch {
             for object in CellSpace::carved(block).cells() {
                 if object.count() > NOTHING_LEFT {
                     let header = object.header();
-                    if header != 0 && is_member(object, header) && !MARK.get(object.address()) {
+                    if header != 0 && is_member(object, header) && !SHOWN.get(object.address()) {
                         rings.seed(heap, object);
                         self.show(object);
                     }
@@ -219,14 +219,14 @@ impl Batch {
 
     /// The member is alive, and all that it reaches.
     fn show(&mut self, seed: ObjectRef) {
-        MARK.set(seed.address());
+        SHOWN.set(seed.address());
         self.worklist.push(seed);
         while let Some(object) = self.worklist.pop() {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if is_young_member(target) {
                     target.set_count(target.count() + 1);
-                    if !MARK.get(target.address()) {
-                        MARK.set(target.address());
+                    if !SHOWN.get(target.address()) {
+                        SHOWN.set(target.address());
                         self.worklist.push(target);
                     }
                 }
@@ -246,7 +246,7 @@ impl Batch {
         }
         for place in from..heap.finalizers.queue.len() {
             let object = heap.finalizers.queue[place];
-            if !MARK.get(object.address()) {
+            if !SHOWN.get(object.address()) {
                 self.show(object);
             }
         }
@@ -261,7 +261,7 @@ impl Batch {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
                 soon.prefetch_count();
             }
-            if !MARK.get(holder.address()) {
+            if !SHOWN.get(holder.address()) {
                 rings.release(heap, target);
             }
         }
@@ -272,7 +272,7 @@ impl Batch {
         let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
         for (&block, &members) in blocks.iter().zip(&self.members) {
             // SAFETY: this heap's block.
-            let marks = unsafe { MARK.block_words(block) };
+            let marks = unsafe { SHOWN.block_words(block) };
             let none_lives = marks.iter().all(|&word| word == 0);
             if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
                 freed += u64::from(members);
@@ -283,7 +283,7 @@ impl Batch {
                 if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
                     continue;
                 }
-                if is_member(object, header) && !MARK.get(object.address()) {
+                if is_member(object, header) && !SHOWN.get(object.address()) {
                     freed += 1;
                     heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
                 } else {
@@ -318,13 +318,13 @@ fn is_young_member(object: ObjectRef) -> bool {
 /// Of an object that has a meta word: a member that nothing has shown to be alive.
 #[inline(always)]
 fn is_dead(object: ObjectRef) -> bool {
-    is_member(object, object.header()) && !MARK.get(object.address())
+    is_member(object, object.header()) && !SHOWN.get(object.address())
 }
 
 /// A member that lives.
 #[inline(always)]
 fn is_shown(object: ObjectRef) -> bool {
-    CellSpace::is_young(object.address()) && MARK.get(object.address())
+    CellSpace::is_young(object.address()) && SHOWN.get(object.address())
 }
 
 /// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them before they had grown
@@ -333,7 +333,7 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: Vec<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {
             rings.seed(heap, object);
-            rings.note_seeds();
+            rings.note_seeds(heap);
         }
     }
 }

@@ -25,7 +25,7 @@
 use crate::collector::Collector;
 use crate::stack::StackRoots;
 use rc_runtime::object::prompt_flag;
-use rc_runtime::range::MARK;
+use rc_runtime::range::SHOWN;
 use rc_runtime::{Heap, ObjectRef};
 
 /// Candidates noted for so many frames and slots of the stack that the next round walks, at least.
@@ -71,8 +71,8 @@ impl Held {
     /// Whether a round is to pass them over.
     pub(super) fn set_marks(&self, marked: bool) {
         self.objects.iter().for_each(|object| match marked {
-            true => MARK.set(object.address()),
-            false => MARK.clear(object.address()),
+            true => SHOWN.set(object.address()),
+            false => SHOWN.clear(object.address()),
         });
     }
 

@@ -1,4 +1,5 @@
-//! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile.
+//! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile; with a pause goal the mark goes in slices
+//! (`sliced_mark`).
 //!
 //! Roots are what `held` lists (everything counted that lives across a safepoint is in a slot of compiled frames), globals, and
 //! pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
@@ -10,11 +11,13 @@
 //! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`; not while
 //! very many candidates that came at once wait for their trials.
 
+use super::marker::Marker;
 use crate::collector::Collector;
-use rc_runtime::object::{HEADER_BYTES, prompt_flag};
+use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::{BUFFERED, MARK};
 use rc_runtime::{Heap, ObjectRef};
+use std::time::Instant;
 
 /// No mark is started by evidence while less than half as much again is in use.
 const BASE_MIN: u64 = 8 << 20;
@@ -23,8 +26,6 @@ const BYTES_PER_OBJECT: f64 = 32.0;
 
 /// Candidates that wait for a purse are as good as one suspect: most of what is cut off hangs on what lives.
 const WAITING_PER_SUSPECT: u64 = 16;
-/// Objects that are fetched before it is their turn.
-const AHEAD: usize = 16;
 
 /// What the marks have learned.
 #[derive(Debug)]
@@ -67,13 +68,15 @@ impl Collector {
 
     /// Marks, and frees what is not marked. Answers how many objects were freed.
     pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
+        let start = Instant::now();
+        self.replace_sliced_mark(heap);
         self.open_round(heap);
         heap.statistics.marks += 1;
         let suspects = std::mem::take(&mut heap.suspects);
         let lost = std::mem::take(&mut self.counted_marks.lost);
         let mut marker = Marker::default();
         self.mark_roots(heap, &mut marker);
-        marker.finish(heap);
+        let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let special: Vec<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
@@ -82,8 +85,9 @@ impl Collector {
         for &object in &finalizable {
             marker.show(object);
         }
-        marker.finish(heap);
-        heap.empty_ephemerons(marker.held_back);
+        units += marker.finish(heap);
+        heap.statistics.mark_units += units as u64;
+        heap.empty_ephemerons(std::mem::take(&mut marker.held_back));
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         let freed = sweep(heap);
         for object in finalizable {
@@ -97,10 +101,11 @@ impl Collector {
         heap.prompt.passed_over = false;
         self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
         self.close_round(heap);
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
         freed
     }
 
-    fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
+    pub(super) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
         self.find_held(heap);
         self.held.objects().iter().for_each(|&root| marker.show(root));
         let mut roots: Vec<ObjectRef> = heap.finalizers.held().collect();
@@ -117,11 +122,11 @@ impl Collector {
             }
         });
         heap.statistics.roots_walked += slots;
-        self.report.roots = marker.roots();
+        self.report.roots = marker.waiting();
     }
 
     /// It freed so many objects, and so many more than samples and batches had led to expect.
-    fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
+    pub(super) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
         let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
         marks.base_bytes = used.max(BASE_MIN);
         if suspects != 0 {
@@ -134,52 +139,8 @@ impl Collector {
     }
 }
 
-#[derive(Default)]
-struct Marker {
-    stack: Vec<ObjectRef>,
-    /// Ephemerons that must not be followed, as far as is known.
-    held_back: Vec<ObjectRef>,
-}
-
-impl Marker {
-    fn show(&mut self, object: ObjectRef) {
-        if !MARK.get(object.address()) {
-            MARK.set(object.address());
-            self.stack.push(object);
-        }
-    }
-
-    fn roots(&self) -> u64 {
-        self.stack.len() as u64
-    }
-
-    /// Between the stack and its visit each object passes through a short queue, in which its line is fetched.
-    fn finish(&mut self, heap: &mut Heap) {
-        let mut soon = [None; AHEAD];
-        let (mut at, mut idle) = (0, 0);
-        while idle < AHEAD {
-            let next = self.stack.pop();
-            if let Some(object) = next {
-                rc_runtime::range::prefetch(object.address() - HEADER_BYTES);
-            }
-            let turn: Option<ObjectRef> = std::mem::replace(&mut soon[at], next);
-            at = (at + 1) % AHEAD;
-            idle = if next.is_some() || turn.is_some() { 0 } else { idle + 1 };
-            let Some(object) = turn else { continue };
-            if object.has(prompt_flag::SPECIAL) {
-                heap.for_each_value_of_key(object, |_, value| self.show(value));
-                if heap.is_held_back(object) {
-                    self.held_back.push(object);
-                    continue;
-                }
-            }
-            Heap::for_each_counted_reference(object, |target| self.show(target));
-        }
-    }
-}
-
 /// As others expect them.
-fn clear_marks(heap: &Heap) {
+pub(super) fn clear_marks(heap: &Heap) {
     for &block in &heap.prompt.cells.owned {
         // SAFETY: this heap's block.
         unsafe { MARK.block_words(block) }.fill(0);

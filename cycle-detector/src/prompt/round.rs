@@ -17,7 +17,7 @@ use super::trial::{Rings, Verdict, unbuffer};
 use crate::report::EpochReport;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::{CellSpace, FIRST_ROUND};
-use rc_runtime::range::{BUFFERED, MARK};
+use rc_runtime::range::{BUFFERED, SHOWN};
 use rc_runtime::{Heap, ObjectRef};
 use std::collections::VecDeque;
 
@@ -29,6 +29,8 @@ const FEW: usize = 256;
 const AT_ONCE: usize = 4 * FIRST_ROUND;
 /// Candidates that are fetched before it is their turn.
 const AHEAD: usize = 8;
+/// What a candidate costs of a slice besides the references followed.
+const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
 /// Candidates passed over by a sample that are evidence like one that was cut off.
@@ -59,9 +61,13 @@ impl Rings {
         self.purses.fill(cells as i64);
         let mut freed = self.try_sources(heap, report, unbounded);
         let most = if unbounded { usize::MAX } else { AT_ONCE.max(cells as usize) };
-        let tried = most.min(self.left_over() + heap.candidates.len());
+        let mut tried = most.min(self.left_over() + heap.candidates.len());
         let had_none_left = self.left_over() == 0;
         for at in 0..tried {
+            if self.slice.ends() {
+                tried = at;
+                break;
+            }
             if self.left_over() == 0 {
                 self.backlog.clear();
                 std::mem::swap(&mut self.backlog, &mut heap.candidates);
@@ -78,7 +84,7 @@ impl Rings {
             freed += self.try_sources(heap, report, unbounded);
         }
         for level in 0..LEVELS.len() {
-            while unbounded || self.purses.can_pay(level) {
+            while !self.slice.ends() && (unbounded || self.purses.can_pay(level)) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, Turn::Waited(level), unbounded);
             }
@@ -98,12 +104,13 @@ impl Rings {
         turn: Turn,
         unbounded: bool,
     ) -> u64 {
+        self.slice.units -= UNITS_PER_CANDIDATE;
         // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
         if !heap.still_owns(candidate) || !BUFFERED.get(candidate.address()) {
             return 0;
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));
-        if MARK.get(candidate.address()) {
+        if SHOWN.get(candidate.address()) {
             self.held.push(candidate);
             return 0;
         }
@@ -124,6 +131,7 @@ impl Rings {
         let waited = if let Turn::Waited(level) = turn { Some(level) } else { None };
         let verdict = self.trial(heap, candidate, waited, unbounded);
         heap.statistics.trial_edges += self.edges as u64;
+        self.slice.units -= self.edges;
         match verdict {
             Verdict::Live | Verdict::Finalizing => {
                 if !heap.specials.is_empty() {
@@ -136,7 +144,7 @@ impl Rings {
                 objects
             }
             Verdict::Undecided(level) => {
-                if level < LEVELS.len() && self.waiting[level].len() < WAITING_MAX {
+                if level < self.slice.levels && self.waiting[level].len() < WAITING_MAX {
                     self.waiting[level].push_back(candidate);
                 } else {
                     self.give_up(heap, candidate);
@@ -176,7 +184,7 @@ impl Rings {
         }
         if !self.unbounded && !self.orphans.sample.takes() {
             heap.prompt.passed_over = true;
-        } else if Heap::flag_candidate(target) {
+        } else if heap.flag_candidate(target) {
             self.orphans.candidates.push(target);
         }
     }
@@ -191,8 +199,8 @@ impl Rings {
     }
 
     /// The batch has ended: its seeds have grown up. Those of earlier batches that still wait are not looked at: they may have died.
-    pub(super) fn note_seeds(&mut self) {
-        let noted = |seed: &ObjectRef| seed.has(prompt_flag::CANDIDATE) || Heap::flag_candidate(*seed);
+    pub(super) fn note_seeds(&mut self, heap: &mut Heap) {
+        let noted = |seed: &ObjectRef| seed.has(prompt_flag::CANDIDATE) || heap.flag_candidate(*seed);
         self.seeds.candidates.extend(self.new_seeds.drain(..).filter(noted));
     }
 
@@ -214,7 +222,7 @@ impl Rings {
     /// Tries orphans and seeds; the number of objects freed.
     fn try_sources(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         let mut freed = 0;
-        loop {
+        while !self.slice.ends() {
             let (orphan, candidate) = match self.orphans.candidates.pop() {
                 Some(orphan) => (true, orphan),
                 None => match self.seeds.candidates.pop() {

@@ -6,6 +6,8 @@ mod finalizers;
 mod held;
 mod limits;
 mod random;
+mod sliced_bounds;
+mod sliced_marks;
 mod youth;
 
 use cycle_detector::Mutator;

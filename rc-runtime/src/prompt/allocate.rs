@@ -17,7 +17,7 @@ use crate::heap::Heap;
 use crate::large::LargeSpace;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::plan::Plan;
-use crate::range::BLOCK_BYTES;
+use crate::range::{BLOCK_BYTES, MARK};
 use crate::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::type_registry::TypeInfo;
 
@@ -28,7 +28,7 @@ impl Heap {
         let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
-        if self.zeal.is_some() || self.round_is_due() || self.drain_is_due() {
+        if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {
             self.allocation_safepoint();
         }
         self.fails_as_asked(info, cell)?;
@@ -52,6 +52,9 @@ impl Heap {
         if large != 0 {
             // No batch judges it.
             object.set_count(FRESH & !SETTLED);
+            if self.prompt.cells.born_marked {
+                MARK.set(object.address());
+            }
             let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
             self.note_growth();

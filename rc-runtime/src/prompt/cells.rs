@@ -77,6 +77,8 @@ pub struct CellSpace {
     pub owner: u32,
     /// Cells that are candidates together.
     pub youth: Youth,
+    /// A mark runs, and what is born is none of its business: cells that are handed out are marked.
+    pub born_marked: bool,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
     pub(super) handed: Vec<u64>,
 }
@@ -89,6 +91,7 @@ impl Default for CellSpace {
             classes: (0..CLASSES).map(|_| Class::default()).collect(),
             owner: 0,
             youth: Youth::default(),
+            born_marked: false,
             handed: vec![0; CLASSES as usize],
         }
     }

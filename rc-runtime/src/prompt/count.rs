@@ -176,6 +176,9 @@ impl Heap {
             if high == 0 {
                 // What was put off came before this.
                 self.apply_postponed();
+                if self.prompt.watch.is_on {
+                    self.note_touched(object);
+                }
                 return self.add_pending(object);
             }
             object.set_count(object.count() | CARRY as u8);
@@ -194,7 +197,7 @@ impl Heap {
     /// The count fell to non-zero: the object may hold up a garbage cycle. `[CANDIDATE]`
     #[inline(always)]
     pub fn note_candidate(&mut self, object: ObjectRef) {
-        if !Heap::flag_candidate(object) {
+        if !self.flag_candidate(object) {
             return;
         }
         if self.candidates.len() >= CANDIDATES_MAX {
@@ -208,7 +211,10 @@ impl Heap {
 
     /// Marks the object as buffered; false if it is already, or never part of a cycle.
     #[inline(always)]
-    pub fn flag_candidate(object: ObjectRef) -> bool {
+    pub fn flag_candidate(&mut self, object: ObjectRef) -> bool {
+        if self.prompt.watch.is_on {
+            self.note_touched(object);
+        }
         object.settle();
         let meta = object.meta();
         if meta & (prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) != 0 {
@@ -333,7 +339,7 @@ impl Heap {
         object.increment_exact();
     }
 
-    /// Every object of a prompt heap that is alive or pending: not dying, not zeal's dead.
+    /// Every object of a prompt heap that is alive or pending: not dying, not zeal's dead, not condemned by a mark.
     pub fn for_each_counted(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
         if let Some(zeal) = &self.zeal {
             for object in zeal.living() {
@@ -346,7 +352,7 @@ impl Heap {
         for place in 0..self.prompt.cells.owned.len() {
             let block = self.prompt.cells.owned[place];
             for object in super::CellSpace::objects_in(block) {
-                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.prompt.watch.condemns(object) {
                     visit(self, object);
                 }
             }
@@ -354,6 +360,7 @@ impl Heap {
         for place in 0..self.large.places() {
             if let Some(object) = self.large.at(place)
                 && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+                && !self.prompt.watch.condemns(object)
             {
                 visit(self, object);
             }

@@ -24,7 +24,7 @@ use super::cells::entry;
 use super::count::{FRESH, SETTLED};
 use crate::block::state;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::range::{BLOCK_BYTES, block_of, block_start, count_cell};
+use crate::range::{BLOCK_BYTES, MARK, block_of, block_start, count_cell};
 use crate::size_class::{class_cell, first_payload};
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
@@ -84,6 +84,9 @@ impl CellSpace {
     /// `new` cells of a block, linked from `first` on, are handed out; of `among` that are carved.
     #[inline(always)]
     pub(super) fn are_born(&mut self, block: u32, first: u64, new: u64, among: u64) {
+        if self.born_marked {
+            CellSpace::mark_list(first);
+        }
         let entry = entry(block);
         entry.age = self.youth.number;
         self.youth.bytes += new * class_cell(entry.class as u32);
@@ -95,6 +98,12 @@ impl CellSpace {
             self.youth.blocks.push(block);
         }
         self.youth.cells += new;
+    }
+
+    /// Marks all cells that are linked from `first` on.
+    #[cold]
+    pub fn mark_list(first: u64) {
+        for_each_linked(first, |cell| MARK.set(cell.address()));
     }
 
     #[inline(never)]

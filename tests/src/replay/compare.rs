@@ -113,7 +113,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
             self.epochs_as_garbage.insert(id, epochs);
         }
         self.compare_awaiting(&garbage.awaiting)?;
-        if deaths == Deaths::AtSafepointsExactly && after == After::Poll && !self.finalizing.collected_inside {
+        // A collection in parts goes on at polls, and finds cycles.
+        let collected = self.finalizing.collected_inside || self.finalizing.in_parts;
+        if deaths == Deaths::AtSafepointsExactly && after == After::Poll && !collected {
             let mut counted = vec![false; reachable.len()];
             self.model.countable_in_time(reachable).iter().for_each(|id| counted[*id as usize] = true);
             let is_early = |id: &Id| !reachable[*id as usize] && !kept[*id as usize] && !counted[*id as usize];

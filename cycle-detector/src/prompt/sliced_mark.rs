@@ -1,0 +1,445 @@
+//! The mark in slices: what a heap with a pause goal has instead of the mark that stops the world, and what `tally_step` does.
+//!
+//! ```text
+//! Clear ──► Discover ──► Suspect ──► Sum ──► Judge ──► (Finalize) ──► Release ──► Free ──► (off)
+//! bits      from roots   └──────── proof ────────┘     what            survivors   memory
+//!           and batch                                  finalizers      lose what   goes
+//!           at its begin                               are for lives   was held    back
+//! ```
+//!
+//! **The mark only finds; counts prove.** No barrier tells the mark what the program moves while it discovers, and it need not know: what it
+//! has missed is found alive by the proof (`proof.rs`), at the cost of marking it then. So `Discover` is as good as any other way to find out where garbage may be, and
+//! can be given up at any point. From the end of `Judge` on what is unmarked is known to be dead, and nobody can come to it:
+//!
+//! - with finalizers among it, weak slots to it are cleared, its finalizers are queued, and what they are for is marked as what the
+//!   program touches meanwhile is;
+//! - then ephemerons lose their dead keys, all at once with the last look at who is touched;
+//! - first all the dead let go of survivors, then they are freed: a cell that was used again would be taken for a survivor.
+//!
+//! Rounds and batches go on beside `Clear` and `Discover`, and beside the last two stages, since nothing that they look at leads to
+//! the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it held.
+//!
+//! Not sliced: the roots, twice; the young objects of one batch; special objects that die, and finalizers. `[BOUND]`
+
+use super::marker::Marker;
+use super::proof::{Place, Proof, is_suspected};
+use crate::collector::Collector;
+use crate::epoch::CHUNK_UNITS;
+use rc_runtime::object::prompt_flag;
+use rc_runtime::prompt::{Bin, CellSpace};
+use rc_runtime::range::MARK;
+use rc_runtime::visit::Part;
+use rc_runtime::{Heap, ObjectRef};
+use std::time::Instant;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Off,
+    Clear,
+    Discover,
+    Suspect,
+    Sum,
+    Judge,
+    Finalize,
+    Release,
+    Free,
+}
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub struct SlicedMark {
+    stage: Stage,
+    marker: Marker,
+    proof: Proof,
+    block_at: usize,
+    large_at: usize,
+    freed: u64,
+    suspects: u64,
+    lost: u64,
+    /// Marks of the last one are still there.
+    left_marks: bool,
+    /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.
+    pub(crate) has_queued: bool,
+    /// The last one has met a stuck count that it could not judge.
+    pub(crate) has_stuck: bool,
+}
+
+impl SlicedMark {
+    /// Whether one is in progress.
+    pub fn is_running(&self) -> bool {
+        self.stage != Stage::Off
+    }
+
+    /// Whether objects are being proved dead: nobody else may judge meanwhile.
+    pub(super) fn proves(&self) -> bool {
+        matches!(self.stage, Stage::Suspect | Stage::Sum | Stage::Judge | Stage::Finalize)
+    }
+
+    fn is_final(&self) -> bool {
+        matches!(self.stage, Stage::Finalize | Stage::Release | Stage::Free)
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.block_at, self.large_at) = (stage, 0, 0);
+    }
+
+    /// The next place of a pass over `blocks` and the large objects; `None` when all were visited.
+    fn next_place(&mut self, heap: &Heap, blocks: Blocks) -> Option<Place> {
+        let blocks = match blocks {
+            Blocks::All => &heap.prompt.cells.owned,
+            Blocks::Suspected => &self.proof.blocks,
+        };
+        if let Some(&block) = blocks.get(self.block_at) {
+            self.block_at += 1;
+            return Some(Place::Block(block));
+        }
+        while self.large_at < heap.large.places() {
+            self.large_at += 1;
+            if let Some(object) = heap.large.at(self.large_at - 1) {
+                return Some(Place::Large(object));
+            }
+        }
+        None
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Blocks {
+    All,
+    Suspected,
+}
+
+impl Collector {
+    /// Begins a mark in slices, unless one is running.
+    pub(crate) fn start_sliced_mark(&mut self, heap: &mut Heap) {
+        if !self.sliced_mark.is_running() {
+            heap.statistics.marks += 1;
+            let mark = &mut self.sliced_mark;
+            mark.enter(Stage::Clear);
+            (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
+            heap.prompt.watch.mark_runs = true;
+        }
+    }
+
+    /// A slice of the running mark: up to `units`, or as long as the heap's slices are.
+    pub(super) fn sliced_mark_slice(&mut self, heap: &mut Heap) {
+        heap.statistics.slices += 1;
+        self.sliced_mark.marker.note_that_the_program_ran();
+        self.slice_units = 0;
+        if let Some(units) = heap.options.slice_units {
+            self.advance_sliced_mark(heap, units.into());
+        } else {
+            let start = Instant::now();
+            while self.sliced_mark.is_running() && (start.elapsed().as_nanos() as u64) < heap.options.slice_ns {
+                self.advance_sliced_mark(heap, CHUNK_UNITS);
+            }
+        }
+        heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
+    }
+
+    /// Works for about `ns` nanoseconds, at least a chunk; true when the mark has come to its end.
+    pub(crate) fn sliced_mark_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        self.sliced_mark.marker.note_that_the_program_ran();
+        let start = Instant::now();
+        loop {
+            let units = heap.options.slice_units.map_or(CHUNK_UNITS, i64::from);
+            self.slice_units = 0;
+            self.advance_sliced_mark(heap, units);
+            heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
+            if !self.sliced_mark.is_running() {
+                return true;
+            }
+            if start.elapsed().as_nanos() as u64 >= ns {
+                return false;
+            }
+        }
+    }
+
+    /// Does the rest of the mark, however long it takes.
+    pub(super) fn finish_sliced_mark(&mut self, heap: &mut Heap) {
+        self.sliced_mark.marker.note_that_the_program_ran();
+        while self.sliced_mark.is_running() {
+            self.advance_sliced_mark(heap, i64::MAX);
+        }
+    }
+
+    /// A mark that stops the world comes, and will judge everything: what is not yet known to be dead is left to that.
+    pub(super) fn replace_sliced_mark(&mut self, heap: &mut Heap) {
+        if self.sliced_mark.is_final() {
+            self.finish_sliced_mark(heap);
+        }
+        if self.sliced_mark.is_running() {
+            self.abandon_proof(heap);
+            heap.suspects += self.sliced_mark.suspects;
+            self.counted_marks.lost += self.sliced_mark.lost;
+            self.end_watch(heap);
+        }
+        if std::mem::take(&mut self.sliced_mark.left_marks) {
+            super::mark::clear_marks(heap);
+        }
+    }
+
+    /// Does about `units` of work.
+    fn advance_sliced_mark(&mut self, heap: &mut Heap, units: i64) {
+        let start = Instant::now();
+        if std::mem::take(&mut heap.prompt.watch.begin_anew) && self.sliced_mark.proves() {
+            self.abandon_proof(heap);
+            self.sliced_mark.enter(Stage::Clear);
+        }
+        let mut spent = 0;
+        while spent < units && self.sliced_mark.is_running() {
+            spent += self.step_of_sliced_mark(heap, units - spent);
+        }
+        self.slice_units += spent as u64;
+        heap.statistics.mark_units += spent as u64;
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+    }
+
+    fn step_of_sliced_mark(&mut self, heap: &mut Heap, units: i64) -> i64 {
+        let mark = &mut self.sliced_mark;
+        if let Some(spent) = mark.follow(heap, units) {
+            return spent;
+        }
+        match mark.stage {
+            Stage::Off => 0,
+            Stage::Clear => match mark.next_place(heap, Blocks::All) {
+                Some(place) => clear_at(place),
+                None => self.begin_discovery_in_slices(heap),
+            },
+            Stage::Discover => {
+                heap.prompt.watch.is_on = true;
+                mark.enter(Stage::Suspect);
+                1
+            }
+            Stage::Suspect => match mark.next_place(heap, Blocks::All) {
+                Some(place) => mark.proof.suspect(place, &mut mark.marker),
+                None => mark.begin_sum(heap),
+            },
+            Stage::Sum => match mark.proof.sum_chunk(heap) {
+                Some(spent) => spent,
+                None => match mark.next_place(heap, Blocks::Suspected) {
+                    Some(place) => mark.proof.sum(heap, place),
+                    None => self.begin_judging(heap),
+                },
+            },
+            Stage::Judge => match mark.next_place(heap, Blocks::Suspected) {
+                Some(place) => mark.proof.judge(place, &mut mark.marker),
+                None => self.decide(heap),
+            },
+            Stage::Finalize => self.condemn(heap),
+            Stage::Release => match mark.release_chunk(heap) {
+                Some(spent) => spent,
+                None => match mark.next_place(heap, Blocks::Suspected) {
+                    Some(place) => release_at(heap, place),
+                    None => {
+                        mark.enter(Stage::Free);
+                        1
+                    }
+                },
+            },
+            Stage::Free => match mark.next_place(heap, Blocks::Suspected) {
+                Some(place) => {
+                    let (spent, freed) = free_at(heap, place);
+                    mark.freed += freed;
+                    spent
+                }
+                None => self.end_sliced_mark(heap),
+            },
+        }
+    }
+
+    /// Young objects are judged together, so that all that are left are grown up; then the roots.
+    fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
+        let (queued, protected) = (heap.finalizers.queue.len(), super::hold_protected(heap));
+        let freed = self.batch_round(heap, true);
+        super::release_protected(protected);
+        heap.statistics.cyclic_garbage_objects += freed;
+        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+        let mark = &mut self.sliced_mark;
+        mark.has_queued |= heap.finalizers.queue.len() != queued;
+        mark.suspects = std::mem::take(&mut heap.suspects);
+        mark.lost = std::mem::take(&mut self.counted_marks.lost);
+        heap.prompt.cells.born_marked = true;
+        heap.free_lists().into_iter().for_each(CellSpace::mark_list);
+        mark.enter(Stage::Discover);
+        let spent = self.show_roots_to_sliced_mark(heap);
+        self.held.note(heap);
+        spent
+    }
+
+    fn show_roots_to_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
+        let mut marker = std::mem::take(&mut self.sliced_mark.marker);
+        self.mark_roots(heap, &mut marker);
+        self.sliced_mark.marker = marker;
+        self.report.roots as i64 + 1
+    }
+
+    /// What roots hold is alive.
+    fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
+        self.sliced_mark.enter(Stage::Judge);
+        let spent = self.show_roots_to_sliced_mark(heap);
+        self.held.note(heap);
+        spent
+    }
+
+    /// What is unmarked is dead. Its finalizers come first.
+    fn decide(&mut self, heap: &mut Heap) -> i64 {
+        let mark = &mut self.sliced_mark;
+        if mark.finds_more(heap) {
+            return 1;
+        }
+        let special: Vec<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
+        heap.begin_reclaim_all(&special);
+        let dead = |object: &ObjectRef| heap.is_still_there(*object) && is_suspected(*object);
+        let finalizable: Vec<ObjectRef> = mark.proof.finalizable.drain(..).filter(dead).collect();
+        let spent = 1 + (special.len() + finalizable.len()) as i64;
+        for object in finalizable {
+            mark.has_queued = true;
+            mark.marker.show(object);
+            object.increment_exact();
+            heap.finalizers.queue.push_back(object);
+        }
+        mark.enter(Stage::Finalize);
+        spent
+    }
+
+    /// What finalizers are for is marked, too; the rest goes.
+    fn condemn(&mut self, heap: &mut Heap) -> i64 {
+        let mark = &mut self.sliced_mark;
+        if mark.finds_more(heap) {
+            return 1;
+        }
+        heap.empty_ephemerons(std::mem::take(&mut mark.marker.held_back));
+        let special: Vec<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
+        special.iter().for_each(|&object| heap.dismantle(object));
+        heap.prompt.watch.is_on = false;
+        heap.prompt.watch.condemns = true;
+        mark.enter(Stage::Release);
+        1 + special.len() as i64
+    }
+
+    fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
+        let mark = &mut self.sliced_mark;
+        let (freed, lost, suspects) = (mark.freed, mark.lost, mark.suspects);
+        let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
+        heap.prompt.passed_over |= floats;
+        mark.has_stuck = mark.proof.has_stuck;
+        mark.proof = Proof::default();
+        heap.statistics.cyclic_garbage_objects += freed;
+        self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
+        self.open_round(heap);
+        self.report.freed_by_mark = freed;
+        self.close_round(heap);
+        self.end_watch(heap);
+        1
+    }
+
+    /// Nothing is proved; who has been suspected is a candidate again when a reference to it goes.
+    fn abandon_proof(&mut self, heap: &mut Heap) {
+        let mark = &mut self.sliced_mark;
+        mark.proof.blocks.iter().for_each(|&block| Proof::clear(Place::Block(block)));
+        (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
+        (mark.proof, mark.marker) = (Proof::default(), Marker::default());
+        (heap.prompt.watch.is_on, heap.prompt.passed_over) = (false, true);
+        heap.prompt.watch.touched.clear();
+    }
+
+    fn end_watch(&mut self, heap: &mut Heap) {
+        heap.prompt.watch = Default::default();
+        heap.prompt.cells.born_marked = false;
+        self.sliced_mark.enter(Stage::Off);
+    }
+}
+
+impl SlicedMark {
+    /// Follows what has been marked, or touched meanwhile; `None` when there is nothing.
+    fn follow(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
+        let touched = std::mem::take(&mut heap.prompt.watch.touched);
+        let spent = touched.len() as i64;
+        // Some have died since.
+        touched.into_iter().filter(|&object| heap.is_still_there(object)).for_each(|it| self.marker.visit_later(it));
+        match self.marker.waiting() {
+            0 if spent == 0 => None,
+            0 => Some(spent),
+            _ => Some(spent + self.marker.advance(heap, units)),
+        }
+    }
+
+    /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and what is summed
+    /// is not: later an ephemeron might be both.
+    fn begin_sum(&mut self, heap: &Heap) -> i64 {
+        if !self.marker.follow_released_ephemerons(heap) {
+            self.marker.held_back.iter().for_each(|&ephemeron| self.proof.sum_held_back(ephemeron));
+            self.enter(Stage::Sum);
+        }
+        1
+    }
+
+    /// Whether there is more to be followed before what is unmarked is known to be dead: ephemerons whose keys are alive, and what dying objects
+    /// still hold. Who dies after the roots were looked at, and before it was judged itself, is not followed, and lets go of what it held
+    /// in slices.
+    fn finds_more(&mut self, heap: &Heap) -> bool {
+        for cascade in &heap.prompt.cascades {
+            cascade.for_each_held(|object| self.marker.show(object));
+        }
+        self.marker.follow_released_ephemerons(heap) || self.marker.waiting() != 0
+    }
+
+    /// A chunk of the dead large object that is letting go of what it held.
+    fn release_chunk(&self, heap: &mut Heap) -> Option<i64> {
+        let (object, chunk) = heap.prompt.watch.condemned_large?;
+        let info = object.type_info();
+        let next = (chunk + 1 < info.chunk_count(info.length(object))).then_some((object, chunk + 1));
+        heap.prompt.watch.condemned_large = next;
+        Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)))
+    }
+}
+
+fn clear_at(place: Place) -> i64 {
+    match place {
+        // SAFETY: this heap's block.
+        Place::Block(block) => unsafe { MARK.block_words(block) }.fill(0),
+        Place::Large(object) => MARK.clear(object.address()),
+    }
+    4
+}
+
+/// The dead at this place let go of what lives on.
+fn release_at(heap: &mut Heap, place: Place) -> i64 {
+    let mut spent = 32;
+    for object in place.objects().filter(|&object| is_suspected(object)) {
+        object.add_flags(prompt_flag::DEAD);
+        if object.has(prompt_flag::LARGE) {
+            heap.prompt.watch.condemned_large = Some((object, 0));
+        } else {
+            spent += 2 + release_to_survivors(heap, object, Part::Whole);
+        }
+    }
+    spent
+}
+
+fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        if MARK.get(target.address()) {
+            heap.decrement_exact(target);
+        }
+    });
+    references
+}
+
+/// The memory of the dead at this place goes back; how many there were.
+fn free_at(heap: &mut Heap, place: Place) -> (i64, u64) {
+    Proof::clear(place);
+    let (mut bin, mut freed) = (Bin::default(), 0);
+    for object in place.objects() {
+        if object.has(prompt_flag::DEAD) && !MARK.get(object.address()) {
+            heap.free_into(&mut bin, object, object.meta(), false);
+            freed += 1;
+        }
+    }
+    bin.empty();
+    (32 + 2 * freed as i64, freed)
+}

@@ -1,0 +1,122 @@
+//! What a mark that works in slices must hear of while the program runs in between. `[EXACT]`
+//!
+//! Most of such a mark (`cycle_detector::prompt::sliced_mark`) needs nothing of the program but that what is born is marked. Its last part
+//! proves by counts that what is unmarked is dead, and that proof holds only of objects that nobody has touched since it began. An object is touched when
+//!
+//! - a reference to it goes from an object or a global, or from something that dies: it was made *unsettled* before, so the decrement
+//!   comes to `flag_candidate`, whose first line asks here;
+//! - a weak slot yields it, or it becomes immortal.
+//!
+//! What is touched is marked, and on a list: what it reaches is alive with it. References that come, and those of roots that go, are nobody's concern: the proof
+//! compares counts, and has looked at the roots.
+//!
+//! Expected cost while no mark proves anything: one load and one branch for each candidate, and for each weak slot that is read.
+
+use crate::block::state;
+use crate::heap::Heap;
+use crate::object::{ObjectRef, prompt_flag};
+use crate::prompt::CellSpace;
+use crate::range::{MARK, block_info};
+use crate::visit::Part;
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// A mark runs: each allocation that comes to the runtime, and each safepoint that does, is to give it its turn.
+    pub mark_runs: bool,
+    /// Touched objects are marked, and listed.
+    pub is_on: bool,
+    /// Unmarked objects that were touched; they are marked now.
+    pub touched: Vec<ObjectRef>,
+    /// The proof cannot be relied on: somebody was shown all objects. The mark begins anew.
+    pub begin_anew: bool,
+    /// What is unmarked is dead, and goes in slices. Who is flagged `DEAD` has let go of what it held.
+    pub condemns: bool,
+    /// A large object of those, and the next of its chunks to be let go of.
+    pub condemned_large: Option<(ObjectRef, u64)>,
+}
+
+impl Watch {
+    /// Whether the object is among the condemned.
+    #[inline(always)]
+    pub fn condemns(&self, object: ObjectRef) -> bool {
+        self.condemns && !MARK.get(object.address())
+    }
+}
+
+impl Heap {
+    /// If a mark is proving that the object is dead: it may not be.
+    #[cold]
+    #[inline(never)]
+    pub fn note_touched(&mut self, object: ObjectRef) {
+        if self.prompt.watch.is_on && !MARK.get(object.address()) {
+            MARK.set(object.address());
+            self.prompt.watch.touched.push(object);
+        }
+    }
+
+    /// A weak slot is read while a mark proves: what it yields is alive.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        if object.has(prompt_flag::DYING | prompt_flag::DEAD) {
+            return None;
+        }
+        self.note_touched(object);
+        Some(object)
+    }
+
+    /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.
+    pub fn marks_in_slices(&self) -> bool {
+        self.sliced_drains && self.zeal.is_none()
+    }
+
+    /// Whether a mark in slices runs, or one is asked for at each safepoint.
+    #[inline(always)]
+    pub(crate) fn mark_wants_its_turn(&self) -> bool {
+        self.prompt.watch.mark_runs || self.options.eager_marks && self.marks_in_slices()
+    }
+
+    /// Whether what was an object of this heap some time ago is one still, and is not being taken apart.
+    pub fn is_still_there(&self, object: ObjectRef) -> bool {
+        if !self.owns(object) {
+            return false;
+        }
+        // SAFETY: the entry of a block of this heap.
+        let is_there = match unsafe { (*block_info(object.block())).state } {
+            state::CELLS => CellSpace::object_at(object.address()) == Some(object),
+            state::LARGE => self.large.holds(object),
+            _ => false,
+        };
+        is_there && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+    }
+
+    /// References that condemned objects have not let go of, to what lives on: for recounts.
+    pub fn for_each_condemned_reference(&mut self, mut visit: impl FnMut(ObjectRef)) {
+        if !self.prompt.watch.condemns {
+            return;
+        }
+        let survives = |target: &ObjectRef| MARK.get(target.address());
+        let is_condemned =
+            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        let large = (0..self.large.places()).filter_map(|place| self.large.at(place));
+        for object in blocks.chain(large).filter(is_condemned) {
+            Heap::for_each_counted_reference(object, |target| {
+                if survives(&target) {
+                    visit(target);
+                }
+            });
+        }
+        if let Some((object, next)) = self.prompt.watch.condemned_large {
+            let info = object.type_info();
+            for chunk in next..info.chunk_count(info.length(object)) {
+                info.for_each_reference(object, Part::Chunk(chunk), |target| {
+                    if survives(&target) {
+                        visit(target);
+                    }
+                });
+            }
+        }
+    }
+}
