@@ -6,17 +6,27 @@
 //! 4. The roots are noted, as they are now. `[ROOT]` They are counted in the first slices after it: nothing that they hold can lose
 //!    its last count before, since all increments of a flip come before its decrements. `[ORDER]`
 //!
-//! Cost: the roots (all frames of the stack, all globals), 256 bytes of bits per block allocated or logged in, 128 bytes of bits for
-//! each 16 KiB of large objects allocated, some instructions per logged chunk, and 64 system calls at most to give idle blocks back. The
-//! length of the log does not matter, and the size of the heap does by 20 to 30 ns for 32 KiB that were written to. None of it is sliced: a
-//! deep stack makes a long flip, 3 to 8 ns a frame. The passes that follow are sliced; they see the heap as of this moment through the
+//! Cost: 4,096 frames of the stack ([`FRAMES_AT_FLIP`]), all globals and what a host holds, 256 bytes of bits per block allocated or logged in, 128 bytes
+//! of bits for each 16 KiB of large objects allocated, some instructions per logged chunk, and 64 system calls at most to give idle blocks back.
+//! The length of the log does not matter, and the size of the heap does by 8 ns for 32 KiB that were written to. The frames below are
+//! visited in slices, or when the program comes back to one, before anything is counted: what they hold then is what they held now
+//! (`stack`, `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as of this moment through the
 //! log and the pending stamps.
 
 use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::report::EpochReport;
+use crate::stack::Headway;
 use rc_runtime::heap::{FIRST_EPOCH, LAST_EPOCH};
+use rc_runtime::object::flag;
+use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
+use std::collections::HashSet;
+
+/// Frames that a flip visits; those below wait for slices.
+pub const FRAMES_AT_FLIP: usize = 4096;
+/// Frames that are visited when the program comes back to one that waits.
+const FRAMES_AT_RETURN: usize = 1024;
 
 impl Collector {
     /// Flips. The passes of the last flip must be done.
@@ -63,7 +73,7 @@ impl Collector {
         heap.flip_finalizers();
     }
 
-    /// What roots hold now; `count_roots` counts it, in steps.
+    /// What roots hold now; `count_roots` counts it, in steps. Of a deep stack the newest frames; `walk_on` visits the others.
     fn take_roots(&mut self, heap: &mut Heap) {
         self.roots.append(&mut heap.specials.upgraded);
         std::mem::swap(&mut self.roots, &mut self.last_roots);
@@ -73,20 +83,75 @@ impl Collector {
         // They were held as if by roots of the flip before.
         self.last_roots.append(&mut heap.finalizers.done);
         self.last_roots.extend(heap.flip_immortals());
+        self.take_roots_outside_the_stack(heap);
         let mut roots = std::mem::take(&mut self.roots);
+        let before = heap.statistics.frames_walked;
+        self.stack.begin(heap, FRAMES_AT_FLIP, |heap, root, name| take_root(heap, &mut roots, root, name));
+        note_frames(heap, before);
+        self.report.roots = roots.len() as u64;
+        self.roots = roots;
+    }
+
+    fn take_roots_outside_the_stack(&mut self, heap: &mut Heap) {
+        let roots = &mut self.roots;
         let held = heap.host_references();
         heap.statistics.roots_walked += held.len() as u64;
         for root in held {
-            take_root(heap, &mut roots, root, &|| "a root of the host".to_owned());
+            take_root(heap, roots, root, &|| "a root of the host".to_owned());
         }
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {
-                take_root(heap, &mut roots, root, &|| format!("global root `{}`", global.name));
+                take_root(heap, roots, root, &|| format!("global root `{}`", global.name));
             }
         });
         heap.statistics.roots_walked += slots;
+    }
+
+    /// Visits `frames` of those that the flip left for later.
+    pub(crate) fn walk_on(&mut self, heap: &mut Heap, frames: usize) {
+        let mut roots = std::mem::take(&mut self.roots);
+        let before = heap.statistics.frames_walked;
+        let headway = self.stack.go_on(heap, frames, |heap, root, name| take_root(heap, &mut roots, root, name));
+        note_frames(heap, before);
+        self.report.roots = roots.len() as u64;
+        self.roots = roots;
+        if headway == Headway::Cut {
+            self.take_all_that_is_reached(heap);
+        }
+    }
+
+    /// The program is about to come back to a frame that waits: what it holds is noted before it may change.
+    pub(crate) fn frame_is_reached(&mut self, heap: &mut Heap) {
+        if self.stack.has_rest() {
+            self.stopped(heap, |collector, heap| collector.walk_on(heap, FRAMES_AT_RETURN));
+        }
+    }
+
+    /// The program has left frames that waited by a jump, and may have changed others before that was seen. What a root held at the flip and was
+    /// lost so is either garbage or has been written somewhere since. So whatever roots reach now, by way of objects that are newer
+    /// than the flip or were written to since, counts as held by a root. Nothing has been freed since the flip, since the increments are not
+    /// done. `[ORDER]`
+    #[cold]
+    fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
+        let noted = self.roots.len();
+        self.take_roots_outside_the_stack(heap);
+        let mut roots = std::mem::take(&mut self.roots);
         self.stack.visit(heap, |heap, root, name| take_root(heap, &mut roots, root, name));
+        let mut queue = roots.split_off(noted);
+        let mut seen = HashSet::new();
+        while let Some(object) = queue.pop() {
+            if !seen.insert(object.address()) {
+                continue;
+            }
+            let is_new = object.stamp() == heap.epoch && !object.is_mature();
+            if !is_new {
+                roots.push(object);
+            }
+            for part in parts_of_epoch(heap, object) {
+                object.type_info().for_each_reference(object, part, |target| queue.push(target));
+            }
+        }
         self.report.roots = roots.len() as u64;
         self.roots = roots;
     }
@@ -101,6 +166,20 @@ impl Collector {
         heap.epoch = FIRST_EPOCH;
         heap.context_mut().stamp = FIRST_EPOCH;
     }
+}
+
+/// What of an object was made or written to since the flip.
+fn parts_of_epoch(heap: &mut Heap, object: ObjectRef) -> Vec<Part> {
+    if !object.has(flag::LARGE) {
+        return if object.stamp() == heap.epoch { vec![Part::Whole] } else { vec![] };
+    }
+    let stamps = heap.large.stamps(object).iter().zip(0..);
+    stamps.filter(|&(&stamp, _)| stamp == heap.epoch).map(|(_, chunk)| Part::Chunk(chunk)).collect()
+}
+
+fn note_frames(heap: &mut Heap, before: u64) {
+    let statistics = &mut heap.statistics;
+    statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
 }
 
 #[inline(always)]

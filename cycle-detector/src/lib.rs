@@ -25,6 +25,7 @@
 
 pub mod collector;
 mod discovery;
+mod diversion;
 pub mod epoch;
 pub mod evidence;
 pub mod flip;

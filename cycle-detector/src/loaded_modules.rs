@@ -11,7 +11,7 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
 
 use dashmap::DashMap;
-use rc_runtime::module_record::{ModuleRecord, RootInfo};
+use rc_runtime::module_record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
 use rc_runtime::module_registry::{ModuleListener, text};
 use rc_runtime::type_registry::{self, TypeInfo};
 use stack_roots::{FrameTable, FrameTables, stack_map};
@@ -24,6 +24,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
 pub(crate) struct Snapshot {
     pub(crate) frames: FrameTables,
     pub(crate) roots: RootNames,
+    /// Whether frames of all modules say that they lend roots ([`MODULE_FLAG_LENDS`]).
+    pub(crate) say_what_they_lend: bool,
 }
 
 /// A root as its module described it.
@@ -69,6 +71,7 @@ pub(crate) fn frames_of(key: u64) -> Option<Arc<FrameTable>> {
 struct LoadedModule {
     frames: Arc<FrameTable>,
     roots: Box<[(u64, NamedRoot)]>,
+    says_what_it_lends: bool,
 }
 
 #[derive(Default)]
@@ -91,7 +94,8 @@ impl ModuleListener for StackMapListener {
     fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
         let frames = Arc::new(read_frames(module)?);
         let roots = read_roots(module)?.into();
-        registry().publish(key, Some(LoadedModule { frames, roots }));
+        let says_what_it_lends = module.flags & MODULE_FLAG_LENDS != 0;
+        registry().publish(key, Some(LoadedModule { frames, roots, says_what_it_lends }));
         Ok(())
     }
 
@@ -104,19 +108,21 @@ impl Registry {
     /// Makes the snapshot in which module `key` has these roots, or none.
     fn publish(&self, key: u64, module: Option<LoadedModule>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = match module {
+        let mut next = match module {
             Some(module) => {
                 let frames = current.frames.with(key, module.frames.clone());
                 let roots = current.roots.with(&module.roots);
                 self.modules.insert(key, module);
-                Snapshot { frames, roots }
+                Snapshot { frames, roots, say_what_they_lend: false }
             }
             None => {
                 let gone = self.modules.remove(&key).map_or(0, |(_, module)| module.roots.len());
                 let all = || self.modules.iter().flat_map(|module| module.roots.to_vec());
-                Snapshot { frames: current.frames.without(key), roots: current.roots.without(gone, all) }
+                let (frames, roots) = (current.frames.without(key), current.roots.without(gone, all));
+                Snapshot { frames, roots, say_what_they_lend: false }
             }
         };
+        next.say_what_they_lend = self.modules.iter().all(|module| module.says_what_it_lends);
         *current = Arc::new(next);
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -250,6 +256,7 @@ mod tests {
         LoadedModule {
             frames: Arc::new(FrameTable::build(&empty, |_| None).unwrap()),
             roots: (1..=roots).map(named).collect(),
+            says_what_it_lends: true,
         }
     }
 

@@ -328,6 +328,7 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("mark_ns", statistics.mark_ns),
         ("mark_units", statistics.mark_units),
         ("slice_units_max", statistics.slice_units_max),
+        ("frames_at_once_max", statistics.frames_at_once_max),
     ]
 }
 

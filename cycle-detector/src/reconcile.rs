@@ -19,6 +19,8 @@ use smallvec::SmallVec;
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;
+/// Frames visited in one step.
+const FRAMES_PER_STEP: usize = 256;
 /// Roots counted in one step.
 const ROOTS_PER_STEP: usize = 32;
 
@@ -31,6 +33,11 @@ impl Collector {
             }
             if !heap.promotion_queue.is_empty() {
                 units = heap.promote_queued(units);
+                continue;
+            }
+            if self.stack.has_rest() {
+                self.walk_on(heap, FRAMES_PER_STEP);
+                units -= FRAMES_PER_STEP as i64;
                 continue;
             }
             if heap.roots_uncounted {

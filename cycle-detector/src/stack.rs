@@ -4,9 +4,15 @@
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
+//! A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the program does not come
+//! back to a frame before the walk has. What it must not do either is store to a root of a frame that waits, through a pointer:
+//! frames whose roots are *lent* note themselves in the context (`Context::lent_high`), and all down to the last of them are
+//! visited at once.
+//!
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
+use crate::diversion::{self, Removal};
 use crate::loaded_modules::{self, Snapshot};
 use crate::reentry::reentry_return;
 use crate::shadow_stack;
@@ -14,14 +20,14 @@ use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
 use rc_runtime::descriptor::TypeDescriptor;
 use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
-use rc_runtime::module_record::OWN_ROOT;
+use rc_runtime::module_record::{LENT_ROOT, OWN_ROOT};
 use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
 use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{
-    Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Reach, Registers, StackEnd, UnwindEnd, unwind,
-    visit_thread_stack,
+    Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
+    UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -33,6 +39,36 @@ pub struct StackRoots {
     snapshot: Arc<Snapshot>,
     version: u64,
     shadow_types: ShadowTypes,
+    rest: Option<Rest>,
+}
+
+/// What a walk has left for later.
+#[derive(Debug)]
+struct Rest {
+    /// The newest frame that was not visited; the return into it is diverted.
+    at: Position,
+    /// Stack pointer of the oldest frame so far that lends a root.
+    lent: u64,
+}
+
+impl Drop for StackRoots {
+    fn drop(&mut self) {
+        if self.rest.is_some() {
+            let here = 0_u64;
+            diversion::undo(&raw const here as u64);
+        }
+    }
+}
+
+/// How far a walk has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Headway {
+    /// All frames have been visited.
+    Done,
+    /// Some wait.
+    Some,
+    /// The program has left frames that waited by a jump, and may have changed others since. The walk is given up.
+    Cut,
 }
 
 impl StackRoots {
@@ -45,35 +81,120 @@ impl StackRoots {
     }
 
     /// Visits every reference that a root of the calling thread's compiled frames holds, if `heap` runs compiled code.
-    pub(crate) fn visit(&mut self, heap: &mut Heap, mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String)) {
-        let Some(registers) = anchor(heap.context_mut()) else { return };
+    pub(crate) fn visit(&mut self, heap: &mut Heap, found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String)) {
+        self.begin(heap, usize::MAX, found);
+    }
+
+    /// The same for the newest `limit` frames, if the others may wait: whether all have been visited. Otherwise [`Self::go_on`] visits them.
+    pub(crate) fn begin(
+        &mut self,
+        heap: &mut Heap,
+        limit: usize,
+        mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
+    ) -> bool {
+        debug_assert!(self.rest.is_none());
+        let Some(registers) = anchor(heap.context_mut()) else { return true };
         self.refresh();
-        let snapshot = self.snapshot.clone();
+        let may_pause = self.may_pause(heap, &registers);
+        let limit = if may_pause { limit } else { usize::MAX };
+        let from = Position { is_active: may_pause, ..Position::from(registers) };
+        // What lends from here on says so again.
+        let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
+        let mut lent = 0;
+        let mut rest = self.walk(heap, from, limit, &mut lent, &mut found);
+        while let Some(at) = rest.filter(|at| at.registers.sp <= lent_before) {
+            rest = self.walk(heap, at, limit, &mut lent, &mut found);
+        }
         let mut slots = 0;
-        let mut take = |heap: &mut Heap, object: ObjectRef, name: &dyn Fn() -> String| {
-            if let Some(zeal) = &heap.zeal
-                && !range::is_reserved(object.address())
-            {
-                let what = format!("{} holds {}", name(), heap.place(zeal, object.address()));
-                fatal::violation("ROOT", heap.epoch, &what);
-            }
-            if heap.owns(object) {
-                found(heap, object, name);
-            } else if heap.zeal.is_some() {
-                let what = format!("{} holds {:#x}, {}", name(), object.address(), abi::FOREIGN);
-                fatal::violation("ROOT", heap.epoch, &what);
-            }
-        };
-        heap.statistics.frames_walked += walk(registers, &snapshot, |root| {
+        shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
             slots += 1;
-            snapshot.visit_root(root, |object| take(heap, object, &|| snapshot.describe(root)));
-        });
-        slots += shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
             self.shadow_types.visit_root(slot, meta, |object| {
-                take(heap, object, &|| format!("the shadow stack's root at {slot:#x}"));
+                take(heap, object, &mut found, &|| format!("the shadow stack's root at {slot:#x}"));
             });
         });
         heap.statistics.roots_walked += slots;
+        self.leave_off(heap, rest, lent)
+    }
+
+    /// Whether frames of the last walk wait for their visit.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// Visits `limit` more frames of those that wait.
+    pub(crate) fn go_on(
+        &mut self,
+        heap: &mut Heap,
+        limit: usize,
+        mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
+    ) -> Headway {
+        let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
+        let here = 0_u64;
+        if diversion::undo(&raw const here as u64) == Removal::Cut {
+            return if anchor(heap.context_mut()).is_some() { Headway::Cut } else { Headway::Done };
+        }
+        if anchor(heap.context_mut()).is_none() {
+            // The program has ended, or the thread: its frames count as gone.
+            return Headway::Done;
+        }
+        self.refresh();
+        let rest = self.walk(heap, at, limit, &mut lent, &mut found);
+        if self.leave_off(heap, rest, lent) { Headway::Done } else { Headway::Some }
+    }
+
+    /// Whether the walk of a flip may leave frames for later: nobody else stores to the roots of frames below without saying so, and
+    /// the mutator runs on before the epoch is over.
+    fn may_pause(&self, heap: &Heap, registers: &Registers) -> bool {
+        let here = 0_u64;
+        let here = &raw const here as u64;
+        // The call by which compiled code left has not returned: after one that has, its frames may be gone.
+        let mut stack = StackReader::new(here & !7);
+        let is_left = registers.sp > here && stack.read(registers.sp - 8) == Some(registers.pc);
+        is_left
+            && heap.zeal.is_none()
+            && !heap.options.stop_the_world
+            && heap.is_attached()
+            && self.snapshot.say_what_they_lend
+            && diversion::is_free(here)
+    }
+
+    /// The walk is over, or waits at a frame for the program to come back there: whether it is over.
+    fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> bool {
+        match rest {
+            Some(at) => {
+                diversion::divert(heap, &at.registers);
+                self.rest = Some(Rest { at, lent });
+            }
+            None => {
+                let lent_high = &mut heap.context_mut().lent_high;
+                *lent_high = lent.max(*lent_high);
+            }
+        }
+        rest.is_none()
+    }
+
+    /// Visits frames, and notes the highest that lends a root.
+    fn walk(
+        &self,
+        heap: &mut Heap,
+        from: Position,
+        limit: usize,
+        lent: &mut u64,
+        found: &mut impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
+    ) -> Option<Position> {
+        let snapshot = &*self.snapshot;
+        let mut slots = 0;
+        let (frames, rest) = walk(from, snapshot, limit, |root| {
+            slots += 1;
+            if root.id & LENT_ROOT != 0 {
+                *lent = root.sp.max(*lent);
+            }
+            snapshot.visit_root(root, |object| take(heap, object, found, &|| snapshot.describe(root)));
+        });
+        let statistics = &mut heap.statistics;
+        statistics.frames_walked += frames;
+        statistics.roots_walked += slots;
+        rest
     }
 
     /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null. What the lowering
@@ -81,7 +202,7 @@ impl StackRoots {
     pub(crate) fn visit_slots(&mut self, context: &Context, mut visit: impl FnMut(u64, *const TypeDescriptor)) {
         let Some(registers) = anchor(context) else { return };
         self.refresh();
-        walk(registers, &self.snapshot, |root| {
+        walk(Position::from(registers), &self.snapshot, usize::MAX, |root| {
             let named = self.snapshot.roots.get(root.id);
             if named.is_none_or(|named| !named.name.starts_with(OWN_ROOT)) {
                 visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
@@ -97,13 +218,13 @@ fn anchor(context: &Context) -> Option<Registers> {
     (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
 }
 
-/// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack. Answers how many frames.
-fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameRoot)) -> u64 {
-    let mut stack = StackReader::new(registers.sp);
-    let entries = entries();
-    let frames = &snapshot.frames;
-    let walked = visit_thread_stack(registers, |address| stack.read(address), frames, entries, |root| visit(&root));
+/// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them. Answers how many
+/// frames those were, and where it goes on.
+fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&FrameRoot)) -> (u64, Option<Position>) {
+    let mut stack = StackReader::new(from.registers.sp);
+    let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);
     match walked.end {
+        StackEnd::Paused { at } => return (walked.frames as u64, Some(at)),
         StackEnd::Bottom { .. } => {}
         // The unwinder's last step: the first frame of a thread has no caller.
         StackEnd::EndOfStack { pc: 0 } => {}
@@ -121,7 +242,36 @@ fn walk(registers: Registers, snapshot: &Snapshot, mut visit: impl FnMut(&FrameR
             &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
         ),
     }
-    walked.frames as u64
+    (walked.frames as u64, None)
+}
+
+/// Checks what a root holds, and passes it on.
+#[inline(always)]
+fn take(
+    heap: &mut Heap,
+    object: ObjectRef,
+    found: &mut impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
+    name: &dyn Fn() -> String,
+) {
+    if heap.zeal.is_some() {
+        refuse_foreign(heap, object, name);
+    }
+    if heap.owns(object) {
+        found(heap, object, name);
+    }
+}
+
+#[cold]
+fn refuse_foreign(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
+    let Some(zeal) = &heap.zeal else { return };
+    if !range::is_reserved(object.address()) {
+        let what = format!("{} holds {}", name(), heap.place(zeal, object.address()));
+        fatal::violation("ROOT", heap.epoch, &what);
+    }
+    if !heap.owns(object) {
+        let what = format!("{} holds {:#x}, {}", name(), object.address(), abi::FOREIGN);
+        fatal::violation("ROOT", heap.epoch, &what);
+    }
 }
 
 /// Which function of a registered module has a frame on the calling thread's stack, if any has.
@@ -158,7 +308,7 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
         ));
     }
     match walked.end {
-        StackEnd::Bottom { .. } | StackEnd::EndOfStack { pc: 0 } => Ok(None),
+        StackEnd::Bottom { .. } | StackEnd::Paused { .. } | StackEnd::EndOfStack { pc: 0 } => Ok(None),
         StackEnd::EndOfStack { pc } | StackEnd::Malformed { registers: Registers { pc, .. }, .. } => {
             Err(native_place(pc))
         }
@@ -167,7 +317,7 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
 
 /// How the walk knows that managed code was entered.
 fn entries() -> Entries {
-    Entries { bottom: bottom(), reentry: reentry_return() }
+    Entries { bottom: bottom(), reentry: reentry_return(), diversion: diversion::current() }
 }
 
 /// The return address that the walk ends at: that of `main`'s entry, or on a thread that the C library started, its own.

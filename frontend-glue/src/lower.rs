@@ -25,6 +25,7 @@ mod fresh;
 mod held;
 mod hiding_place;
 mod influence;
+mod lending;
 mod liveness;
 pub(crate) mod module_record;
 mod options;
@@ -179,6 +180,11 @@ impl<'a> Lowering<'a> {
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
+        if self.plan == Plan::Deferred {
+            for &function in &bodies {
+                lending::announce_landings(&self.builder, &self.callees, function);
+            }
+        }
         for &function in &bodies {
             bundle::make_walkable(function, self.options.without);
         }
@@ -281,7 +287,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
-        let roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
+        let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
+        if self.plan == Plan::Deferred && self.options.has(Cure::LendingNoted) {
+            lending::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
+        }
         self.tables.stack_roots(function, &roots);
         roots
     }

@@ -13,6 +13,9 @@
 //! 24 heap      the attached heap, or null             64 entry     innermost entry into managed code
 //! 1008 handle_top, 1016 handle_end                   where the next scoped handle goes, and the end of that room
 //!
+//! the deferred plan only:
+//! 120 lent_high  highest frame pointer of a frame that others may write to roots of
+//!
 //! the prompt plan only:
 //! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
 //! 80 pending_top, 88 pending_end                     where the next pending object is noted, and the end of that room
@@ -55,7 +58,8 @@ pub struct Context {
     pub postponed_top: u64,
     /// Prompt plan: end of the room for such.
     pub postponed_end: u64,
-    reserved: [u64; 1],
+    /// Deferred plan: the highest frame pointer, since a walk of the stack looked last, of a frame that others may write to roots of.
+    pub lent_high: u64,
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],
     /// Where the next scoped handle goes.
@@ -81,6 +85,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, lent) == LENT as usize);
     assert!(std::mem::offset_of!(Context, postponed_top) == POSTPONED_TOP as usize);
     assert!(std::mem::offset_of!(Context, postponed_end) == POSTPONED_END as usize);
+    assert!(std::mem::offset_of!(Context, lent_high) == LENT_HIGH as usize);
     assert!(std::mem::offset_of!(Context, handle_top) == 1008);
     assert!(std::mem::offset_of!(Context, handle_end) == 1016);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
@@ -105,6 +110,8 @@ pub const LENT: u32 = 96;
 pub const POSTPONED_TOP: u32 = 104;
 /// Byte offset of `postponed_end`.
 pub const POSTPONED_END: u32 = 112;
+/// Byte offset of `lent_high`.
+pub const LENT_HIGH: u32 = 120;
 /// Byte offset of the free lists; class `n`'s is the n-th u64 from here.
 pub const FREE_LISTS: u32 = 128;
 /// Room for free lists.
@@ -154,7 +161,7 @@ impl Default for Context {
             lent: 0,
             postponed_top: 0,
             postponed_end: 0,
-            reserved: [0; 1],
+            lent_high: 0,
             free: [0; FREE_CLASSES],
             handle_top: 0,
             handle_end: 0,

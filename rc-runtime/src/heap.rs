@@ -266,7 +266,14 @@ impl Heap {
         // SAFETY: this thread's context.
         let attached = unsafe { (*thread).heap };
         assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
+        // SAFETY: this thread's context.
+        self.context_mut().lent_high = unsafe { (*thread).lent_high };
         self.move_context(thread);
+    }
+
+    /// Whether this thread's compiled code runs on this heap.
+    pub fn is_attached(&self) -> bool {
+        std::ptr::eq(self.context, crate::context::current())
     }
 
     /// Undoes [`attach`](Self::attach).
@@ -275,8 +282,10 @@ impl Heap {
         let thread = self.context;
         self.move_context(own);
         if !std::ptr::eq(thread, own) {
+            // Frames may be there that lend roots.
+            let lent_high = self.context_mut().lent_high;
             // SAFETY: the context we just moved out of.
-            unsafe { *thread = Context::default() };
+            unsafe { *thread = Context { lent_high, ..Context::default() } };
         }
     }
 

@@ -15,7 +15,7 @@ pub const MODULE_VERSION: u32 = 1;
 pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
-    /// `plan::MODULE_FLAG_PROMPT` or 0.
+    /// `plan::MODULE_FLAG_PROMPT`, [`MODULE_FLAG_LENDS`].
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -63,6 +63,13 @@ pub struct GlobalRoot {
 
 /// What the names of roots begin with that are no variable of the program: the lowering added them.
 pub const OWN_ROOT: &str = "tally.";
+
+/// Bit of a root's id: others than its function may have its address, and store to it.
+pub const LENT_ROOT: u64 = 1;
+
+/// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots note themselves in
+/// `Context::lent_high`.
+pub const MODULE_FLAG_LENDS: u32 = 2;
 
 /// One stack root that stack maps name by `id`.
 #[repr(C)]

@@ -5,7 +5,7 @@
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::heap::Heap;
-use crate::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
+use crate::module_record::{GlobalRoot, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle};
 use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
 use crate::range;
@@ -196,8 +196,9 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
 
 /// What no lowering emits, and would be read all the same.
 fn check_tables(record: &ModuleRecord) -> Result<(), String> {
-    if record.flags & !MODULE_FLAG_PROMPT != 0 {
-        return Err(format!("flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan) is known", record.flags));
+    if record.flags & !(MODULE_FLAG_PROMPT | MODULE_FLAG_LENDS) != 0 {
+        let known = format!("{MODULE_FLAG_PROMPT:#x} (prompt plan) and {MODULE_FLAG_LENDS:#x} (lent roots) are known");
+        return Err(format!("flags {:#x}, and only {known}", record.flags));
     }
     let tables = [
         ("types", record.type_count, record.types.is_null()),

@@ -67,6 +67,8 @@ pub struct Statistics {
     pub mark_units: u64,
     /// Most units of work that one slice did. Deferred plan.
     pub slice_units_max: u64,
+    /// Most managed frames walked at once: by a flip, a step of a slice, or a return to a frame that was not walked yet. Deferred plan.
+    pub frames_at_once_max: u64,
 }
 
 const _: () = {
@@ -80,7 +82,7 @@ const _: () = {
     assert!(offset_of!(Statistics, used_bytes) == 168);
     assert!(offset_of!(Statistics, pause_histogram) == 192);
     assert!(offset_of!(Statistics, trial_ns) == 192 + 2 * size_of::<Histogram>());
-    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 32);
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 40);
 };
 
 impl Statistics {

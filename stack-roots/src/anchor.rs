@@ -19,19 +19,38 @@
 
 use crate::walk::{Registers, StackFault};
 
-/// The return addresses by which a walk knows that managed code was entered.
+/// The return addresses by which a walk knows that managed code was entered, and the one that is not what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// Of the call that entered the outermost managed code: the bottom.
     pub bottom: u64,
     /// Of the trampoline's call back into managed code.
     pub reentry: u64,
+    /// A return that leads elsewhere for the time being.
+    pub diversion: Option<Diversion>,
+}
+
+/// A return address and the saved frame pointer beside it were replaced in a frame: what they were.
+///
+/// ```text
+///               as it was             diverted
+/// fp + 8        pc                    through
+/// fp            the caller's fp       the address of { fp, pc }, which looks like any saved pair
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Diversion {
+    /// What the return address was replaced by.
+    pub through: u64,
+    /// The return address.
+    pub pc: u64,
+    /// The caller's frame pointer.
+    pub fp: u64,
 }
 
 impl From<u64> for Entries {
-    /// A bottom, and no trampoline.
+    /// A bottom, no trampoline, and every return leads where it always did.
     fn from(bottom: u64) -> Entries {
-        Entries { bottom, reentry: u64::MAX }
+        Entries { bottom, reentry: u64::MAX, diversion: None }
     }
 }
 

@@ -33,14 +33,14 @@ pub mod thread_stack;
 pub mod unwind;
 pub mod walk;
 
-pub use anchor::Entries;
+pub use anchor::{Diversion, Entries};
 pub use frame_table::{Frame, FrameTable, Lookup, PlacedFunction, TableError};
 pub use root_records::{BaseRegister, Location, OperandFault, RootSlot};
 pub use snapshot::FrameTables;
 pub use stack_map::{MapError, StackMap};
-pub use thread_stack::{StackEnd, StackVisit, visit_thread_stack};
+pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_thread_stack};
 pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
-pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk};
+pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk, walk_some};
 
 #[cfg(test)]
 #[path = "../tests/writer/section.rs"]

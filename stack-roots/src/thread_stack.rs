@@ -9,39 +9,59 @@
 use crate::anchor::{self, Entries};
 use crate::frame_table::Lookup;
 use crate::unwind::{Origin, Reach, UnwindEnd, unwind};
-use crate::walk::{FrameRoot, Registers, StackFault, WalkEnd, walk};
+use crate::walk::{FrameRoot, Registers, StackFault, WalkEnd, walk_some};
 
 /// Visits the roots of every managed frame of the calling thread from `registers` to the entry of managed code.
 ///
 /// `registers` are those of the topmost managed frame, as the shim found them when compiled code called it.
 /// `read_word` is asked for words of this thread's stack at or above `registers.sp`; `None` means unreadable.
 pub fn visit_thread_stack<F: Lookup + ?Sized>(
-    mut registers: Registers,
-    mut read_word: impl FnMut(u64) -> Option<u64>,
+    registers: Registers,
+    read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
     entries: impl Into<Entries>,
-    mut visit: impl FnMut(FrameRoot),
+    visit: impl FnMut(&FrameRoot),
 ) -> StackVisit {
-    let entries = entries.into();
-    // The unwinder cannot come from the top any more: it would have to cross what the anchor leads around.
-    let mut beyond_anchor = false;
+    visit_some(Position::from(registers), read_word, frames, entries.into(), usize::MAX, visit)
+}
+
+/// The same from a frame on that an earlier visit came to, and of about `limit` frames: it pauses below a managed one.
+///
+/// So that a visit in parts does not step over all that lies above each time, it goes on with the unwinder at the native frame itself, and
+/// from the top only if that leads nowhere (a frame that needs rbx).
+pub fn visit_some<F: Lookup + ?Sized>(
+    from: Position,
+    mut read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entries: Entries,
+    limit: usize,
+    mut visit: impl FnMut(&FrameRoot),
+) -> StackVisit {
+    let Position { mut registers, mut beyond_anchor, is_active } = from;
     let mut visited = StackVisit { frames: 0, unwinder_steps: 0, end: StackEnd::Bottom { registers } };
     loop {
-        let walked = walk(registers, &mut read_word, frames, entries.bottom, &mut visit);
+        let walked =
+            walk_some(registers, &mut read_word, frames, entries, limit.saturating_sub(visited.frames), &mut visit);
         visited.frames += walked.frames;
         registers = match walked.end {
             WalkEnd::Unknown { registers } | WalkEnd::NeedsUnwinder { registers } => registers,
+            WalkEnd::Paused { registers } => {
+                return visited.ended(StackEnd::Paused { at: Position { registers, beyond_anchor, is_active: true } });
+            }
             WalkEnd::Bottom { registers } => return visited.ended(StackEnd::Bottom { registers }),
             WalkEnd::Malformed { registers, fault } => return visited.ended(StackEnd::Malformed { registers, fault }),
         };
         let at_anchor = if registers.pc == entries.reentry {
             registers
         } else {
-            let from = match beyond_anchor {
-                false => Origin::Top { from_sp: registers.sp },
-                true => Origin::Registers(registers),
+            let mut cross = |from| unwind(from, Reach::TwiceAsDeep, &mut read_word, frames, entries, &mut visit);
+            let crossed = if beyond_anchor || is_active {
+                let crossed = cross(Origin::Registers(registers));
+                let is_stuck = matches!(crossed.end, UnwindEnd::EndOfStack { .. } | UnwindEnd::Malformed { .. });
+                if is_stuck && !beyond_anchor { cross(Origin::Top { from_sp: registers.sp }) } else { crossed }
+            } else {
+                cross(Origin::Top { from_sp: registers.sp })
             };
-            let crossed = unwind(from, Reach::TwiceAsDeep, &mut read_word, frames, entries, &mut visit);
             visited.frames += crossed.frames;
             visited.unwinder_steps += crossed.steps;
             match crossed.end {
@@ -63,6 +83,24 @@ pub fn visit_thread_stack<F: Lookup + ?Sized>(
             Err(fault) => return visited.ended(StackEnd::Malformed { registers: at_anchor, fault }),
         };
         beyond_anchor = true;
+    }
+}
+
+/// A frame that a visit has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Of the frame.
+    pub registers: Registers,
+    /// The unwinder cannot come here from the top: it would have to cross what an anchor leads around.
+    pub beyond_anchor: bool,
+    /// The frame is known to be active: the unwinder may begin at it, and not at the top.
+    pub is_active: bool,
+}
+
+impl From<Registers> for Position {
+    /// The beginning of a visit.
+    fn from(registers: Registers) -> Position {
+        Position { registers, beyond_anchor: false, is_active: false }
     }
 }
 
@@ -91,6 +129,11 @@ pub enum StackEnd {
     Bottom {
         /// Of the frame that entered managed code.
         registers: Registers,
+    },
+    /// As many as were asked for have been visited. As in [`WalkEnd::Paused`], the return address of the next lies at `registers.sp - 8`.
+    Paused {
+        /// Where to go on.
+        at: Position,
     },
     /// The stack ended, or a frame without an unwind table hides the rest, before the entry was met.
     EndOfStack {

@@ -43,7 +43,7 @@ pub fn unwind<F: Lookup + ?Sized>(
     read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
     entries: impl Into<Entries>,
-    visit: impl FnMut(FrameRoot),
+    visit: impl FnMut(&FrameRoot),
 ) -> Unwound {
     let (from_sp, start) = match from.into() {
         Origin::Top { from_sp } => (from_sp, None),
@@ -169,12 +169,16 @@ struct Run<'f, F: ?Sized, R, V> {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(FrameRoot)> Run<'_, F, R, V> {
+impl<F: Lookup + ?Sized, R: FnMut(u64) -> Option<u64>, V: FnMut(&FrameRoot)> Run<'_, F, R, V> {
     /// Takes one frame; an end stops the unwinder.
     fn frame(&mut self, pc: u64, sp: u64, saved: impl FnOnce() -> (u64, u64)) -> Option<UnwindEnd> {
         self.steps += 1;
         if sp < self.from_sp {
             self.steps_above += 1;
+            return None;
+        }
+        if self.entries.diversion.is_some_and(|diversion| diversion.through == pc) {
+            // A frame of no size: the unwinder goes on to the caller by itself.
             return None;
         }
         let knows_rbx = self.knows_rbx;
@@ -271,7 +275,7 @@ fn step_of<F, R, V>(_: &Run<'_, F, R, V>) -> Step
 where
     F: Lookup + ?Sized,
     R: FnMut(u64) -> Option<u64>,
-    V: FnMut(FrameRoot),
+    V: FnMut(&FrameRoot),
 {
     step::<F, R, V>
 }
@@ -282,7 +286,7 @@ unsafe extern "C" fn step<F, R, V>(context: *mut UnwindContext, state: *mut c_vo
 where
     F: Lookup + ?Sized,
     R: FnMut(u64) -> Option<u64>,
-    V: FnMut(FrameRoot),
+    V: FnMut(&FrameRoot),
 {
     // SAFETY: the caller's duty above; `unwind` passes such a pointer.
     let run = unsafe { &mut *state.cast::<Run<'_, F, R, V>>() };

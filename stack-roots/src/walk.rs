@@ -14,10 +14,14 @@
 //! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
 //! no memory, however damaged, keeps it running, and what it cannot read or does not know it says.
 //!
+//! A walk may pause after so many frames and go on later: below them the stack stays what it is until the program returns
+//! there, which whoever paused it must know to prevent (a *diverted* return, `anchor`).
+//!
 //! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (twice that): frames of
 //! dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and in no
 //! other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
+use crate::anchor::{Diversion, Entries};
 use crate::frame_table::{Frame, Lookup};
 use crate::root_records::{BaseRegister, Location};
 use std::fmt;
@@ -27,23 +31,46 @@ use std::fmt;
 /// `read_word` answers `None` for an address that must not be read. A frame's roots are visited in the order of its
 /// record. `entry_return` is the return address of the call by which managed code was entered.
 pub fn walk<F: Lookup + ?Sized>(
+    registers: Registers,
+    read_word: impl FnMut(u64) -> Option<u64>,
+    frames: &F,
+    entry_return: u64,
+    visit: impl FnMut(&FrameRoot),
+) -> Walk {
+    walk_some(registers, read_word, frames, Entries::from(entry_return), usize::MAX, visit)
+}
+
+/// The same for at most `limit` frames: a walk that is not over by then pauses, and another may go on where it ended.
+pub fn walk_some<F: Lookup + ?Sized>(
     mut registers: Registers,
     mut read_word: impl FnMut(u64) -> Option<u64>,
     frames: &F,
-    entry_return: u64,
-    mut visit: impl FnMut(FrameRoot),
+    entries: Entries,
+    limit: usize,
+    mut visit: impl FnMut(&FrameRoot),
 ) -> Walk {
     let mut walked = 0;
+    let mut seen: [Option<Frame<'_>>; SEEN] = [None; SEEN];
     let end = loop {
-        if registers.pc == entry_return {
+        if registers.pc == entries.bottom {
             break WalkEnd::Bottom { registers };
         }
-        let Some(frame) = frames.lookup(registers.pc) else { break WalkEnd::Unknown { registers } };
+        if walked >= limit.max(1) {
+            break WalkEnd::Paused { registers };
+        }
+        let seen = &mut seen[registers.pc as usize % SEEN];
+        if seen.is_none_or(|frame| frame.pc != registers.pc) {
+            match frames.lookup(registers.pc) {
+                None => break WalkEnd::Unknown { registers },
+                found => *seen = found,
+            }
+        }
+        let Some(frame) = seen else { break WalkEnd::Unknown { registers } };
         if frame.needs_rbx && registers.rbx.is_none() {
             break WalkEnd::NeedsUnwinder { registers };
         }
-        let stepped = visit_frame(&frame, &registers, &mut read_word, &mut visit)
-            .and_then(|()| caller_of(&registers, &mut read_word));
+        let stepped = visit_frame(frame, &registers, &mut read_word, &mut visit)
+            .and_then(|()| caller_of(&registers, entries.diversion, &mut read_word));
         match stepped {
             Ok(caller) => registers = caller,
             Err(fault) => break WalkEnd::Malformed { registers, fault },
@@ -52,6 +79,10 @@ pub fn walk<F: Lookup + ?Sized>(
     };
     Walk { frames: walked, end }
 }
+
+/// A recursion returns to few places: so many frames are remembered, each by the low bits of its return address. Looking each up
+/// took as long as all the rest.
+const SEEN: usize = 16;
 
 /// The registers of a frame that is stopped in a call, as they are when the call has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +133,12 @@ pub enum WalkEnd {
     /// A return address of no recorded call: a native frame.
     Unknown {
         /// Of the native frame.
+        registers: Registers,
+    },
+    /// The caller, managed or not, of the last frame of as many as were asked for. It was found by that one's frame pointer: its
+    /// return address lies at `registers.sp - 8`, its own frame pointer in the word below.
+    Paused {
+        /// Of that frame.
         registers: Registers,
     },
     /// A managed frame that addresses roots by rbx, whose value only the unwinder can find.
@@ -172,11 +209,12 @@ impl fmt::Display for StackFault {
 impl std::error::Error for StackFault {}
 
 /// Visits the roots of one frame. Indirect slots are read through `read_word`.
+#[inline(always)]
 pub(crate) fn visit_frame(
     frame: &Frame<'_>,
     registers: &Registers,
     read_word: &mut impl FnMut(u64) -> Option<u64>,
-    visit: &mut impl FnMut(FrameRoot),
+    visit: &mut impl FnMut(&FrameRoot),
 ) -> Result<(), StackFault> {
     for (ordinal, root) in frame.roots.iter().enumerate() {
         let slot_address = match root.location {
@@ -186,12 +224,13 @@ pub(crate) fn visit_frame(
                 read_word(address).ok_or(StackFault::Unreadable { address })?
             }
         };
-        visit(FrameRoot { pc: registers.pc, sp: registers.sp, ordinal, id: root.id, slot_address });
+        visit(&FrameRoot { pc: registers.pc, sp: registers.sp, ordinal, id: root.id, slot_address });
     }
     Ok(())
 }
 
 /// `base + offset`. The caller has made sure that rbx is known where the frame needs it.
+#[inline(always)]
 fn address(registers: &Registers, base: BaseRegister, offset: i32) -> u64 {
     let base = match base {
         BaseRegister::Rsp => registers.sp,
@@ -202,12 +241,21 @@ fn address(registers: &Registers, base: BaseRegister, offset: i32) -> u64 {
 }
 
 /// The registers of the caller of a frame that keeps a frame pointer.
-fn caller_of(registers: &Registers, read_word: &mut impl FnMut(u64) -> Option<u64>) -> Result<Registers, StackFault> {
+#[inline(always)]
+fn caller_of(
+    registers: &Registers,
+    diversion: Option<Diversion>,
+    read_word: &mut impl FnMut(u64) -> Option<u64>,
+) -> Result<Registers, StackFault> {
     let Registers { sp, fp, .. } = *registers;
     let next_sp =
         fp.checked_add(16).filter(|_| fp >= sp && fp.is_multiple_of(8)).ok_or(StackFault::FramePointer { fp, sp })?;
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
-    Ok(Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None })
+    let caller = Registers { pc: word(fp + 8)?, sp: next_sp, fp: word(fp)?, rbx: None };
+    Ok(match diversion {
+        Some(diversion) if diversion.through == caller.pc => Registers { pc: diversion.pc, fp: diversion.fp, ..caller },
+        _ => caller,
+    })
 }
 
 #[cfg(test)]
@@ -264,6 +312,51 @@ mod tests {
         assert_eq!(roots, [(1, 0x7008), (2, 0x7040), (3, 0x7060)]);
         assert_eq!(walk.frames, 3);
         assert_eq!(walk.end, WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) });
+    }
+
+    #[test]
+    fn walk_that_pauses_goes_on_where_it_was() {
+        #[rustfmt::skip]
+        let stack = [
+            0, 0, 0, 0x7048, 0x1105,
+            0x7060, 0, 0, 0, 0x7060, 0x1305,
+            0, 0x7078, ENTRY,
+        ];
+        let read = |address: u64| stack.get((address - STACK) as usize / 8).copied();
+        let (mut roots, mut registers, mut pauses) = (Vec::new(), at(0x1005, 0x7000, 0x7018), Vec::new());
+        loop {
+            let walk =
+                walk_some(registers, read, &table(), Entries::from(ENTRY), 0, |root| roots.push(root.slot_address));
+            assert_eq!(walk.frames, 1, "one frame at least");
+            match walk.end {
+                WalkEnd::Paused { registers: next } => (registers, _) = (next, pauses.push((next.sp, next.pc))),
+                end => break assert_eq!(end, WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) }),
+            }
+        }
+        assert_eq!(roots, [0x7008, 0x7040, 0x7060]);
+        assert_eq!(pauses, [(0x7028, 0x1105), (0x7058, 0x1305)]);
+        // Where a walk pauses, the return address and the frame pointer beside it are those of the frame.
+        assert_eq!((read(0x7028 - 8), read(0x7028 - 16)), (Some(0x1105), Some(0x7048)));
+    }
+
+    #[test]
+    fn diverted_return_leads_to_where_it_led() {
+        const THROUGH: u64 = 0xd00;
+        #[rustfmt::skip]
+        let stack = [
+            0, 0, 0, 0xdead, THROUGH,      // the record of what stood here is elsewhere
+            0x7060, 0, 0, 0, 0x7060, 0x1305,
+            0, 0x7078, ENTRY,
+        ];
+        let read = |address: u64| stack.get((address - STACK) as usize / 8).copied();
+        let diversion = Some(Diversion { through: THROUGH, pc: 0x1105, fp: 0x7048 });
+        let entries = Entries { diversion, ..Entries::from(ENTRY) };
+        let mut roots = Vec::new();
+        let walk = walk_some(at(0x1005, 0x7000, 0x7018), read, &table(), entries, usize::MAX, |root| {
+            roots.push(root.slot_address)
+        });
+        assert_eq!(roots, [0x7008, 0x7040, 0x7060]);
+        assert_eq!(walk, Walk { frames: 3, end: WalkEnd::Bottom { registers: at(ENTRY, 0x7070, 0x7078) } });
     }
 
     #[test]

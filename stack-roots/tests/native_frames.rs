@@ -207,7 +207,7 @@ fn visit_from_top(world: &World) -> Seen {
         |address| Some(stack_word(address)),
         &world.tables,
         address(sr_entry_return),
-        |root: FrameRoot| roots.push((root.id, stack_word(root.slot_address))),
+        |root: &FrameRoot| roots.push((root.id, stack_word(root.slot_address))),
     );
     Seen::Visit(roots, visit)
 }

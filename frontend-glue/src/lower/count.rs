@@ -28,6 +28,7 @@ mod unwinding;
 
 pub use damage::Damage;
 pub use remark::{Remark, Saving};
+pub(super) use slots::is_lent;
 
 use super::LowerOptions;
 use super::descriptor::OneWord;

@@ -29,10 +29,12 @@ pub enum Cure {
     UnwindTables,
     /// Attributes that promise too much are taken from the runtime's entry points.
     PromisesStripped,
+    /// Frames with roots that others may store to note themselves.
+    LendingNoted,
 }
 
 /// All cures and what tests call them.
-const NAMES: [(Cure, &str); 10] = [
+const NAMES: [(Cure, &str); 11] = [
     (Cure::RootNames, "root-names"),
     (Cure::EmptyBundles, "empty-bundles"),
     (Cure::ResultThunks, "result-thunks"),
@@ -43,6 +45,7 @@ const NAMES: [(Cure, &str); 10] = [
     (Cure::FramePointers, "frame-pointers"),
     (Cure::UnwindTables, "unwind-tables"),
     (Cure::PromisesStripped, "promises-stripped"),
+    (Cure::LendingNoted, "lending-noted"),
 ];
 
 impl FromStr for Cure {

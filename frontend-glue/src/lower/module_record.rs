@@ -17,7 +17,9 @@ use super::Plan;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
-use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle};
+use rc_runtime::module_record::{
+    GlobalRoot, LENT_ROOT, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
+};
 use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
@@ -57,7 +59,8 @@ pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    hash.max(1)
+    // The bit is set for roots that are lent.
+    (hash & !LENT_ROOT).max(2)
 }
 
 impl ModuleTables {
@@ -128,7 +131,7 @@ impl ModuleTables {
         let record = module.structure_constant(&[
             builder.i32(u64::from(MODULE_VERSION)),
             builder.i32(match self.plan {
-                Plan::Deferred => 0,
+                Plan::Deferred => u64::from(MODULE_FLAG_LENDS),
                 Plan::Prompt => u64::from(MODULE_FLAG_PROMPT),
             }),
             module.text_global(module_name),
@@ -292,6 +295,7 @@ fn keep_stack_map_label(builder: &Builder) {
 #[cfg(test)]
 mod tests {
     use super::root_id;
+    use rc_runtime::module_record::LENT_ROOT;
 
     #[test]
     fn ids_tell_roots_apart_and_are_never_zero() {
@@ -304,7 +308,7 @@ mod tests {
             root_id("m", "fa", "", 0),
         ];
         for (index, id) in ids.iter().enumerate() {
-            assert_ne!(*id, 0);
+            assert!(*id != 0 && *id & LENT_ROOT == 0);
             assert!(!ids[..index].contains(id));
         }
         assert_eq!(ids[0], root_id("m", "f", "a", 0));

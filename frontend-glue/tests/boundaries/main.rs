@@ -8,6 +8,7 @@ mod tally;
 
 mod anchors;
 mod callbacks;
+mod deep_stacks;
 mod ends;
 mod finalizers;
 mod host;

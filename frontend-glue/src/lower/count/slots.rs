@@ -57,7 +57,7 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
 }
 
 /// Whether others than this function may have the root's address, and write to it.
-pub(super) fn is_lent(callees: &Callees, root: &Root) -> bool {
+pub(in crate::lower) fn is_lent(callees: &Callees, root: &Root) -> bool {
     let (mut seen, mut queue) = (HandleSet::default(), vec![root.slot]);
     while let Some(address) = queue.pop() {
         for user in address.users() {

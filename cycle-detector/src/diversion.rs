@@ -1,0 +1,317 @@
+//! The watermark of a walk that has paused: the return into the newest frame that it has not visited leads through here first.
+//!
+//! `stack` pauses a flip's walk of a deep stack and goes on in slices. Frames that are not active do not change, so what they hold
+//! later is what they held at the flip, until the program comes back to one. It may come back to the newest of them only, by
+//! returning or by unwinding, and either way by the return address of the frame above: that is replaced (*diverted*), and the
+//! saved frame pointer beside it by the address of a [`Record`] that looks like the pair that was there:
+//!
+//! ```text
+//! higher │ unvisited frames
+//!        │ the newest unvisited one    sp
+//!        │ return address         sp - 8     = tally_diverted_return
+//!        │ its frame pointer      sp - 16    = address of the record { fp, pc, … }
+//! lower  │ visited frames …
+//! ```
+//!
+//! Compiled code pays nothing for it, however it was inlined: a return is a return. Where it arrives, the walk goes on by some
+//! frames and the return is taken. A barrier in compiled code (a compare after each call, as ZGC and Yuasa's Lisp have it) would cost two
+//! instructions and a stack map record a call.
+//!
+//! **Unwinders** pass: the frame pointer is the record's address, and the unwind table of `tally_diverted_return` says that pc and fp lie
+//! there, in a frame of no size. Its personality routine lets the search for a handler go by, and stops the unwinding proper: the
+//! walk goes on, then the exception does. Walks by frame pointer know the diversion by [`current`].
+//!
+//! **longjmp** passes unseen. Whoever goes on with the walk finds the record's place below the stack pointer, or other words in it
+//! ([`Removal::Cut`]); `repair` then makes good for what was not noted. A function that calls `setjmp` says so itself when that returns.
+//!
+//! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention `tailcc`): it is
+//! not where it was, which is taken for a cut, and the record stays in use until the stack is shorter than that.
+//!
+//! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998. Unwinding: libgcc's
+//! unwind.inc, DWARF 5, 6.4.
+
+use crate::collector::Collector;
+use rc_runtime::Heap;
+use stack_roots::{Diversion, Registers};
+use std::arch::global_asm;
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+/// What was diverted; the assembly knows the first two, which lie like any saved frame pointer and return address.
+#[repr(C)]
+struct Record {
+    fp: Cell<u64>,
+    pc: Cell<u64>,
+    /// Where the pair lies; 0: nothing is diverted.
+    place: Cell<u64>,
+    /// The heap whose walk has paused; null when there is none any more.
+    owner: Cell<*mut Heap>,
+    /// Frames that the walk counts on have vanished.
+    cut: Cell<bool>,
+}
+
+thread_local! {
+    static RECORD: Record = const {
+        Record {
+            fp: Cell::new(0),
+            pc: Cell::new(0),
+            place: Cell::new(0),
+            owner: Cell::new(ptr::null_mut()),
+            cut: Cell::new(false),
+        }
+    };
+}
+
+/// Whether a walk of this thread may pause: no other has, and the machine can save what a return brings along.
+pub(crate) fn is_free(here: u64) -> bool {
+    RECORD.with(|record| {
+        if record.owner.get().is_null() && record.place.get() < here {
+            // What was diverted is gone.
+            record.place.set(0);
+        }
+        record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave")
+    })
+}
+
+/// The return that is diverted on this thread, for walks.
+pub(crate) fn current() -> Option<Diversion> {
+    RECORD.with(|record| {
+        let (pc, fp) = (record.pc.get(), record.fp.get());
+        (record.place.get() != 0).then_some(Diversion { through: diverted_return(), pc, fp })
+    })
+}
+
+/// Diverts the return into the frame with these registers, where a walk by frame pointers has paused.
+pub(crate) fn divert(heap: &mut Heap, frame: &Registers) {
+    RECORD.with(|record| {
+        debug_assert_eq!(record.place.get(), 0);
+        let place = frame.sp - 16;
+        record.fp.set(frame.fp);
+        record.pc.set(frame.pc);
+        record.owner.set(heap);
+        record.place.set(place);
+        write_pair(place, [ptr::from_ref(record) as u64, diverted_return()]);
+    });
+}
+
+/// What became of the diversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Removal {
+    /// The frame was not returned from; or it was, and the walk is to go on because of it.
+    Undone,
+    /// The frame is gone, and nobody came by here.
+    Cut,
+}
+
+/// Undoes the diversion. `here` is the address of something in a frame of the caller.
+pub(crate) fn undo(here: u64) -> Removal {
+    RECORD.with(|record| {
+        record.owner.set(ptr::null_mut());
+        let place = record.place.get();
+        if place < here {
+            record.place.set(0);
+        }
+        if record.cut.replace(false) || place != 0 && place < here {
+            return Removal::Cut;
+        }
+        if place == 0 {
+            return Removal::Undone;
+        }
+        if read_pair(place) != [ptr::from_ref(record) as u64, diverted_return()] {
+            return Removal::Cut;
+        }
+        write_pair(place, [record.fp.get(), record.pc.get()]);
+        record.place.set(0);
+        Removal::Undone
+    })
+}
+
+/// `void tally_landed(void)`: a function has come back from `setjmp`, for the second time perhaps. Frames that a paused walk counts on
+/// may have vanished; later, when the stack has grown again, that may not be seen.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_landed() {
+    let here = 0_u64;
+    let here = &raw const here as u64;
+    RECORD.with(|record| {
+        if !record.owner.get().is_null() && record.place.get() < here {
+            record.cut.set(true);
+        }
+    });
+}
+
+fn read_pair(place: u64) -> [u64; 2] {
+    // SAFETY: two words of this thread's stack, above the caller's frame.
+    unsafe { *(place as *const [u64; 2]) }
+}
+
+fn write_pair(place: u64, pair: [u64; 2]) {
+    // SAFETY: as above; the frame they belong to is active, and reads them when it returns only.
+    unsafe { *(place as *mut [u64; 2]) = pair };
+}
+
+/// The program is about to come back to the frame that the walk paused at.
+unsafe extern "C" fn arrived(record: &Record) {
+    let owner = record.owner.replace(ptr::null_mut());
+    record.place.set(0);
+    // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no reference to it.
+    if let Some(heap) = unsafe { owner.as_mut() } {
+        heap.with_driver(|driver, heap| {
+            let collector: &mut Collector = driver.as_any().downcast_mut().expect("a heap's driver is the collector");
+            collector.frame_is_reached(heap);
+        });
+    }
+}
+
+const SEARCH_PHASE: c_int = 1;
+const INSTALL_CONTEXT: c_int = 7;
+const CONTINUE_UNWIND: c_int = 8;
+/// DWARF number of rax.
+const RAX: c_int = 0;
+
+unsafe extern "C" {
+    fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize);
+    fn _Unwind_SetIP(context: *mut c_void, pc: usize);
+    static tally_diverted_return: u8;
+    static tally_diverted_unwinding: u8;
+}
+
+/// The personality routine of the frame of no size.
+unsafe extern "C" fn personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & SEARCH_PHASE != 0 {
+        return CONTINUE_UNWIND;
+    }
+    // SAFETY: the unwinder's context, during its call.
+    unsafe {
+        _Unwind_SetGR(context, RAX, exception as usize);
+        _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize);
+    }
+    INSTALL_CONTEXT
+}
+
+/// What a diverted return address is replaced by.
+fn diverted_return() -> u64 {
+    &raw const tally_diverted_return as u64
+}
+
+// As the frame above has left: rsp is what the return made it, rbp the record's address. The first two pushes make that the frame
+// of a function that was called from where the return leads to. Whatever carries a result stays as it is, all of SSE, AVX and x87
+// (0xe7: the states of XCR0 but those of MPX, PKRU and AMX). The last jump is none by `ret`: the processor's return stack has
+// lost its entry for this return already.
+global_asm!(
+    ".text",
+    ".p2align 4",
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, {personality}",
+    ".cfi_def_cfa rsp, 0",
+    // The return address (16) is saved at rbp + 8, rbp (6) at rbp. (DW_CFA_expression, breg6.)
+    ".cfi_escape 0x10, 16, 2, 0x76, 8",
+    ".cfi_escape 0x10, 6, 2, 0x76, 0",
+    // A return address is looked up by the byte before it.
+    "nop",
+    ".cfi_endproc",
+    ".globl tally_diverted_return",
+    ".hidden tally_diverted_return",
+    ".type tally_diverted_return,@function",
+    "tally_diverted_return:",
+    ".cfi_startproc",
+    ".cfi_def_cfa rsp, 0",
+    ".cfi_escape 0x10, 16, 2, 0x76, 8",
+    ".cfi_escape 0x10, 6, 2, 0x76, 0",
+    "push qword ptr [rbp + 8]",
+    ".cfi_def_cfa_offset 8",
+    "push qword ptr [rbp]",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rip, -8",
+    ".cfi_offset rbp, -16",
+    "push rbp",
+    ".cfi_def_cfa_offset 24",
+    "lea rbp, [rsp + 8]",
+    ".cfi_def_cfa rbp, 16",
+    "push rax",
+    "push rcx",
+    "push rdx",
+    "push rsi",
+    "push rdi",
+    "push r8",
+    "push r9",
+    "push r10",
+    "push r11",
+    "sub rsp, 2752",
+    "and rsp, -64",
+    "xor eax, eax",
+    "mov qword ptr [rsp + 512], rax",
+    "mov qword ptr [rsp + 520], rax",
+    "mov qword ptr [rsp + 528], rax",
+    "mov qword ptr [rsp + 536], rax",
+    "mov qword ptr [rsp + 544], rax",
+    "mov qword ptr [rsp + 552], rax",
+    "mov qword ptr [rsp + 560], rax",
+    "mov qword ptr [rsp + 568], rax",
+    "mov eax, 0xe7",
+    "xor edx, edx",
+    "xsave [rsp]",
+    "mov rdi, qword ptr [rbp - 8]",
+    "call {arrived}",
+    "mov eax, 0xe7",
+    "xor edx, edx",
+    "xrstor [rsp]",
+    "lea rsp, [rbp - 80]",
+    "pop r11",
+    "pop r10",
+    "pop r9",
+    "pop r8",
+    "pop rdi",
+    "pop rsi",
+    "pop rdx",
+    "pop rcx",
+    "pop rax",
+    "mov rsp, rbp",
+    "pop rbp",
+    ".cfi_def_cfa rsp, 8",
+    "lea rsp, [rsp + 8]",
+    ".cfi_def_cfa_offset 0",
+    "jmp qword ptr [rsp - 8]",
+    ".cfi_endproc",
+    ".size tally_diverted_return, . - tally_diverted_return",
+    // The same when an exception comes by: it is in rax.
+    ".globl tally_diverted_unwinding",
+    ".hidden tally_diverted_unwinding",
+    ".type tally_diverted_unwinding,@function",
+    "tally_diverted_unwinding:",
+    ".cfi_startproc",
+    ".cfi_def_cfa rsp, 0",
+    ".cfi_escape 0x10, 16, 2, 0x76, 8",
+    ".cfi_escape 0x10, 6, 2, 0x76, 0",
+    "push qword ptr [rbp + 8]",
+    ".cfi_def_cfa_offset 8",
+    "push qword ptr [rbp]",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rip, -8",
+    ".cfi_offset rbp, -16",
+    "push rbp",
+    ".cfi_def_cfa_offset 24",
+    "lea rbp, [rsp + 8]",
+    ".cfi_def_cfa rbp, 16",
+    "push rax",
+    "mov rdi, qword ptr [rbp - 8]",
+    "call {arrived}",
+    "mov rdi, qword ptr [rbp - 16]",
+    "call {resume}",
+    "ud2",
+    ".cfi_endproc",
+    ".size tally_diverted_unwinding, . - tally_diverted_unwinding",
+    personality = sym personality,
+    arrived = sym arrived,
+    resume = sym _Unwind_Resume,
+);
+
+unsafe extern "C-unwind" {
+    fn _Unwind_Resume(exception: *mut c_void) -> !;
+}
