@@ -22,7 +22,8 @@
 //! walk goes on, then the exception does. Walks by frame pointer know the diversion by [`current`].
 //!
 //! **longjmp** passes unseen. Whoever goes on with the walk finds the record's place below the stack pointer, or other words in it
-//! ([`Removal::Cut`]); `repair` then makes good for what was not noted. A function that calls `setjmp` says so itself when that returns.
+//! ([`Removal::Cut`]), or that the stack leads past it; `repair` then makes good for what was not noted. A function that calls `setjmp` says
+//! so itself when that returns.
 //!
 //! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention `tailcc`): it is
 //! not where it was, which is taken for a cut, and the record stays in use until the stack is shorter than that.
@@ -63,15 +64,25 @@ thread_local! {
     };
 }
 
-/// Whether a walk of this thread may pause: no other has, and the machine can save what a return brings along.
+/// Whether a walk of this thread may pause: no other has, the machine can save what a return brings along, and lets returns go elsewhere.
 pub(crate) fn is_free(here: u64) -> bool {
     RECORD.with(|record| {
         if record.owner.get().is_null() && record.place.get() < here {
             // What was diverted is gone.
             record.place.set(0);
         }
-        record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave")
+        record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave") && !returns_are_checked()
     })
+}
+
+/// Whether the processor compares return addresses with a shadow stack (CET): a diverted return would end the process.
+fn returns_are_checked() -> bool {
+    let shadow_stack_pointer: u64;
+    // SAFETY: rdsspq rax, which does nothing where there is no shadow stack, or no such instruction.
+    unsafe {
+        std::arch::asm!("xor eax, eax", ".byte 0xf3, 0x48, 0x0f, 0x1e, 0xc8", out("rax") shadow_stack_pointer);
+    }
+    shadow_stack_pointer != 0
 }
 
 /// The return that is diverted on this thread, for walks.
@@ -102,6 +113,19 @@ pub(crate) enum Removal {
     Undone,
     /// The frame is gone, and nobody came by here.
     Cut,
+}
+
+/// The stack pointer of the frame into which a return is diverted.
+pub(crate) fn waiting_sp() -> Option<u64> {
+    RECORD.with(|record| Some(record.place.get()).filter(|&place| place != 0).map(|place| place + 16))
+}
+
+/// The frames that wait are known to be gone: what was diverted is left alone, it may lie in somebody else's frame by now.
+pub(crate) fn give_up() {
+    RECORD.with(|record| {
+        record.owner.set(ptr::null_mut());
+        record.cut.set(false);
+    });
 }
 
 /// Undoes the diversion. `here` is the address of something in a frame of the caller.

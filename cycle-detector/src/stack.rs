@@ -60,6 +60,10 @@ impl Drop for StackRoots {
     }
 }
 
+/// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than that since the walk
+/// paused, it has written over all that it covers.
+const FRAMES_CHECKED: usize = 8192;
+
 /// How far a walk has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headway {
@@ -130,7 +134,11 @@ impl StackRoots {
     ) -> Headway {
         let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
         let here = 0_u64;
-        if diversion::undo(&raw const here as u64) == Removal::Cut {
+        let is_gone = diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
+        if is_gone {
+            diversion::give_up();
+        }
+        if is_gone || diversion::undo(&raw const here as u64) == Removal::Cut {
             return if anchor(heap.context_mut()).is_some() { Headway::Cut } else { Headway::Done };
         }
         if anchor(heap.context_mut()).is_none() {
@@ -140,6 +148,23 @@ impl StackRoots {
         self.refresh();
         let rest = self.walk(heap, at, limit, &mut lent, &mut found);
         if self.leave_off(heap, rest, lent) { Headway::Done } else { Headway::Some }
+    }
+
+    /// Whether the stack, from where the program is, leads to the frame with stack pointer `sp`, the return into which is diverted: a native
+    /// function may have caught a jump over it, and called others since that cover the diverted words and do not write there.
+    fn leads_to(&self, context: &Context, sp: u64) -> bool {
+        let Some(registers) = anchor(context) else { return true };
+        let diverted = diversion::current().map_or(0, |diversion| diversion.through);
+        let entries = Entries { bottom: diverted, diversion: None, ..entries() };
+        let from = Position { is_active: true, ..Position::from(registers) };
+        let mut stack = StackReader::new(registers.sp);
+        let walked =
+            visit_some(from, |address| stack.read(address), &self.snapshot.frames, entries, FRAMES_CHECKED, |_| ());
+        match walked.end {
+            StackEnd::Bottom { registers } => registers.sp == sp,
+            StackEnd::Paused { .. } => true,
+            StackEnd::EndOfStack { .. } | StackEnd::Malformed { .. } => false,
+        }
     }
 
     /// Whether the walk of a flip may leave frames for later: nobody else stores to the roots of frames below without saying so, and

@@ -266,8 +266,11 @@ impl Heap {
         // SAFETY: this thread's context.
         let attached = unsafe { (*thread).heap };
         assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
+        // Frames that lend roots may have been entered before the thread had a heap.
         // SAFETY: this thread's context.
-        self.context_mut().lent_high = unsafe { (*thread).lent_high };
+        let &Context { lent, lent_high, .. } = unsafe { &*thread };
+        let context = self.context_mut();
+        (context.lent, context.lent_high) = (lent, lent_high);
         self.move_context(thread);
     }
 
@@ -283,9 +286,9 @@ impl Heap {
         self.move_context(own);
         if !std::ptr::eq(thread, own) {
             // Frames may be there that lend roots.
-            let lent_high = self.context_mut().lent_high;
+            let &mut Context { lent, lent_high, .. } = self.context_mut();
             // SAFETY: the context we just moved out of.
-            unsafe { *thread = Context { lent_high, ..Context::default() } };
+            unsafe { *thread = Context { lent, lent_high, ..Context::default() } };
         }
     }
 

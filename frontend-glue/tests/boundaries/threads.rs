@@ -342,3 +342,27 @@ fn what_a_thread_leaves_is_destroyed_when_it_ends_however_it_ends() {
         assert_eq!(folder.program(&[], &[]), expected, "tally build --opt {level}");
     }
 }
+
+/// A frame lends a root before its thread has a heap, which comes with the first allocation.
+#[test]
+fn root_is_lent_before_the_thread_allocates() {
+    let main = r#"
+static __attribute__((noinline)) void fill(Node **lent) { *lent = push(NULL, 3); }
+static void *lends(void *unused) {
+    Node *root = NULL;
+    TALLY_ROOT(root);
+    fill(&root);
+    for (int i = 0; i < 3000; i++) push(NULL, 0);
+    printf("%ld\n", root->value);
+    return NULL;
+}
+int main(void) {
+    for (int round = 0; round < 3; round++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, lends, NULL)) exit(1);
+        pthread_join(thread, NULL);
+    }
+}
+"#;
+    runs(&of_nodes(main), "3\n3\n3\n");
+}
