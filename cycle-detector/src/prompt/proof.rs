@@ -21,6 +21,10 @@
 //! object and the roots apart. Counts alone could not be compared in slices: what a root lets go of is noted by nobody, and a program that goes through a list,
 //! node by node, would be away from each when that is looked at.
 //!
+//! Who is suspected is no candidate any more, and unsettled. Whoever is found alive after all is noted again, or whoever it hangs on (`[CANDIDATE]`): what roots hold,
+//! what loses a reference, what a weak slot yields, and who has more references than the sum says. Without the last two a ring was lost that a root had let go of before
+//! the roots were looked at, but that had got a reference from within since its sum was taken; and one that the program had by a weak slot for a moment.
+//!
 //! What an ephemeron holds whose key is unmarked counts as found in something unmarked: it lets go of it if the key dies. A count that is stuck proves nothing; the
 //! mark that stops the world judges that.
 
@@ -165,14 +169,18 @@ impl Proof {
         }
     }
 
-    /// The third: who is alive, as far as its own references say, is shown to the marker.
-    pub(super) fn judge(&mut self, place: Place, marker: &mut Marker) -> i64 {
+    /// The third: who is alive, as far as its own references say, is shown to the marker; and noted, since what holds it may be a root that has let
+    /// go of it by now, or only what it reaches itself.
+    pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
         let mut spent = BLOCK_UNITS;
         for object in place.objects().filter(|&object| is_suspected(object)) {
             spent += 1;
             self.has_stuck |= object.is_stuck();
-            if object.has(prompt_flag::PENDING) || object.is_stuck() || object.exact_count() != self.found(object) {
+            if object.has(prompt_flag::PENDING) || object.is_stuck() {
                 marker.show(object);
+            } else if object.exact_count() != self.found(object) {
+                // It counts as touched, and so comes to the marker.
+                heap.note_candidate(object);
             } else if object.needs_finalizer() {
                 self.finalizable.push(object);
             }

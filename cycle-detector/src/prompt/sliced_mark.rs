@@ -224,7 +224,7 @@ impl Collector {
                 },
             },
             Stage::Judge => match mark.next_place(heap, Blocks::Suspected) {
-                Some(place) => mark.proof.judge(place, &mut mark.marker),
+                Some(place) => mark.proof.judge(heap, place, &mut mark.marker),
                 None => self.decide(heap),
             },
             Stage::Finalize => self.condemn(heap),

@@ -7,6 +7,7 @@ mod held;
 mod limits;
 mod random;
 mod sliced_bounds;
+mod sliced_candidates;
 mod sliced_marks;
 mod youth;
 

@@ -44,7 +44,7 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
 }
 
 /// Slices of so many units, and of no time.
-fn sliced(units: u32, trials: bool) -> Mutator {
+pub fn sliced(units: u32, trials: bool) -> Mutator {
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), trials, ..options() };
     Mutator::new(options).expect("address space")
 }
@@ -68,12 +68,13 @@ pub fn ring(m: &mut Mutator, count: usize) -> (RootIndex, Vec<ObjectRef>) {
     (root, ring)
 }
 
-fn is_there(m: &mut Mutator, object: ObjectRef) -> bool {
+/// Whether it has not been freed.
+pub fn is_there(m: &mut Mutator, object: ObjectRef) -> bool {
     m.live_objects().contains(&object)
 }
 
 /// Steps until a collection is complete. Before step number `at` the program does `deed`; answers whether that came before the end.
-fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutator)) -> bool {
+pub fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutator)) -> bool {
     for step in 0..1_000_000 {
         if step == at {
             deed(m);
@@ -88,7 +89,7 @@ fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutator)) 
 }
 
 /// Plays `situation` with the deed at each place, until it comes after the end.
-fn at_each_place(mut situation: impl FnMut(&mut Mutator, usize) -> bool) {
+pub fn at_each_place(mut situation: impl FnMut(&mut Mutator, usize) -> bool) {
     for (at, trials) in (0..).flat_map(|at| [(at, false), (at, true)]) {
         let mut m = sliced(1, trials);
         let came = situation(&mut m, at);
@@ -254,7 +255,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
 }
 
 /// A ring of one object of each class; the caller takes its roots off.
-fn ring_of_blocks(m: &mut Mutator) -> Vec<ObjectRef> {
+pub fn ring_of_blocks(m: &mut Mutator) -> Vec<ObjectRef> {
     let ring: Vec<ObjectRef> = APART
         .iter()
         .map(|descriptor| {

@@ -55,14 +55,17 @@ impl Heap {
         }
     }
 
-    /// A weak slot is read while a mark proves: what it yields is alive.
+    /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before the proof: what the program does with it
+    /// goes by roots, of which nothing is noted.
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         if object.has(prompt_flag::DYING | prompt_flag::DEAD) {
             return None;
         }
-        self.note_touched(object);
+        if self.prompt.watch.is_on && !MARK.get(object.address()) {
+            self.note_candidate(object);
+        }
         Some(object)
     }
 
