@@ -115,8 +115,8 @@ int main(void) {
     runs_beside(("clang-22", "native.c", library), main, "200010000\n");
 }
 
-/// And where what it calls next covers the frames that are gone with a buffer that nobody writes to: the diverted return is still there to
-/// be read, but no frame's.
+/// And where what it calls next covers the frames that are gone with a buffer of which only a part is written to: the diverted return is
+/// still there to be read, but no frame's, and the frames behind it are not what they were.
 #[test]
 fn native_code_catches_a_longjmp_and_covers_what_is_gone() {
     let library = r#"
@@ -125,9 +125,9 @@ static jmp_buf landing;
 void jump(void) { longjmp(landing, 1); }
 static __attribute__((noinline)) void cover(void (*managed)(void)) {
     volatile char buffer[4 << 20];
-    buffer[0] = 1;
+    for (long i = sizeof buffer - (1 << 19); i < sizeof buffer; i++) buffer[i] = 0x55;
     managed();
-    buffer[sizeof buffer - 1] = buffer[0];
+    buffer[0] = buffer[sizeof buffer - 1];
 }
 int protected(void (*managed)(long), long depth, void (*then)(void)) {
     if (setjmp(landing)) return cover(then), 1;
