@@ -167,6 +167,7 @@ impl Collector {
     pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
         let start = Instant::now();
         self.trigger.note_stop_start();
+        self.stack.note_that_the_program_ran();
         let answer = work(self, heap);
         self.trigger.note_stop_end();
         let ns = start.elapsed().as_nanos() as u64;

@@ -40,6 +40,8 @@ pub struct StackRoots {
     version: u64,
     shadow_types: ShadowTypes,
     rest: Option<Rest>,
+    /// Since the walk was looked at last: the frames that wait may have gone.
+    program_ran: bool,
 }
 
 /// What a walk has left for later.
@@ -125,6 +127,11 @@ impl StackRoots {
         self.rest.is_some()
     }
 
+    /// A stop of the program begins.
+    pub(crate) fn note_that_the_program_ran(&mut self) {
+        self.program_ran = true;
+    }
+
     /// Visits `limit` more frames of those that wait.
     pub(crate) fn go_on(
         &mut self,
@@ -134,7 +141,8 @@ impl StackRoots {
     ) -> Headway {
         let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
         let here = 0_u64;
-        let is_gone = diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
+        let is_gone = std::mem::take(&mut self.program_ran)
+            && diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
         if is_gone {
             diversion::give_up();
         }
