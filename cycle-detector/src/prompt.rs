@@ -37,6 +37,7 @@ pub use verify::verify;
 
 use crate::collector::Collector;
 use crate::report::EpochReport;
+use crate::step::Progress;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
 use trial::Slice;
@@ -52,7 +53,8 @@ const ZEAL_MARK_EVERY: u32 = 16;
 impl Collector {
     /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
-        if self.sliced_mark.proves() || !heap.round_is_due() {
+        let rounds_wait = self.sliced_mark.is_running() && self.progress == Progress::Mark;
+        if rounds_wait || self.sliced_mark.proves() || !heap.round_is_due() {
             let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
             if self.sliced_mark.is_running() && turn {
                 self.stopped(heap, Collector::sliced_mark_slice);
@@ -148,6 +150,15 @@ impl Collector {
         self.report.freed_by_trial += judged.freed;
         self.counted_marks.lost += judged.lost + self.rings.lost();
         judged.freed
+    }
+
+    /// Young objects are judged together: all that are left are grown up.
+    pub(crate) fn judge_all_young(&mut self, heap: &mut Heap) {
+        let protected = hold_protected(heap);
+        let freed = self.batch_round(heap, true);
+        release_protected(protected);
+        heap.statistics.cyclic_garbage_objects += freed;
+        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
     }
 
     pub(crate) fn open_round(&mut self, heap: &mut Heap) {

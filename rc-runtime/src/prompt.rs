@@ -191,15 +191,12 @@ impl Heap {
             // Whoever steps gives the collector its turn now.
             (*heap).prompt.slice_start = None;
             Heap::drain(heap, &[]);
-            let dying = |heap: *mut Heap| {
-                !(*heap).prompt.cascades.is_empty() || (&mut *heap).pending_count() > (*heap).prompt.protected.len()
-            };
             let mut done = false;
-            if !dying(heap) {
+            if !(&mut *heap).has_dying() {
                 done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
                 let finalizers = !(*heap).finalizers.queue.is_empty();
                 Heap::end_round(heap);
-                done &= !finalizers && !dying(heap);
+                done &= !finalizers && !(&mut *heap).has_dying();
             }
             // Else who is registered anew would be held for good, if a host does nothing but step.
             (&mut *heap).let_registered_anew_go();
@@ -207,6 +204,11 @@ impl Heap {
             (*heap).sliced_drains = goal;
             done
         }
+    }
+
+    /// Whether anything is being taken apart, or will be by the next drain.
+    pub fn has_dying(&mut self) -> bool {
+        !self.prompt.cascades.is_empty() || self.pending_count() > self.prompt.protected.len()
     }
 
     /// After the driver judged cycles: the finalizers it asked for run, and what its verdicts brought to zero dies.

@@ -251,11 +251,8 @@ impl Collector {
 
     /// Young objects are judged together, so that all that are left are grown up; then the roots.
     fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
-        let (queued, protected) = (heap.finalizers.queue.len(), super::hold_protected(heap));
-        let freed = self.batch_round(heap, true);
-        super::release_protected(protected);
-        heap.statistics.cyclic_garbage_objects += freed;
-        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+        let queued = heap.finalizers.queue.len();
+        self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);

@@ -9,6 +9,7 @@ mod random;
 mod sliced_bounds;
 mod sliced_candidates;
 mod sliced_marks;
+mod sliced_parts;
 mod youth;
 
 use cycle_detector::Mutator;

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 /// Only leads to nodes, which never lead back.
 static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic();
 /// Closes with a word to the test.
-static DOOR: TypeDescriptor = TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close);
+pub static DOOR: TypeDescriptor = TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close);
 /// Larger than a node: another class of cells.
 static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 120, &[0, 40]);
 
@@ -27,7 +27,7 @@ static APART: [TypeDescriptor; 4] = [
     TypeDescriptor::plain(c"Apart4", 264, &[0, 8]),
 ];
 
-thread_local!(static CLOSED: Cell<u32> = const { Cell::new(0) });
+thread_local!(pub static CLOSED: Cell<u32> = const { Cell::new(0) });
 thread_local!(static KEEPS: Cell<Option<(ObjectRef, *mut rc_runtime::Heap)>> = const { Cell::new(None) });
 
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
