@@ -3,6 +3,8 @@
 use crate::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::HeapOptions;
+use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::host_roots::RootIndex;
 use rc_runtime::object::ObjectRef;
 use rc_runtime::prompt::CellSpace;
 
@@ -185,6 +187,86 @@ fn with_a_pause_goal_a_million_element_array_dies_in_slices() {
     }
     assert_eq!(m.collect(), before, "a collection takes the rest apart first");
     m.verify().expect("sound");
+}
+
+const WIDE_FIELDS: usize = 40;
+static WIDE_OFFSETS: [u32; WIDE_FIELDS] = {
+    let mut offsets = [0; WIDE_FIELDS];
+    let mut index = 0;
+    while index < WIDE_FIELDS {
+        offsets[index] = index as u32 * 8;
+        index += 1;
+    }
+    offsets
+};
+/// More references than are taken off an object at a time.
+static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", WIDE_FIELDS as u64 * 8, &WIDE_OFFSETS);
+
+/// Objects of all shapes wait for one another: large arrays, small ones, plain ones of many fields, and a list that fills the stack of references. What
+/// they hold lives on, so that the recount after each slice would miss, or find twice, any reference that was taken off or still waits.
+#[test]
+fn between_two_slices_each_reference_of_what_is_taken_apart_is_accounted_for() {
+    for units in [1, 7, 40] {
+        let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), ..options() };
+        let mut m = Mutator::new(options).expect("address space");
+        let kept: Vec<ObjectRef> = (0..7)
+            .map(|_| {
+                let object = node(&mut m);
+                m.push_root(Some(object));
+                object
+            })
+            .collect();
+        let root = m.push_root(None);
+        list_with_leaves(&mut m, root, &kept);
+        for (place, length) in [(20, 100), (9, 5000), (30, 60), (3, 4500)] {
+            array_around(&mut m, root, (length / 2, length), &kept);
+            wide_around(&mut m, root, place, &kept);
+        }
+        m.poll();
+        m.set_root(root, None);
+        let mut slices = 0;
+        while live(&m) > kept.len() as u64 {
+            m.poll();
+            let recounted = cycle_detector::prompt::verify(m.heap());
+            recounted.unwrap_or_else(|fault| panic!("slices of {units}, number {slices}: {fault:?}"));
+            slices += 1;
+        }
+        assert!(slices > 100, "{slices} slices of {units} units");
+        assert!(kept.iter().all(|&object| m.count_of(object) == 1), "the roots hold them, and nothing else");
+    }
+}
+
+/// 300 nodes linked by their first fields; the root holds the first.
+fn list_with_leaves(m: &mut Mutator, root: RootIndex, kept: &[ObjectRef]) {
+    for index in 0..300 {
+        let cell = node(m);
+        let old = m.root(root);
+        set(m, cell, 0, old);
+        set(m, cell, 8, Some(kept[index % kept.len()]));
+        m.set_root(root, Some(cell));
+    }
+}
+
+/// An array takes the root's place and holds what that held at `place`.
+fn array_around(m: &mut Mutator, root: RootIndex, (place, length): (u64, u64), kept: &[ObjectRef]) {
+    let array = m.allocate_array(type_of(&ARRAY), length).expect("room");
+    let old = m.root(root);
+    for index in 0..length {
+        let target = if index == place { old } else { Some(kept[index as usize % kept.len()]) };
+        set(m, array, 8 + index * 8, target);
+    }
+    m.set_root(root, Some(array));
+}
+
+/// The same with a plain object.
+fn wide_around(m: &mut Mutator, root: RootIndex, place: usize, kept: &[ObjectRef]) {
+    let wide = m.allocate(type_of(&WIDE)).expect("room");
+    let old = m.root(root);
+    for index in 0..WIDE_FIELDS {
+        let target = if index == place { old } else { Some(kept[index % kept.len()]) };
+        set(m, wide, index as u64 * 8, target);
+    }
+    m.set_root(root, Some(wide));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Clauses D9 to D14 of docs/barriers.md: words that need not be references, large arrays, block moves, globals.
 
-use crate::scene::{Logged, OBJECTS, Scene, cases};
+use crate::scene::{Logged, OBJECTS, Scene, Write, cases};
 use proptest::prelude::*;
 use rc_runtime::plan::Plan;
 use std::collections::BTreeSet;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::GLOBALS;
-use tally_tests::shape::Kind;
+use tally_tests::shape::{Kind, TRACE_NUMBER, TRACE_TAG};
 
 /// What a word of a tagged field can be.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,30 @@ fn sorted(mut log: Vec<Logged>) -> Vec<Logged> {
     log
 }
 
+/// Elements of a large array that is read by `trace`; most hold numbers, so that counts stay small.
+const PAIRS: u64 = 2500;
+
+/// Writes a pair whose word comes before its tag: between the two no number passes for a reference.
+fn write_pair(scene: &mut Scene, (object, slot, target): Write) {
+    let (address, tag) = (scene.objects[object].address(), scene.offset(slot) - 8);
+    if target.is_none() {
+        scene.heap.store(address, tag, TRACE_NUMBER);
+    }
+    scene.write_word(object, slot, target.map_or(slot, |target| scene.word(Some(target))));
+    if target.is_some() {
+        scene.heap.store(address, tag, TRACE_TAG);
+    }
+}
+
+/// The image of a chunk of array 0.
+fn pairs_of_chunk(scene: &Scene, chunk: u64) -> Vec<u64> {
+    let (array, per_chunk) = (scene.objects[0], scene.objects[0].type_info().chunk_elements);
+    let length = (chunk == 0).then_some(PAIRS);
+    let pairs = chunk * per_chunk..((chunk + 1) * per_chunk).min(PAIRS);
+    let words = pairs.flat_map(|slot| [scene.offset(slot) - 8, scene.offset(slot)]);
+    length.into_iter().chain(words.map(|offset| array.slot(offset).read())).collect()
+}
+
 /// Lengths of small arrays, and of some that are logged in chunks.
 fn length() -> impl Strategy<Value = u64> {
     prop_oneof![3u64..60, 4500u64..6000]
@@ -112,6 +136,32 @@ proptest! {
         prop_assert_eq!(sorted(scene.log()), expected);
         prop_assert!(slots.iter().all(|&slot| scene.words(0)[slot as usize] == 0));
         scene.assert_sound();
+    }
+
+    /// D10, of elements that only `trace` can read: the log has the chunk's image.
+    #[test]
+    fn chunks_of_a_large_array_that_is_read_by_trace_are_logged_word_for_word(
+        writes in prop::collection::vec((0..PAIRS, prop::option::of(0..OBJECTS)), 1..12), is_pending in any::<bool>()
+    ) {
+        let mut scene = Scene::new(Plan::Deferred, Kind::TracedArray, PAIRS);
+        (0..PAIRS).for_each(|slot| {
+            let target = (slot % 50 == 0).then_some(slot as usize / 50 % OBJECTS);
+            write_pair(&mut scene, (0, slot, target));
+        });
+        if is_pending {
+            scene.heap.flip();
+        } else {
+            scene.settle();
+        }
+        let per_chunk = scene.objects[0].type_info().chunk_elements;
+        let chunks: BTreeSet<u64> = writes.iter().map(|(slot, _)| slot / per_chunk).collect();
+        let before: Vec<Logged> =
+            chunks.iter().map(|&chunk| (scene.objects[0], Some(chunk), pairs_of_chunk(&scene, chunk))).collect();
+        writes.iter().for_each(|&(slot, target)| write_pair(&mut scene, (0, slot, target)));
+        prop_assert_eq!(sorted(scene.log()), before);
+        scene.assert_sound();
+        let expected: Vec<u64> = scene.references_in(&scene.all_words()).iter().map(|count| count + 1).collect();
+        prop_assert_eq!(scene.counts().into_iter().map(u64::from).collect::<Vec<_>>(), expected);
     }
 
     /// D11
