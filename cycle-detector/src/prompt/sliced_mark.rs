@@ -122,7 +122,7 @@ impl Collector {
         }
     }
 
-    /// A slice of the running mark: up to `units`, or as long as the heap's slices are.
+    /// A slice of the running mark: up to `units`, or as long as the heap's slices are, and at least a chunk.
     pub(super) fn sliced_mark_slice(&mut self, heap: &mut Heap) {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
@@ -131,8 +131,11 @@ impl Collector {
             self.advance_sliced_mark(heap, units.into());
         } else {
             let start = Instant::now();
-            while self.sliced_mark.is_running() && (start.elapsed().as_nanos() as u64) < heap.options.slice_ns {
+            while self.sliced_mark.is_running() {
                 self.advance_sliced_mark(heap, CHUNK_UNITS);
+                if start.elapsed().as_nanos() as u64 >= heap.options.slice_ns {
+                    break;
+                }
             }
         }
         heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);

@@ -8,8 +8,10 @@ mod limits;
 mod random;
 mod sliced_bounds;
 mod sliced_candidates;
+mod sliced_large;
 mod sliced_marks;
 mod sliced_parts;
+mod timed_slices;
 mod youth;
 
 use cycle_detector::Mutator;
