@@ -296,3 +296,56 @@ fn a_forgotten_scope_loses_nothing_and_keeps_nothing_for_ever() {
         assert_eq!(heap.scope().collect(), 2, "{plan:?}");
     }
 }
+
+#[test]
+fn a_host_counts_bytes_outside_and_keeps_objects_for_ever() {
+    for plan in PLANS {
+        let (mut heap, node) = host(plan, false);
+        let mut scope = heap.scope();
+        let mut inner = scope.nested();
+        let [constant, child, dropped] = [(); 3].map(|()| inner.allocate(node).expect("room"));
+        inner.set_field(inner.get(constant), 0, Some(inner.get(child)));
+        inner.add_external_bytes(inner.get(constant), 1000);
+        inner.add_external_bytes(inner.get(dropped), 500);
+        inner.make_immortal(inner.get(constant));
+        let said = format!("{:?}", inner.get(constant));
+        assert_eq!(said, format!("Node at {:#x}", inner.get(constant).address()));
+        drop(inner);
+        // In parts: each answers whether it was the last.
+        let mut parts = 1;
+        while !scope.collect_for(0) {
+            parts += 1;
+            assert!(parts < 1000, "{plan:?}: never complete");
+        }
+        drop(scope);
+        let left = heap.statistics();
+        assert_eq!(
+            (left.live_objects, left.external_bytes),
+            (2, 1000),
+            "{plan:?}: what is immortal, and what it holds"
+        );
+    }
+}
+
+/// With the mutator behind it a host goes on without scopes, at its own risk.
+#[test]
+fn the_mutator_behind_a_safe_heap_is_that_heap() {
+    for plan in PLANS {
+        let (mut heap, node) = host(plan, false);
+        let mut scope = heap.scope();
+        let item = scope.allocate(node).expect("room");
+        let global = scope.global(scope.get(item));
+        drop(scope);
+        // SAFETY: the only reference that is used is in the root stack at each safepoint.
+        let m = unsafe { heap.mutator() };
+        let other = m.allocate(node).expect("room");
+        m.push_root(Some(other));
+        m.collect();
+        m.verify().expect("a sound heap");
+        assert_eq!(m.statistics().live_objects, 2, "{plan:?}: one in a root, one in a global handle");
+        m.truncate_roots(0);
+        assert_eq!(heap.scope().collect(), 1, "{plan:?}");
+        drop(global);
+        assert_eq!(heap.scope().collect(), 1, "{plan:?}");
+    }
+}

@@ -1,8 +1,9 @@
 //! Module records that no lowering would emit: each is refused with a reason, and leaves nothing behind.
 
+use cycle_detector::Mutator;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use rc_runtime::module_registry::{for_each_global_reference, register, unregister};
-use rc_runtime::{TypeDescriptor, type_registry};
+use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
 use std::ptr::{null, null_mut};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
@@ -37,6 +38,28 @@ fn a_table_that_is_null_is_refused() {
     assert_eq!(refusal(&globals), "module `wrong.ll`: its record has 1 globals at address 0; lower the module again");
     let roots = ModuleRecord { root_count: 2, ..record() };
     assert_eq!(refusal(&roots), "module `wrong.ll`: its record has 2 roots at address 0; lower the module again");
+}
+
+#[test]
+fn a_record_of_another_version_or_with_unknown_flags_is_refused() {
+    let newer = ModuleRecord { version: MODULE_VERSION + 1, ..record() };
+    let said = refusal(&newer);
+    assert!(said.contains(&format!("its record has version {}", MODULE_VERSION + 1)), "{said}");
+    let flagged = ModuleRecord { flags: 1 << 9, ..record() };
+    let said = refusal(&flagged);
+    assert!(said.contains("flags 0x200, and only 0x") && said.ends_with("lower the module again"), "{said}");
+}
+
+/// What says how to read a global root is a descriptor, too.
+#[test]
+fn a_global_whose_descriptor_is_malformed_is_refused() {
+    let how = TypeDescriptor::plain(c"Crooked", 16, &[4]);
+    let mut slot = 0u64;
+    let slots = [GlobalRoot { slot: &raw mut slot, how: &how, name: c"crooked".as_ptr() }];
+    let module = ModuleRecord { global_count: 1, globals: slots.as_ptr(), ..record() };
+    let said = refusal(&module);
+    assert!(said.starts_with("module `wrong.ll`: type descriptor `Crooked`: offset 4"), "{said}");
+    for_each_global_reference(|_, global| assert_ne!(&*global.name, "crooked"));
 }
 
 #[test]
@@ -88,4 +111,31 @@ fn a_sound_module_comes_and_goes() {
         assert_eq!(handles[0].cell, 32);
         unregister(&module);
     }
+}
+
+/// Each once, in order, and only those that hold something of this heap.
+#[test]
+fn globals_that_keep_objects_are_named_in_the_leak_report() {
+    cycle_detector::program::install();
+    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let pair = type_registry::register(&PAIR).expect("a sound descriptor");
+    let kept = m.allocate(pair).expect("room");
+    m.push_root(Some(kept));
+    let words = [kept.address(), 0, kept.address()].map(std::cell::Cell::new);
+    let names = [c"the_cache", c"the_empty_one", c"an_index"];
+    let globals: Vec<GlobalRoot> = words
+        .iter()
+        .zip(names)
+        .map(|(word, name)| GlobalRoot { slot: word.as_ptr(), how: null(), name: name.as_ptr() })
+        .collect();
+    let module = ModuleRecord { global_count: 3, globals: globals.as_ptr(), ..record() };
+    // SAFETY: the record and what it points to live until it is unregistered.
+    unsafe { register(&module) }.expect("a sound module");
+    m.truncate_roots(0);
+    let report = m.leak_report().expect("an object is left");
+    assert_eq!((report.objects(), report.globals.as_slice()), (1, &["an_index", "the_cache"].map(str::to_owned)[..]));
+    assert!(report.text("at the end").ends_with("  held by global roots: an_index, the_cache\n"));
+    words.iter().for_each(|word| word.set(0));
+    assert_eq!(m.leak_report(), None, "globals hold nothing any more");
+    unregister(&module);
 }

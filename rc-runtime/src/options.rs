@@ -163,6 +163,7 @@ impl RunOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::heap::HeapOptions;
 
     #[test]
     fn sizes_and_times_are_read_with_their_units() {
@@ -186,6 +187,55 @@ mod tests {
             let read = |name: &str| (name == wrong).then(|| "lots".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
+        }
+        for wrong in ["TALLY_PAUSE_GOAL", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"] {
+            let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
+            let message = RunOptions::from_variables(read).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
+        }
+    }
+
+    /// A slice may overrun by a chunk; and one of next to no time would only look at the clock.
+    #[test]
+    fn a_pause_goal_is_halved_into_slices_within_bounds() {
+        let default = HeapOptions::default().slice_ns;
+        for (goal, slice) in [(None, default), (Some(600_000), 300_000), (Some(1), 10_000), (Some(u64::MAX), default)] {
+            let run = RunOptions { pause_goal_ns: goal, epoch_bytes: Some(1), ..RunOptions::default() };
+            let heap = HeapOptions::from_run(&run);
+            assert_eq!((heap.slice_ns, heap.pause_goal_ns), (slice, goal), "{goal:?}");
+            assert_eq!((heap.epoch_bytes, heap.count_objects), (4096, false));
+        }
+    }
+
+    #[test]
+    fn each_variable_is_read_into_its_option() {
+        let read = |name: &str| {
+            let text = match name {
+                "TALLY_HEAP_LIMIT" => "64MiB",
+                "TALLY_EPOCH_BYTES" => "1MiB",
+                "TALLY_PAUSE_GOAL" => "2ms",
+                "TALLY_STATS" => "figures.json",
+                "TALLY_ZEAL" => "1",
+                "TALLY_LEAK_CHECK" => "0",
+                "TALLY_FAIL_ALLOCATION" => "17",
+                _ => return None,
+            };
+            Some(text.to_owned())
+        };
+        let options = RunOptions::from_variables(read).expect("all are right");
+        assert_eq!((options.heap_limit, options.epoch_bytes), (Some(64 << 20), Some(1 << 20)));
+        assert_eq!((options.pause_goal_ns, options.fail_allocation), (Some(2_000_000), Some(17)));
+        assert_eq!((options.zeal, options.leak_check), (true, false));
+        assert_eq!(options.stats, Some(StatsTarget::File(PathBuf::from("figures.json"))));
+        let heap = HeapOptions::from_run(&options);
+        assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
+        assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
+        assert!(heap.zeal && heap.count_objects, "who is shown figures has them counted");
+        for (text, target) in
+            [("", None), ("0", None), ("1", Some(StatsTarget::Stderr)), ("-", Some(StatsTarget::Stderr))]
+        {
+            let read = |name: &str| (name == "TALLY_STATS").then(|| text.to_owned());
+            assert_eq!(RunOptions::from_variables(read).expect("right").stats, target, "{text}");
         }
     }
 }
