@@ -109,11 +109,6 @@ impl Specials {
         self.records.is_empty()
     }
 
-    /// Special objects.
-    pub fn len(&self) -> usize {
-        self.records.len()
-    }
-
     /// Every special object.
     pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.records.keys().copied()

@@ -114,11 +114,6 @@ impl TypeId {
     pub fn info(self) -> &'static TypeInfo {
         TypeInfo::of_meta(self.0)
     }
-
-    /// The id as a number.
-    pub fn number(self) -> u32 {
-        self.0
-    }
 }
 
 impl TypeInfo {

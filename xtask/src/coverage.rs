@@ -18,7 +18,8 @@ use std::process::{Command, ExitCode};
 const CRATES: [&str; 4] = ["heap-picture", "stack-roots", "rc-runtime", "cycle-detector"];
 
 /// Suites of `tests/` that drive the heap by itself.
-const SUITES: [&str; 8] = ["barriers", "cycles", "deep", "effort", "heap_ops", "layout", "marks", "properties"];
+const SUITES: [&str; 10] =
+    ["barrier_clauses", "barriers", "cycles", "deep", "effort", "heap_ops", "layout", "limits", "marks", "properties"];
 
 /// `cargo xtask coverage`
 #[derive(clap::Args)]
@@ -105,19 +106,21 @@ const LIST: [&str; 2] = ["--no-run", "--message-format=json"];
 
 fn cargo_test(folder: &Path, words: &[String]) -> Command {
     let mut cargo = process::cargo();
-    cargo.args(["test", "--quiet", "--no-fail-fast", "--lib", "--tests"]).args(words);
+    cargo.args(["test", "--quiet", "--no-fail-fast", "--lib"]).args(words);
     cargo.env("CARGO_TARGET_DIR", folder).env("RUSTFLAGS", "-Cinstrument-coverage");
     cargo.env("LLVM_PROFILE_FILE", folder.join("profiles/%p-%m.profraw"));
     cargo
 }
 
 fn crates() -> Vec<String> {
-    CRATES.iter().flat_map(|name| ["-p".to_owned(), (*name).to_owned()]).collect()
+    let packages = CRATES.iter().flat_map(|name| ["-p", name]);
+    std::iter::once("--tests").chain(packages).map(str::to_owned).collect()
 }
 
+/// Without `--tests`: that would be all of them.
 fn suites() -> Vec<String> {
-    let suites = SUITES.iter().flat_map(|name| ["--test".to_owned(), (*name).to_owned()]);
-    ["-p", "tally-tests"].map(str::to_owned).into_iter().chain(suites).collect()
+    let suites = SUITES.iter().flat_map(|name| ["--test", name]);
+    ["-p", "tally-tests"].into_iter().chain(suites).map(str::to_owned).collect()
 }
 
 /// The test executables in cargo's messages.
