@@ -376,3 +376,21 @@ fn a_reference_more_and_one_less_frees_nothing() {
         assert_eq!(m.collect(), 1);
     });
 }
+
+/// Zeal has no marks in slices; a part of a collection is a whole one then.
+#[test]
+fn a_collection_in_parts_under_zeal_leaves_nothing() {
+    for plan in PLANS {
+        let mut m = Mutator::new(HeapOptions { plan, zeal: true, ..HeapOptions::default() }).expect("address space");
+        let kept = node(&mut m);
+        m.push_root(Some(kept));
+        drop_ring(&mut m, 5);
+        let mut parts = 1;
+        while !m.collect_for(0) {
+            parts += 1;
+            assert!(parts < 1000, "{plan:?}: never complete");
+        }
+        assert_eq!(m.live_objects(), [kept], "{plan:?}, after {parts} parts");
+        m.verify().expect("a sound heap");
+    }
+}

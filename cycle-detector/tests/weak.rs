@@ -241,3 +241,33 @@ fn collection_while_the_weak_reference_is_allocated() {
         assert_eq!(target.slot(WEAK).read(), 41);
     });
 }
+
+/// Deferred plan, in slices: the program writes to a young object, of any size, before the increments of the flip have come to it. It is mature then and has
+/// no count yet, as something dead would.
+#[test]
+fn target_that_was_written_to_before_it_was_counted_is_yielded() {
+    for (descriptor, steps) in [&NODE, &LARGE].into_iter().flat_map(|it| (0..30).map(move |steps| (it, steps))) {
+        let options = HeapOptions { slice_units: Some(1), ..HeapOptions::default() };
+        let mut m = Mutator::new(options).expect("address space");
+        let (holder, _) = rooted(&mut m, &NODE);
+        let (other, _) = rooted(&mut m, &NODE);
+        m.collect();
+        let (target, top) = rooted(&mut m, descriptor);
+        // Only a field holds it at the flip.
+        link(&mut m, holder, 0, target);
+        refer_weakly(&mut m, holder, target);
+        m.truncate_roots(top);
+        m.flip();
+        for _ in 0..steps {
+            m.step(1);
+        }
+        link(&mut m, target, 0, other);
+        let yielded = m.read_weak(holder.slot(WEAK));
+        assert_eq!(yielded, Some(target), "after {steps} steps");
+        m.push_root(yielded);
+        link(&mut m, holder, 0, other);
+        m.collect();
+        m.verify().unwrap_or_else(|violation| panic!("after {steps} steps: {violation}"));
+        assert_eq!((m.read_weak(holder.slot(WEAK)), m.statistics().live_objects), (Some(target), 3));
+    }
+}

@@ -237,6 +237,15 @@ fn a_callback_that_waits_for_the_next_garbage_holds_nobody_up() {
             m.epoch();
             m.epoch();
             assert!(HERALD.get() > before, "{plan:?}, zeal {zeal}: it is called again");
+            // A collection judges each new target itself, and gives up at last.
+            let before = HERALD.get();
+            m.collect();
+            assert!(
+                (1..1000).contains(&(HERALD.get() - before)),
+                "{plan:?}, zeal {zeal}: {} times",
+                HERALD.get() - before
+            );
+            m.verify().expect("a sound heap");
             m.truncate_roots(0);
             m.collect();
             m.collect();

@@ -131,6 +131,21 @@ fn keys_and_values_outside_the_heap_stay() {
     });
 }
 
+/// As `tally_weak_map_set` with null does.
+#[test]
+fn entry_that_is_set_to_nothing_is_removed() {
+    for_all_heaps(|m| {
+        for mode in MODES {
+            let map = map(m, mode);
+            let [key, value] = [(); 2].map(|()| rooted(m, &NODE));
+            m.weak_map_set(map, key, value).expect("memory");
+            m.heap().weak_map_set(map, key.address(), 0).expect("nothing is asked for");
+            assert_eq!((m.weak_map_get(map, key), m.weak_map_count(map)), (None, 0), "{mode:?}");
+            m.heap().weak_map_set(map, key.address(), 0).expect("nor is it when there is no entry");
+        }
+    });
+}
+
 #[test]
 fn entry_is_overwritten_and_removed() {
     for_all_heaps(|m| {

@@ -100,3 +100,25 @@ fn a_mark_goes_on_by_a_chunk_in_a_slice_without_time() {
     assert_eq!(live(&m), 1);
     m.verify().expect("sound");
 }
+
+/// That mark has seen alive what died since; so the collection, which promises more, makes one of its own.
+#[test]
+fn a_collection_in_parts_that_begins_beside_a_mark_leaves_nothing() {
+    for polls in 0..40 {
+        let options = HeapOptions { slice_units: Some(1), eager_marks: true, trials: false, ..options() };
+        let mut m = Mutator::new(HeapOptions { pause_goal_ns: Some(1), ..options }).expect("address space");
+        let [first, second] = nodes(&mut m);
+        set(&mut m, first, 0, Some(second));
+        set(&mut m, second, 0, Some(first));
+        m.push_root(Some(first));
+        (0..polls).for_each(|_| m.poll());
+        m.truncate_roots(0);
+        let mut parts = 1;
+        while !m.collect_for(0) {
+            parts += 1;
+            assert!(parts < 10_000, "after {polls} polls: never complete");
+        }
+        assert_eq!(live(&m), 0, "after {polls} polls and {parts} parts");
+        m.verify().expect("sound");
+    }
+}
