@@ -19,6 +19,7 @@
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
 //! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
+//! - Phases, although one walk could judge strongly connected components: that executes more, and no less where trials fail (figures in ARCHITECTURE.md).
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach what was reachable then or is younger.

@@ -234,8 +234,8 @@ pub fn prefetch_count(word: u64) {
     prefetch((word >> 4).wrapping_add(COUNTS_BIAS));
 }
 
-/// The trial scratch byte of the object at `address`: zero, or one more than its place in the running trial; prompt plan: references that a mark
-/// has found in what is unmarked.
+/// The trial scratch byte of the object at `address`: zero, or one more than the references to it from inside the running trial; prompt plan:
+/// references that a mark has found in what is unmarked.
 #[inline(always)]
 pub fn trial_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
