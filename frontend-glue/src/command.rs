@@ -142,6 +142,22 @@ mod tests {
         assert!(understood > 100 && refused > 100, "{understood} {refused}");
     }
 
+    /// What the fuzz target has come to so far.
+    #[test]
+    fn corpus_of_the_fuzz_target_is_understood_or_refused() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/command_line");
+        let mut inputs = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let words = bytes.split(|&byte| byte == b'\n').map(|word| OsString::from_vec(word.to_vec()));
+            if let Err(error) = Tally::try_parse_from([OsString::from("tally")].into_iter().chain(words)) {
+                assert!(!error.to_string().is_empty(), "{bytes:?}");
+            }
+            inputs += 1;
+        }
+        assert!(inputs >= 10, "{inputs} inputs");
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         Tally::command().debug_assert();

@@ -6,6 +6,10 @@
 
 #[path = "damage/budget.rs"]
 mod budget;
+#[path = "../../fuzz/checks/stack_map.rs"]
+mod fuzzed_section;
+#[path = "../../fuzz/checks/walk.rs"]
+mod fuzzed_stack;
 #[path = "damage/mutation.rs"]
 mod mutation;
 #[path = "writer/section.rs"]
@@ -17,6 +21,7 @@ use section::{FIXTURE, Section};
 use stack_roots::{
     FrameTable, FrameTables, Lookup, MapError, Registers, StackFault, TableError, WalkEnd, stack_map, walk,
 };
+use std::path::Path;
 use std::sync::Arc;
 
 /// How many times its bytes a section may cost while it is made a table of: entries in hash tables that are half empty,
@@ -105,6 +110,20 @@ fn damaged_sections_are_read_tabulated_and_walked_under() {
     println!("  {} were read, {} made tables, {} frames were walked", seen.read, seen.tables, seen.walked);
     // Or the damage is so crude that nothing behind the first check is tried.
     assert!(inputs < 100 || (seen.read > inputs / 20 && seen.tables > inputs / 50 && seen.walked > 0));
+}
+
+/// What the fuzz targets have come to so far: each of it is there for a place that none of the others reaches.
+#[test]
+fn corpora_of_the_fuzz_targets_are_read_and_walked() {
+    let tables = corpus("stack_map").iter().filter(|bytes| fuzzed_section::check(bytes)).count();
+    assert!(tables >= 2, "{tables} make tables");
+    let frames: usize = corpus("walk").iter().map(|bytes| fuzzed_stack::check(bytes)).sum();
+    assert!(frames >= 3, "{frames} frames are walked");
+}
+
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    std::fs::read_dir(&folder).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap()).collect()
 }
 
 #[test]

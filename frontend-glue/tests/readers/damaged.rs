@@ -1,11 +1,13 @@
 //! Real objects, damaged at random, mostly where it tells.
 
 use crate::budget::{for_a_while, within};
+use crate::fuzzed_object;
 use crate::mutation::Mutation;
 use crate::objects;
 use frontend_glue::object_file;
 use frontend_glue::placed_object::PlacedObject;
 use frontend_glue::root_listing;
+use std::path::Path;
 
 /// How many times its bytes reading an object may cost: a byte of a line program can make a line of 32 bytes, in a table
 /// that grows by doubling.
@@ -72,4 +74,17 @@ fn damaged_objects_are_finished_placed_and_listed_or_refused() {
     println!("  {seen:?}");
     // Or the damage is so crude that nothing behind the first check is tried.
     assert!(inputs < 100 || seen.listed > inputs / 20 && seen.placed > seen.listed, "{inputs}: {seen:?}");
+}
+
+/// What the fuzz target has come to so far, and the objects that it began with.
+#[test]
+fn corpus_of_the_fuzz_target_is_listed_or_refused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/object");
+    let (mut inputs, mut listed) = (0, 0);
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let calls = within(bytes.len(), FACTOR, || fuzzed_object::check(&bytes));
+        (inputs, listed) = (inputs + 1, listed + usize::from(calls.is_some_and(|calls| calls > 0)));
+    }
+    assert!(inputs >= 10 && listed >= 1, "{listed} of {inputs}");
 }

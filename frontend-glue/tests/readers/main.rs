@@ -9,6 +9,8 @@ mod budget;
 mod command;
 mod damaged;
 mod elf;
+#[path = "../../../fuzz/checks/object.rs"]
+mod fuzzed_object;
 mod lying;
 mod modules;
 #[path = "../../../stack-roots/tests/damage/mutation.rs"]

@@ -1,0 +1,14 @@
+//! Any bytes as an object: finished, placed, listed. Nothing may panic, read out of bounds or take memory without end.
+
+use frontend_glue::object_file;
+use frontend_glue::placed_object::PlacedObject;
+use frontend_glue::root_listing;
+
+/// How many calls are listed; `None` when it was refused.
+pub fn check(bytes: &[u8]) -> Option<usize> {
+    let _ = object_file::finish(&mut bytes.to_vec());
+    let placed = PlacedObject::read(bytes).ok()?;
+    let calls = root_listing::list(&placed).ok()?;
+    assert!(calls.len() * 24 <= bytes.len(), "a record takes 24 bytes");
+    Some(calls.len())
+}
