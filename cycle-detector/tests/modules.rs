@@ -1,9 +1,12 @@
 //! Module records that no lowering would emit: each is refused with a reason, and leaves nothing behind.
 
 use cycle_detector::Mutator;
+use rc_runtime::descriptor::TraceVisit;
 use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use rc_runtime::module_registry::{for_each_global_reference, register, unregister};
 use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
+use std::cell::Cell;
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
@@ -121,7 +124,7 @@ fn globals_that_keep_objects_are_named_in_the_leak_report() {
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
     m.push_root(Some(kept));
-    let words = [kept.address(), 0, kept.address()].map(std::cell::Cell::new);
+    let words = [kept.address(), 0, kept.address()].map(Cell::new);
     let names = [c"the_cache", c"the_empty_one", c"an_index"];
     let globals: Vec<GlobalRoot> = words
         .iter()
@@ -137,5 +140,39 @@ fn globals_that_keep_objects_are_named_in_the_leak_report() {
     assert!(report.text("at the end").ends_with("  held by global roots: an_index, the_cache\n"));
     words.iter().for_each(|word| word.set(0));
     assert_eq!(m.leak_report(), None, "globals hold nothing any more");
+    unregister(&module);
+}
+
+/// A pair of tag and word; the word is a reference if the tag is 1.
+unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
+    assert_eq!(count, 2, "the variable as a whole");
+    // SAFETY: two words, and what the runtime passed.
+    unsafe {
+        if *words == 1 {
+            visit(*words.add(1) as *mut c_void, context);
+        }
+    }
+}
+
+#[test]
+fn a_global_that_only_trace_can_read_holds_what_it_reports() {
+    static VARIANT: TypeDescriptor = TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace);
+    cycle_detector::program::install();
+    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let pair = type_registry::register(&PAIR).expect("a sound descriptor");
+    let kept = m.allocate(pair).expect("room");
+    m.push_root(Some(kept));
+    let variable = [1, kept.address()].map(Cell::new);
+    let slots = [GlobalRoot { slot: variable[0].as_ptr(), how: &VARIANT, name: c"variant".as_ptr() }];
+    let module = ModuleRecord { global_count: 1, globals: slots.as_ptr(), ..record() };
+    // SAFETY: the record and what it points to live until it is unregistered.
+    unsafe { register(&module) }.expect("a sound module");
+    m.truncate_roots(0);
+    m.collect();
+    m.verify().expect("a sound heap");
+    assert_eq!(m.live_objects(), [kept]);
+    variable[0].set(2);
+    m.collect();
+    assert_eq!(m.live_objects(), [], "the word is a number now");
     unregister(&module);
 }

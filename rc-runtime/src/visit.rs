@@ -156,11 +156,7 @@ impl TypeInfo {
         bytes: std::ops::Range<u64>,
         mut visit: impl FnMut(ObjectRef),
     ) {
-        let Reading::Traced(trace) = self.reading else {
-            return self.for_each_slot_among(object, bytes, |slot| {
-                self.decode(slot.read()).into_iter().for_each(&mut visit);
-            });
-        };
+        let Reading::Traced(trace) = self.reading else { unreachable!("`{}` is not read by trace", self.name) };
         if bytes.start < self.size {
             call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
         }

@@ -3,10 +3,11 @@
 use crate::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::HeapOptions;
-use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::descriptor::{TraceVisit, TypeDescriptor};
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::object::ObjectRef;
 use rc_runtime::prompt::CellSpace;
+use std::ffi::c_void;
 
 /// scenario 1 and others: nothing waits for a collection.
 #[test]
@@ -307,6 +308,40 @@ fn bulk_writes_count_what_they_write_and_release_what_they_overwrite() {
     }
     assert_eq!((m.count_of(one), m.count_of(two)), (1, 1));
     m.verify().expect("sound");
+}
+
+/// Every word is a reference, but only `trace` knows: of the elements that are written, all are counted before and after.
+#[test]
+fn bulk_writes_into_what_trace_reads_count_the_elements_they_touch() {
+    unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
+        for index in 0..count as usize {
+            // SAFETY: an image of so many words; what the runtime passed.
+            unsafe { visit(*words.add(index) as *mut c_void, context) };
+        }
+    }
+    /// The length reads as no reference.
+    static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 8, &[]).with_tail(0, 16, &[]).traced(trace);
+    for length in [5, 1500] {
+        let mut m = mutator();
+        let array = m.allocate_array(type_of(&TRACED), length).expect("room");
+        m.push_root(Some(array));
+        let [one, two] = nodes(&mut m);
+        [one, two].into_iter().for_each(|object| _ = m.push_root(Some(object)));
+        // SAFETY: words of the last elements, two in each.
+        unsafe {
+            let from = array.slot(8 + 16 * (length - 4));
+            m.fill_refs(array, from, one.address(), 8);
+            assert_eq!((m.count_of(one), m.count_of(two)), (9, 1), "{length}");
+            m.fill_refs(array, array.slot(8 + 16 * (length - 3) + 8), two.address(), 3);
+            assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: from the middle of an element on");
+            m.copy_refs(array, from, from.address() + 8, 7);
+            assert_eq!((m.count_of(one), m.count_of(two)), (6, 4), "{length}: one moves out, and one is there twice");
+            m.verify().expect("sound");
+            m.fill_refs(array, from, 0, 8);
+        }
+        assert_eq!((m.count_of(one), m.count_of(two)), (1, 1), "{length}");
+        m.verify().expect("sound");
+    }
 }
 
 /// scenario 137.

@@ -52,6 +52,17 @@ fn a_slice_ends_at_the_look_at_the_clock_that_finds_its_time_over() {
     m.verify().expect("sound");
 }
 
+#[test]
+fn a_slice_with_time_left_goes_on_chunk_by_chunk() {
+    let mut m = timed();
+    list(&mut m, 10 * CHUNK);
+    m.truncate_roots(0);
+    m.heap().options.slice_ns = u64::MAX;
+    m.poll();
+    assert_eq!((live(&m), m.heap().context_mut().pending), (0, 0));
+    m.verify().expect("sound");
+}
+
 /// Whoever polls all the time would else spend all of it on the old structure.
 #[test]
 fn a_structure_waits_until_the_program_has_had_as_much_time_as_its_slice() {
