@@ -52,12 +52,18 @@ struct Seen {
 impl Seen {
     fn look_at(&mut self, bytes: &[u8], mutation: &mut Mutation) {
         let _ = stack_map::read_first(bytes).map(|map| assert!(map.bytes().len() <= bytes.len()));
-        let Ok(map) = stack_map::read(bytes) else { return };
+        let map = match stack_map::read(bytes) {
+            Ok(map) => map,
+            Err(error) => return is_a_sentence(&error),
+        };
         self.read += 1;
         let records = map.records().inspect(|record| assert_eq!(record.locations().count(), record.location_count()));
         let used: usize = records.map(|record| 16 + 12 * record.location_count()).sum();
         assert!(used + 24 * map.functions().count() <= bytes.len());
-        let Ok(table) = FrameTable::build(&map, |function| Some(function.address)) else { return };
+        let table = match FrameTable::build(&map, |function| Some(function.address)) {
+            Ok(table) => table,
+            Err(error) => return is_a_sentence(&error),
+        };
         self.tables += 1;
         assert!(table.len() + table.foreign_records() <= map.records().count());
         assert!(table.frames().all(|frame| table.lookup(frame.pc) == Some(frame)));
@@ -86,8 +92,17 @@ impl Seen {
         };
         let walked = walk(registers, read, tables, 1, |_| ());
         assert!(walked.frames <= stack.len() / 2 + 1, "each frame but the top one takes two words");
+        if let WalkEnd::Malformed { fault, .. } = walked.end {
+            is_a_sentence(&fault);
+        }
         self.walked += walked.frames as u64;
     }
+}
+
+/// What is refused says where and why, on one line.
+fn is_a_sentence(error: &dyn std::fmt::Display) {
+    let said = error.to_string();
+    assert!(said.len() < 300 && said.contains(' ') && !said.contains('\n'), "{said}");
 }
 
 /// scenario 191.
