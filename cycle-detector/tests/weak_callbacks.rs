@@ -204,6 +204,51 @@ fn callback_that_panics_is_reported_and_the_others_are_called() {
 }
 
 thread_local! {
+    /// Weak references whose callbacks wait for each other.
+    static WAITING: RefCell<Vec<ObjectRef>> = const { RefCell::new(vec![]) };
+}
+
+/// Lets the others refer to something that is dead by the next safepoint.
+unsafe extern "C-unwind" fn set_the_others(weak: *mut c_void) {
+    CALLED.with_borrow_mut(|called| called.push(weak as u64));
+    WAITING.with_borrow_mut(|waiting| waiting.retain(|other| other.address() != weak as u64));
+    Mutator::in_finalizer(|m| {
+        for other in WAITING.with_borrow(Vec::clone) {
+            let target = node(m);
+            m.write_weak(other, other.slot(0), Some(target));
+            m.poll();
+            assert_eq!(m.read_weak(other.slot(0)), None, "that has died, too");
+        }
+    });
+}
+
+/// Prompt plan: two targets have died by then, and there is one callback to be called.
+#[test]
+fn weak_reference_that_is_set_again_before_its_callback_is_called_once() {
+    for zeal in [false, true] {
+        let mut m =
+            Mutator::new(HeapOptions { plan: Plan::Prompt, zeal, ..HeapOptions::default() }).expect("address space");
+        let target = rooted(&mut m);
+        let weaks: Vec<ObjectRef> = (0..3)
+            .map(|_| {
+                let weak = m.new_weak_with(target, set_the_others).expect("memory");
+                m.push_root(Some(weak));
+                weak
+            })
+            .collect();
+        WAITING.set(weaks.clone());
+        m.set_root(rc_runtime::host_roots::RootIndex(0), None);
+        m.poll();
+        let mut seen = called();
+        seen.sort_unstable();
+        assert_eq!(seen, weaks.iter().map(|weak| weak.address()).collect::<Vec<_>>(), "zeal {zeal}");
+        m.collect();
+        assert_eq!(called(), [], "zeal {zeal}");
+        m.verify().expect("a sound heap");
+    }
+}
+
+thread_local! {
     static HERALD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
