@@ -11,6 +11,7 @@ use crate::step::Progress;
 use crate::trial::Trials;
 use crate::trigger::Trigger;
 use rc_runtime::epoch_driver::EpochDriver;
+use rc_runtime::list::List;
 use rc_runtime::log::{Log, LogCursor};
 use rc_runtime::plan::Plan;
 use rc_runtime::{Heap, ObjectRef};
@@ -30,17 +31,17 @@ pub struct Collector {
     pub(crate) reconcile_at: LogCursor,
     pub(crate) release_at: LogCursor,
     /// Roots counted at the last flip.
-    pub(crate) roots: Vec<ObjectRef>,
+    pub(crate) roots: List<ObjectRef>,
     /// Roots counted at the flip before, to be released.
-    pub(crate) last_roots: Vec<ObjectRef>,
+    pub(crate) last_roots: List<ObjectRef>,
     /// So many of those, from the first, still have their flag.
     pub(crate) flagged_roots: usize,
     /// So many of the roots of the last flip have been counted.
     pub(crate) counted_roots: usize,
     /// Dead objects that the last log named; they are freed once it has been reconciled.
-    pub(crate) last_late: Vec<ObjectRef>,
+    pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
-    pub(crate) dying_large: Vec<(ObjectRef, u64)>,
+    pub(crate) dying_large: List<(ObjectRef, u64)>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,
     pub(crate) trials: Trials,

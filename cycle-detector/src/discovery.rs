@@ -13,6 +13,7 @@ use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::mark::may_follow_logged_words;
 use crate::soon::Soon;
+use rc_runtime::list::List;
 use rc_runtime::log::LogCursor;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
@@ -31,7 +32,7 @@ pub(crate) struct Discovery {
     /// As many of the flip's roots, from the first, are still to be shown; none after the next flip, which has others.
     roots_left: usize,
     /// What else is held as if by roots.
-    held: Vec<ObjectRef>,
+    held: List<ObjectRef>,
     /// Where the search for marked objects that were not visited is: the next block, then the next large object.
     search_at: Option<(usize, usize)>,
 }
@@ -42,7 +43,7 @@ impl Discovery {
         self.forget(heap);
         self.roots_left = roots;
         let held = || heap.finalizers.held().chain(heap.immortals.objects());
-        if self.held.try_reserve(held().count()).is_err() {
+        if !self.held.try_reserve(held().count()) {
             return false;
         }
         self.held.extend(held());
@@ -121,10 +122,7 @@ impl Collector {
     fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         let (held_back, spent) = visit_special(heap, object);
         if !held_back {
-            match self.mark.large.try_reserve(1) {
-                Ok(()) => self.mark.large.push((object, 0)),
-                Err(_) => heap.mark_overflowed = true,
-            }
+            heap.mark_overflowed |= !self.mark.large.try_push((object, 0));
         }
         2 + spent
     }

@@ -18,10 +18,11 @@ use crate::epoch::Phase;
 use crate::report::EpochReport;
 use crate::stack::Headway;
 use rc_runtime::heap::{FIRST_EPOCH, LAST_EPOCH};
+use rc_runtime::list::List;
 use rc_runtime::object::flag;
+use rc_runtime::range::trial_cell;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
-use std::collections::HashSet;
 
 /// Frames that a flip visits; those below wait for slices.
 pub const FRAMES_AT_FLIP: usize = 4096;
@@ -139,18 +140,18 @@ impl Collector {
         let mut roots = std::mem::take(&mut self.roots);
         self.stack.visit(heap, |heap, root, name| take_root(heap, &mut roots, root, name));
         let mut queue = roots.split_off(noted);
-        let mut seen = HashSet::new();
+        let mut seen = Seen::default();
         while let Some(object) = queue.pop() {
-            if !seen.insert(object.address()) {
+            if !seen.insert(object) {
                 continue;
             }
             let is_new = object.stamp() == heap.epoch && !object.is_mature();
             if !is_new {
                 roots.push(object);
             }
-            for part in parts_of_epoch(heap, object) {
+            for_each_part_of_epoch(heap, object, |part| {
                 object.type_info().for_each_reference(object, part, |target| queue.push(target));
-            }
+            });
         }
         self.report.roots = roots.len() as u64;
         self.roots = roots;
@@ -168,13 +169,38 @@ impl Collector {
     }
 }
 
-/// What of an object was made or written to since the flip.
-fn parts_of_epoch(heap: &mut Heap, object: ObjectRef) -> Vec<Part> {
-    if !object.has(flag::LARGE) {
-        return if object.stamp() == heap.epoch { vec![Part::Whole] } else { vec![] };
+/// Objects seen so far: their bytes in the trial table say so, which no trial needs before the increments are done. `[TRIAL]`
+#[derive(Default)]
+struct Seen(List<ObjectRef>);
+
+impl Seen {
+    /// False when it was there.
+    fn insert(&mut self, object: ObjectRef) -> bool {
+        // SAFETY: the trial table of the reserved range is mapped.
+        let is_new = unsafe { std::mem::replace(&mut *trial_cell(object.address()), 1) } == 0;
+        if is_new {
+            self.0.push(object);
+        }
+        is_new
     }
-    let stamps = heap.large.stamps(object).iter().zip(0..);
-    stamps.filter(|&(&stamp, _)| stamp == heap.epoch).map(|(_, chunk)| Part::Chunk(chunk)).collect()
+}
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        self.0.iter().for_each(|object| unsafe { *trial_cell(object.address()) = 0 });
+    }
+}
+
+/// Calls `visit` with what of an object was made or written to since the flip.
+fn for_each_part_of_epoch(heap: &mut Heap, object: ObjectRef, mut visit: impl FnMut(Part)) {
+    let epoch = heap.epoch;
+    if object.has(flag::LARGE) {
+        let stamps = heap.large.stamps(object).iter().zip(0..);
+        stamps.filter(|&(&stamp, _)| stamp == epoch).for_each(|(_, chunk)| visit(Part::Chunk(chunk)));
+    } else if object.stamp() == epoch {
+        visit(Part::Whole);
+    }
 }
 
 fn note_frames(heap: &mut Heap, before: u64) {
@@ -183,7 +209,7 @@ fn note_frames(heap: &mut Heap, before: u64) {
 }
 
 #[inline(always)]
-fn take_root(heap: &Heap, roots: &mut Vec<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
+fn take_root(heap: &Heap, roots: &mut List<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
     if let Some(zeal) = &heap.zeal
         && zeal.live_object(root.address()).is_none()
     {

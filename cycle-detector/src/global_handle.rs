@@ -4,6 +4,7 @@
 //! the heap takes such words back when it is used next. The note is shared by count, on one thread: a [`Global`] is not `Send`, like
 //! its heap.
 
+use rc_runtime::list::List;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -16,7 +17,7 @@ pub struct Global {
 
 /// Words of one heap's global handles whose owners are gone.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Freed(Rc<RefCell<Vec<u64>>>);
+pub(crate) struct Freed(Rc<RefCell<List<u64>>>);
 
 impl Freed {
     /// The owner of a new global handle.
@@ -25,8 +26,8 @@ impl Freed {
     }
 
     /// Those that were dropped since the last time.
-    pub(crate) fn take(&self) -> Vec<u64> {
-        if self.0.borrow().is_empty() { vec![] } else { self.0.take() }
+    pub(crate) fn take(&self) -> List<u64> {
+        if self.0.borrow().is_empty() { List::new() } else { self.0.take() }
     }
 }
 

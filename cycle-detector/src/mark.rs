@@ -22,6 +22,7 @@ use crate::collector::Collector;
 use crate::discovery::Discovery;
 use crate::epoch::Phase;
 use crate::evidence::Evidence;
+use rc_runtime::list::List;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
@@ -44,7 +45,7 @@ pub struct Mark {
     stage: Stage,
     pub(crate) discovery: Discovery,
     /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
-    pub(crate) large: Vec<(ObjectRef, u64)>,
+    pub(crate) large: List<(ObjectRef, u64)>,
     block_at: usize,
     large_at: usize,
     live_at_start: u64,

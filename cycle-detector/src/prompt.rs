@@ -38,6 +38,7 @@ pub use verify::verify;
 use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::step::Progress;
+use rc_runtime::list::List;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
 use trial::Slice;
@@ -175,8 +176,8 @@ impl Collector {
 }
 
 /// Protected objects are held from outside although no count says so.
-fn hold_protected(heap: &mut Heap) -> Vec<ObjectRef> {
-    let held: Vec<ObjectRef> = heap
+fn hold_protected(heap: &mut Heap) -> List<ObjectRef> {
+    let held: List<ObjectRef> = heap
         .prompt
         .protected
         .iter()
@@ -187,7 +188,7 @@ fn hold_protected(heap: &mut Heap) -> Vec<ObjectRef> {
     held
 }
 
-fn release_protected(held: Vec<ObjectRef>) {
+fn release_protected(held: List<ObjectRef>) {
     for object in held {
         object.set_exact_count(object.exact_count() - 1);
     }

@@ -39,6 +39,7 @@ use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, is_out_of_question, may_be_judged, prefetch_next, push_within, release_survivor, set_cell};
 use rc_runtime::bulk::Shape;
+use rc_runtime::list::List;
 use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info};
 use rc_runtime::visit::Part;
@@ -71,11 +72,11 @@ const PASSED_OVER_PER_SUSPECT: u64 = 16;
 #[derive(Debug)]
 pub struct Trials {
     /// Reached from the candidate; up to `visited` their references were followed.
-    nodes: Vec<ObjectRef>,
+    nodes: List<ObjectRef>,
     visited: usize,
     /// References that leave the subgraph, remembered for the case that it is garbage.
-    outside: Vec<ObjectRef>,
-    worklist: Vec<ObjectRef>,
+    outside: List<ObjectRef>,
+    worklist: List<ObjectRef>,
     /// The plain type that was met last.
     shape: Shape,
     /// A reference leads to something that may not be judged now, and is outside for that reason.
@@ -133,10 +134,10 @@ enum Walk {
 impl Default for Trials {
     fn default() -> Self {
         Trials {
-            nodes: Vec::with_capacity(MET_MAX),
+            nodes: List::with_capacity(MET_MAX),
             visited: 0,
-            outside: Vec::with_capacity(MET_MAX),
-            worklist: Vec::with_capacity(MET_MAX),
+            outside: List::with_capacity(MET_MAX),
+            worklist: List::with_capacity(MET_MAX),
             shape: Shape::NONE,
             met_unjudged: false,
             leads_to_neighbours: false,

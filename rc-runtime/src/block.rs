@@ -19,8 +19,8 @@
 //! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty for a while give
 //! their memory back to the system.
 
+use crate::list::{List, Queue};
 use crate::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
-use std::collections::VecDeque;
 
 /// Holes shorter than this are not used, and every cell up to this size fits into any hole.
 pub const SMALLEST_HOLE: u64 = 128;
@@ -55,20 +55,20 @@ pub mod state {
 #[derive(Debug, Default)]
 pub struct BlockSpace {
     /// Every block this heap owns for small objects.
-    pub owned: Vec<u32>,
-    free: Vec<u32>,
+    pub owned: List<u32>,
+    free: List<u32>,
     /// Empty, and their memory is with the system.
-    given_back: Vec<u32>,
+    given_back: List<u32>,
     /// The fewest free blocks there were in the last `flips` flips: as many were idle all the time.
     idle: usize,
     flips: u32,
-    recyclable: Vec<u32>,
-    touched: Vec<u32>,
-    pending: Vec<u32>,
+    recyclable: List<u32>,
+    touched: List<u32>,
+    pending: List<u32>,
     /// The oldest first.
-    freed_into: VecDeque<u32>,
+    freed_into: Queue<u32>,
     /// With objects that were logged one by one since the last flip.
-    pub logged: Vec<u32>,
+    pub logged: List<u32>,
     current: Option<u32>,
     /// Where in the current block the search for the next hole goes on, in words.
     search: u32,
@@ -388,7 +388,7 @@ mod tests {
         let block = space.current.expect("just opened");
         space.flip();
         assert_eq!(space.sweep_pending(1000), None);
-        assert_eq!(space.free, [block]);
+        assert_eq!(space.free[..], [block]);
         space.open_block(3).expect("room");
         assert_eq!(space.current, Some(block));
         assert_eq!(space.owned.len(), 1);
@@ -413,7 +413,7 @@ mod tests {
             space.note_death(blocks[0]);
             space.sweep_freed_into();
         }
-        assert_eq!(space.free, [blocks[0]]);
+        assert_eq!(space.free[..], [blocks[0]]);
         assert_eq!(space.recyclable.len(), 2, "one entry a block, however often it is swept");
         assert_eq!(space.used_bytes(), BLOCK_BYTES);
         for expected in [blocks[0], blocks[1]] {
@@ -461,6 +461,6 @@ mod tests {
         space.note_death(block);
         assert!(space.has_freed_into());
         space.sweep_freed_into();
-        assert_eq!(space.recyclable, [block]);
+        assert_eq!(space.recyclable[..], [block]);
     }
 }

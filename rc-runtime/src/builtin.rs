@@ -45,7 +45,7 @@ pub fn weak_with_callback() -> &'static TypeInfo {
 
 /// The callback of a weak reference, if it has one.
 pub fn callback_of(object: ObjectRef) -> Option<Callback> {
-    if object.type_info().id != weak_with_callback().id {
+    if !WEAK_WITH_CALLBACK.is_type_of(object) {
         return None;
     }
     let word = object.slot(CALLBACK).read() as usize;
@@ -55,8 +55,7 @@ pub fn callback_of(object: ObjectRef) -> Option<Callback> {
 
 /// Whether something is to be done when a weak reference in the object was cleared.
 pub fn has_errand(object: ObjectRef) -> bool {
-    let id = object.type_info().id;
-    id == weak_with_callback().id || id == weak_map_entry(WeakMode::Values).id
+    WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
 /// A weak map: table, number, mode, places in use.
@@ -83,17 +82,20 @@ pub fn weak_map_table() -> &'static TypeInfo {
 
 /// The type of entries in that mode.
 pub fn weak_map_entry(mode: WeakMode) -> &'static TypeInfo {
+    entry_type(mode).info()
+}
+
+fn entry_type(mode: WeakMode) -> &'static Builtin {
     match mode {
-        WeakMode::Keys => WEAK_KEY_ENTRY.info(),
-        WeakMode::Values => WEAK_VALUE_ENTRY.info(),
-        WeakMode::Both => WEAK_ENTRY.info(),
+        WeakMode::Keys => &WEAK_KEY_ENTRY,
+        WeakMode::Values => &WEAK_VALUE_ENTRY,
+        WeakMode::Both => &WEAK_ENTRY,
     }
 }
 
 /// The mode of the map that the object is an entry of, if it is one.
 pub fn mode_of_entry(object: ObjectRef) -> Option<WeakMode> {
-    let id = object.type_info().id;
-    [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().find(|&mode| weak_map_entry(mode).id == id)
+    [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().find(|&mode| entry_type(mode).is_type_of(object))
 }
 
 /// A type that is registered when it is first needed.
@@ -105,6 +107,11 @@ struct Builtin {
 impl Builtin {
     const fn new(descriptor: TypeDescriptor) -> Builtin {
         Builtin { descriptor, info: OnceLock::new() }
+    }
+
+    /// Not the moment to register a type: the collector asks, too. `[MEMORY]`
+    fn is_type_of(&self, object: ObjectRef) -> bool {
+        self.info.get().is_some_and(|info| info.id == object.type_info().id)
     }
 
     fn info(&'static self) -> &'static TypeInfo {

@@ -21,6 +21,7 @@ mod death;
 mod promotion;
 mod reconciliation;
 
+use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range;
 
@@ -81,7 +82,7 @@ fn cell_start(object: ObjectRef) -> u64 {
 
 /// Makes room for one push per field of an object, so that the pushes need not look.
 #[inline(always)]
-fn make_room(queue: &mut Vec<ObjectRef>, pushes: usize) {
+fn make_room(queue: &mut List<ObjectRef>, pushes: usize) {
     if queue.capacity() - queue.len() < pushes {
         grow(queue);
     }
@@ -89,19 +90,16 @@ fn make_room(queue: &mut Vec<ObjectRef>, pushes: usize) {
 
 #[cold]
 #[inline(never)]
-fn grow(queue: &mut Vec<ObjectRef>) {
+fn grow(queue: &mut List<ObjectRef>) {
     queue.reserve(queue.len().max(1024));
 }
 
 /// Pushes into room that `make_room` has made.
 #[inline(always)]
-fn push(queue: &mut Vec<ObjectRef>, object: ObjectRef) {
+fn push(queue: &mut List<ObjectRef>, object: ObjectRef) {
     debug_assert!(queue.len() < queue.capacity());
-    // SAFETY: there is room behind the last entry, and it is written before it counts as one.
-    unsafe {
-        queue.as_mut_ptr().add(queue.len()).write(object);
-        queue.set_len(queue.len() + 1);
-    }
+    // SAFETY: there is room behind the last entry.
+    unsafe { queue.push_within(object) };
 }
 
 /// Calls `$loop::<N>` with the number of the shape's fields as constant; `$other` for more than four.

@@ -246,7 +246,7 @@ impl Heap {
     fn has_room_for_candidates(&mut self) -> bool {
         let most = self.options.list_entries_max.unwrap_or(usize::MAX);
         let more = self.candidates.len().max(1024).min(most.saturating_sub(self.candidates.len()));
-        more > 0 && self.candidates.try_reserve_exact(more).is_ok()
+        more > 0 && self.candidates.try_reserve_exact(more)
     }
 
     /// Shows a reference to the running mark: it was there in the mark's snapshot.

@@ -21,6 +21,7 @@
 use crate::allocate::OutOfMemory;
 use crate::builtin;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
@@ -68,7 +69,7 @@ impl Heap {
             return;
         }
         let slots = std::mem::take(&mut record.ephemerons);
-        let mut values = vec![];
+        let mut values = List::new();
         for slot in &slots {
             let ephemeron = self.specials.slots[slot].holder;
             if MARK.get(ephemeron.address()) && !self.is_held_back(ephemeron) {
@@ -80,9 +81,9 @@ impl Heap {
     }
 
     /// What ephemerons refer to whose key the object is, and will let go of when that goes.
-    pub fn values_of_key(&mut self, key: ObjectRef) -> Vec<ObjectRef> {
-        let slots = self.special_of(key).map_or(vec![], |record| record.ephemerons.clone());
-        let mut values = vec![];
+    pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
+        let slots = self.special_of(key).map_or(List::new(), |record| record.ephemerons.clone());
+        let mut values = List::new();
         for ephemeron in slots.into_iter().map(|slot| self.specials.slots[&slot].holder) {
             ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| values.push(value));
         }
@@ -94,7 +95,7 @@ impl Heap {
     pub fn follow_released_ephemerons(&mut self) -> bool {
         let held_back = std::mem::take(&mut self.specials.held_back);
         let alive = held_back.into_iter().filter(|object| !object.has(flag::DEAD) && object.count() != 0);
-        let (held_back, released): (Vec<_>, Vec<_>) = alive.partition(|&object| self.is_held_back(object));
+        let (held_back, released): (List<_>, List<_>) = alive.partition(|&object| self.is_held_back(object));
         self.specials.held_back = held_back;
         let any = !released.is_empty();
         released.into_iter().for_each(|object| self.push_marked(object));
@@ -103,7 +104,7 @@ impl Heap {
 
     /// The mark has come to its end: those that it held back, and that are alive, lose keys that are not marked, and their references.
     /// Nothing may run between the mark's end and this.
-    pub fn empty_ephemerons(&mut self, held_back: Vec<ObjectRef>) {
+    pub fn empty_ephemerons(&mut self, held_back: List<ObjectRef>) {
         for ephemeron in held_back {
             let alive = match self.plan {
                 Plan::Deferred => !ephemeron.has(flag::DEAD) && ephemeron.count() != 0,
@@ -120,7 +121,7 @@ impl Heap {
             }
             // An unmarked value is dead, and freed without a look at who refers to it; nor is it in any log, whose words are all shown to
             // the mark. What is marked loses a reference in the ordinary way.
-            let (dead, alive): (Vec<Slot>, Vec<Slot>) =
+            let (dead, alive): (List<Slot>, List<Slot>) =
                 ephemeron.type_info().reference_slots(ephemeron).into_iter().partition(|slot| {
                     ephemeron.type_info().decode(slot.read()).is_some_and(|value| self.is_unmarked(value))
                 });

@@ -14,9 +14,9 @@
 
 use crate::builtin;
 use crate::heap::Heap;
+use crate::list::Queue;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
-use std::collections::VecDeque;
 
 /// Rounds of a collection in which callbacks may have more callbacks called.
 pub(crate) const ROUNDS_MAX: u32 = 100;
@@ -24,7 +24,7 @@ pub(crate) const ROUNDS_MAX: u32 = 100;
 /// The queue. A record holds its object's place in it, counted from the first errand of all.
 #[derive(Debug, Default)]
 pub struct Errands {
-    queue: VecDeque<Option<ObjectRef>>,
+    queue: Queue<Option<ObjectRef>>,
     done: u64,
     running: bool,
 }

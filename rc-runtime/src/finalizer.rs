@@ -16,10 +16,10 @@ pub(crate) use queue::ROUNDS_MAX;
 
 use crate::exception::{self, Escaped};
 use crate::heap::Heap;
+use crate::list::{List, Queue};
 use crate::object::{ObjectRef, flag};
 use crate::type_registry::TypeInfo;
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::ffi::{CString, c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -44,16 +44,16 @@ pub struct FinalizerError<'a> {
 #[derive(Default)]
 pub struct Finalizers {
     /// Found dead, with a finalizer that is to run at the end of a safepoint. Each is held by one count.
-    pub queue: VecDeque<ObjectRef>,
+    pub queue: Queue<ObjectRef>,
     /// Whose finalizers are running, one inside the other; each is held by one count.
-    pub running: Vec<ObjectRef>,
+    pub running: List<ObjectRef>,
     /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their counts go at the end of
     /// the safepoint.
-    pub done: Vec<ObjectRef>,
+    pub done: List<ObjectRef>,
     /// Registered anew while a collection is running; done when that ends.
-    later: Vec<ObjectRef>,
+    later: List<ObjectRef>,
     /// Held for a set that the mark has not found all of.
-    found_by_mark: Vec<ObjectRef>,
+    found_by_mark: List<ObjectRef>,
     /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
     complete: bool,
     /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.

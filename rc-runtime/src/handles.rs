@@ -19,6 +19,7 @@
 
 use crate::fatal::{self, STATUS_USAGE};
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
 
@@ -34,13 +35,13 @@ const FREE: u64 = 1;
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Handles {
-    chunks: Vec<Box<[u64]>>,
+    chunks: List<List<u64>>,
     /// Those that were left: they stay, for the next deep scope, and so that a handle that is none any more still names a word.
-    spare: Vec<Box<[u64]>>,
+    spare: List<List<u64>>,
     /// Prompt plan: so many from the bottom are counted.
     counted: usize,
-    globals: Vec<Box<[u64]>>,
-    free_globals: Vec<u64>,
+    globals: List<List<u64>>,
+    free_globals: List<u64>,
 }
 
 fn object_in(word: u64) -> Option<ObjectRef> {
@@ -97,7 +98,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn grow_handles(&mut self) {
-        let chunk = self.handles.spare.pop().unwrap_or_else(|| vec![0; CHUNK].into());
+        let chunk = self.handles.spare.pop().unwrap_or_else(|| List::zeroed(CHUNK));
         self.handles.chunks.push(chunk);
         let start = self.handles.start();
         let context = self.context_mut();
@@ -186,7 +187,7 @@ impl Heap {
     /// A new global handle.
     pub fn new_global(&mut self, word: u64) -> u64 {
         if self.handles.free_globals.is_empty() {
-            let mut chunk: Box<[u64]> = vec![FREE; GLOBALS].into();
+            let mut chunk = List::filled(FREE, GLOBALS);
             self.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
             self.handles.globals.push(chunk);
         }
@@ -243,8 +244,8 @@ impl Heap {
     }
 
     /// Everything that a host holds: by handles, and on the stack of a host in Rust.
-    pub fn host_references(&self) -> Vec<ObjectRef> {
-        let mut held: Vec<ObjectRef> = self.host_roots.iter().collect();
+    pub fn host_references(&self) -> List<ObjectRef> {
+        let mut held: List<ObjectRef> = self.host_roots.iter().collect();
         self.for_each_handle(|object| held.push(object));
         held
     }

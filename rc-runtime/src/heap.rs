@@ -14,6 +14,7 @@ use crate::host_roots::HostRoots;
 use crate::immortal::Immortals;
 use crate::large::LargeSpace;
 use crate::limits::Limits;
+use crate::list::List;
 use crate::log::Log;
 use crate::object::ObjectRef;
 use crate::object_stack::ObjectStack;
@@ -137,15 +138,15 @@ pub struct Heap {
     /// True from a flip until its roots are counted: flags say what roots held at the flip before.
     pub roots_uncounted: bool,
     /// Young objects that were counted and await promotion.
-    pub promotion_queue: Vec<ObjectRef>,
+    pub promotion_queue: List<ObjectRef>,
     /// Large objects being promoted, with the chunk to count next.
-    pub large_promotion: Vec<(ObjectRef, u64)>,
+    pub large_promotion: List<(ObjectRef, u64)>,
     /// Objects whose count has reached zero.
-    pub free_queue: Vec<ObjectRef>,
+    pub free_queue: List<ObjectRef>,
     /// Dead, but named by the running log.
-    pub late_queue: Vec<ObjectRef>,
+    pub late_queue: List<ObjectRef>,
     /// Objects that may root a garbage cycle. `[CANDIDATE]`
-    pub candidates: Vec<ObjectRef>,
+    pub candidates: List<ObjectRef>,
     /// Candidates that found no room or no verdict, and references to stuck counts that went away: evidence for the backup
     /// mark.
     pub suspects: u64,
@@ -212,11 +213,11 @@ impl Heap {
             log_poll_at: options.log_entries,
             counting: false,
             roots_uncounted: false,
-            promotion_queue: vec![],
-            large_promotion: vec![],
-            free_queue: vec![],
-            late_queue: vec![],
-            candidates: vec![],
+            promotion_queue: List::new(),
+            large_promotion: List::new(),
+            free_queue: List::new(),
+            late_queue: List::new(),
+            candidates: List::new(),
             suspects: 0,
             marking: false,
             mark_discovers: false,

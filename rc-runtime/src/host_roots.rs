@@ -2,6 +2,7 @@
 //!
 //! Compiled code keeps its roots in frames and globals; a host written in Rust (tests, embedders) keeps them here.
 
+use crate::list::List;
 use crate::object::ObjectRef;
 
 /// A place in the host's root stack.
@@ -12,9 +13,9 @@ pub struct RootIndex(pub usize);
 #[derive(Debug, Default)]
 pub struct HostRoots {
     /// The stack.
-    pub stack: Vec<Option<ObjectRef>>,
+    pub stack: List<Option<ObjectRef>>,
     /// References that the runtime itself protects for the duration of one epoch (zeal's view of a call's result).
-    pub temporary: Vec<ObjectRef>,
+    pub temporary: List<ObjectRef>,
 }
 
 impl HostRoots {

@@ -10,6 +10,7 @@
 //! at once.
 
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag, prompt_flag};
 use crate::plan::Plan;
 
@@ -17,11 +18,11 @@ use crate::plan::Plan;
 #[derive(Debug, Default)]
 pub struct Immortals {
     /// Each has a count.
-    counted: Vec<ObjectRef>,
+    counted: List<ObjectRef>,
     /// Deferred plan: young, to be counted at the next flip.
-    new: Vec<ObjectRef>,
+    new: List<ObjectRef>,
     /// Deferred plan: to be let go of with the roots of the last flip.
-    released: Vec<ObjectRef>,
+    released: List<ObjectRef>,
 }
 
 impl Immortals {
@@ -68,7 +69,7 @@ impl Heap {
     /// # Safety
     /// As for [`collect`](Self::collect).
     pub unsafe fn freeze(heap: *mut Heap) {
-        let mut objects = vec![];
+        let mut objects = List::new();
         // SAFETY: by the caller's promise.
         unsafe {
             Heap::for_each_object(heap, |object| objects.push(object));
@@ -98,7 +99,7 @@ impl Heap {
     }
 
     /// Deferred plan, at a flip: who has become immortal since the last is counted. Answers who is to be let go of.
-    pub fn flip_immortals(&mut self) -> Vec<ObjectRef> {
+    pub fn flip_immortals(&mut self) -> List<ObjectRef> {
         for object in std::mem::take(&mut self.immortals.new) {
             self.increment(object);
             self.immortals.counted.push(object);

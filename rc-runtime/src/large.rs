@@ -11,6 +11,7 @@
 
 use crate::block::{clear_tables, state};
 use crate::histogram::Histogram;
+use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
 use crate::type_registry::TypeInfo;
@@ -27,18 +28,18 @@ pub struct LargeObject {
     /// Blocks of its run.
     pub blocks: u32,
     /// One stamp per chunk.
-    pub stamps: Box<[u32]>,
+    pub stamps: List<u32>,
 }
 
 /// The large objects of one heap.
 #[derive(Debug, Default)]
 pub struct LargeSpace {
-    objects: Vec<Option<LargeObject>>,
-    vacant: Vec<u32>,
+    objects: List<Option<LargeObject>>,
+    vacant: List<u32>,
     /// Allocated since the last flip.
-    pub young: Vec<ObjectRef>,
+    pub young: List<ObjectRef>,
     /// Were young at the last flip; what is not promoted by the end of the pass is dead.
-    pub pending: Vec<ObjectRef>,
+    pub pending: List<ObjectRef>,
     /// Number of the heap, entered into each run's first block.
     pub owner: u32,
     blocks: u64,
@@ -49,7 +50,7 @@ pub struct LargeSpace {
     /// The cells by size.
     pub taken_sizes: Histogram,
     /// Where unlogged bits were cleared since the last flip.
-    logged: Vec<Range<u64>>,
+    logged: List<Range<u64>>,
 }
 
 impl LargeSpace {
@@ -81,7 +82,7 @@ impl LargeSpace {
     }
 
     fn enter(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
-        let entry = LargeObject { object, blocks, stamps: vec![epoch; chunks as usize].into() };
+        let entry = LargeObject { object, blocks, stamps: List::filled(epoch, chunks as usize) };
         let place = match self.vacant.pop() {
             Some(place) => {
                 self.objects[place as usize] = Some(entry);
@@ -177,9 +178,8 @@ impl LargeSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
-        for granules in self.logged.drain(..) {
-            UNLOGGED.set_range(granules.start, granules.end);
-        }
+        self.logged.iter().for_each(|granules| UNLOGGED.set_range(granules.start, granules.end));
+        self.logged.clear();
         for &object in &self.pending {
             if object.type_info().has_references {
                 UNLOGGED.set_range(object.address(), object.address() + self.cell_of(object) - HEADER_BYTES);

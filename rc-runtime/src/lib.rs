@@ -49,6 +49,7 @@ pub mod immortal;
 pub mod inventory;
 pub mod large;
 pub mod limits;
+pub mod list;
 pub mod log;
 pub mod module_record;
 pub mod module_registry;

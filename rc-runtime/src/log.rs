@@ -13,6 +13,7 @@
 //! by plain references, with null for a word that did not change: its increment and decrement cancel.
 //! So the decrement pass streams through the log without touching an object.
 
+use crate::list::List;
 use crate::object::ObjectRef;
 use crate::visit::Part;
 
@@ -23,16 +24,16 @@ const ADDRESS: u64 = 0x0000_ffff_ffff_fff8;
 
 #[derive(Debug)]
 struct LogChunk {
-    words: Box<[u64]>,
+    words: List<u64>,
     used: usize,
 }
 
 /// A list of chunks of entries.
 #[derive(Debug, Default)]
 pub struct Log {
-    chunks: Vec<LogChunk>,
+    chunks: List<LogChunk>,
     /// Emptied chunks, kept for reuse.
-    spare: Vec<LogChunk>,
+    spare: List<LogChunk>,
     /// Number of entries.
     pub entries: u64,
     /// Number of snapshot words.
@@ -162,7 +163,7 @@ impl Log {
         let fits = self.spare.last().is_some_and(|chunk| chunk.words.len() >= needed);
         let chunk = match self.spare.pop() {
             Some(chunk) if fits => chunk,
-            _ => LogChunk { words: vec![0; CHUNK_WORDS.max(needed)].into(), used: 0 },
+            _ => LogChunk { words: List::zeroed(CHUNK_WORDS.max(needed)), used: 0 },
         };
         self.chunks.push(chunk);
     }

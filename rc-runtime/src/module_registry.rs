@@ -1,6 +1,7 @@
 //! Registered modules: their types get ids, their global slots become roots, and who needs to know is told.
 //!
-//! The map module → record is shared by all threads. Stack maps are not this crate's matter: `cycle-detector` registers
+//! The map module → record is shared by all threads; flips and marks read it, and may not allocate for that (a `DashMap` does when it is iterated).
+//! Stack maps are not this crate's matter: `cycle-detector` registers
 //! a [`ModuleListener`] and reads them there.
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
@@ -10,9 +11,9 @@ use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
 use crate::range;
 use crate::type_registry::{self, TypeId, TypeInfo};
-use dashmap::DashMap;
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Told about modules that come and go.
 pub trait ModuleListener: Send + Sync {
@@ -48,11 +49,15 @@ unsafe impl Send for Registered {}
 // SAFETY: as above.
 unsafe impl Sync for Registered {}
 
-static MODULES: OnceLock<DashMap<u64, Registered>> = OnceLock::new();
+static MODULES: RwLock<BTreeMap<u64, Registered>> = RwLock::new(BTreeMap::new());
 static LISTENER: OnceLock<&'static dyn ModuleListener> = OnceLock::new();
 
-fn modules() -> &'static DashMap<u64, Registered> {
-    MODULES.get_or_init(DashMap::new)
+fn modules() -> RwLockReadGuard<'static, BTreeMap<u64, Registered>> {
+    MODULES.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn modules_mut() -> RwLockWriteGuard<'static, BTreeMap<u64, Registered>> {
+    MODULES.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Installs the listener; only the first call counts.
@@ -169,13 +174,13 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         descriptors.push(handle.descriptor);
     }
-    modules().insert(module as u64, Registered { globals, descriptors, plan, name });
+    modules_mut().insert(module as u64, Registered { globals, descriptors, plan, name });
     Ok(())
 }
 
 /// The plan of the modules that are registered now, or of heaps that were made for some.
 pub fn plan() -> Plan {
-    let registered = modules().iter().next().map(|module| module.plan);
+    let registered = modules().values().next().map(|module| module.plan);
     registered.or(PLAN_OF_HEAPS.get().copied()).unwrap_or_default()
 }
 
@@ -189,7 +194,7 @@ static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();
 /// A plan that is in use and is not `plan`, and by whom.
 fn other_plan(plan: Plan) -> Option<(Plan, String)> {
     let registered =
-        modules().iter().find(|module| module.plan != plan).map(|module| (module.plan, module.name.clone()));
+        modules().values().find(|module| module.plan != plan).map(|module| (module.plan, module.name.clone()));
     let of_heaps = || PLAN_OF_HEAPS.get().filter(|&&other| other != plan);
     registered.or_else(|| of_heaps().map(|&other| (other, "(one whose objects are still there)".to_owned())))
 }
@@ -224,23 +229,22 @@ pub fn unregister(module: *const ModuleRecord) {
         known.map(TypeId::info).filter(|info| info.has_finalizer).collect()
     });
     finalize_last_objects(&types);
-    if let Some((key, registered)) = modules().remove(&(module as u64)) {
+    let removed = modules_mut().remove(&(module as u64));
+    if let Some(registered) = removed {
         if registered.plan == Plan::Prompt {
             release_globals(&registered.globals);
         }
-        forget(key, registered.descriptors);
+        forget(module as u64, registered.descriptors);
     }
 }
 
 /// Lets go of what the module's globals hold while its code is still there, so that the destructors of what dies then can run;
 /// they are no roots any more. Answers whether something may have died. Under the deferred plan nothing does.
 pub fn let_go_of_globals(module: u64) -> bool {
-    let Some(mut registered) = modules().get_mut(&module) else { return false };
-    if registered.plan != Plan::Prompt {
-        return false;
-    }
-    let globals = std::mem::take(&mut registered.globals);
-    drop(registered);
+    let globals = match modules_mut().get_mut(&module) {
+        Some(registered) if registered.plan == Plan::Prompt => std::mem::take(&mut registered.globals),
+        _ => return false,
+    };
     release_globals(&globals);
     let mut held = false;
     globals.iter().for_each(|global| global.for_each_reference(|_| held = true));
@@ -297,7 +301,7 @@ fn global_slot(root: &GlobalRoot) -> Result<GlobalSlot, DescriptorError> {
 /// Calls `visit` with every reference that a registered global slot holds, and its slot.
 pub fn for_each_global_reference(mut visit: impl FnMut(ObjectRef, &GlobalSlot)) -> u64 {
     let mut slots = 0;
-    for module in modules() {
+    for module in modules().values() {
         for global in &module.globals {
             slots += 1;
             global.for_each_reference(|object| visit(object, global));

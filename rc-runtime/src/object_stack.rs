@@ -3,6 +3,7 @@
 //! A mark of ten million objects has millions of them on its stack. A vector that long, when it grows, is moved by the
 //! system, page table by page table, which made the longest stop of such a mark (1.0 ms for two million entries).
 
+use crate::list::List;
 use crate::object::ObjectRef;
 
 /// Objects in a chunk.
@@ -11,15 +12,15 @@ const CHUNK: usize = 4096;
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct ObjectStack {
-    top: Vec<ObjectRef>,
+    top: List<ObjectRef>,
     /// Full chunks, the newest last.
-    below: Vec<Vec<ObjectRef>>,
+    below: List<List<ObjectRef>>,
     /// An empty chunk, so that a stack that goes up and down at a chunk's end does not ask for memory each time.
-    spare: Option<Vec<ObjectRef>>,
+    spare: Option<List<ObjectRef>>,
 }
 
 impl ObjectStack {
-    /// Puts `object` on top. Ends the process when the system has no memory.
+    /// Puts `object` on top. Ends the process when there is no memory anywhere.
     #[inline(always)]
     pub fn push(&mut self, object: ObjectRef) {
         if self.top.len() == self.top.capacity() {
@@ -69,7 +70,7 @@ impl ObjectStack {
 
     #[cold]
     fn begin_chunk(&mut self) {
-        let chunk = self.spare.take().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+        let chunk = self.spare.take().unwrap_or_else(|| List::with_capacity(CHUNK));
         self.put_on_top(chunk);
     }
 
@@ -77,8 +78,8 @@ impl ObjectStack {
     fn may_begin_chunk(&mut self, most: usize) -> bool {
         let room = CHUNK.min(most.saturating_sub(self.len()));
         // Only the last chunk that there may be is shorter.
-        let mut chunk = if room == CHUNK { self.spare.take().unwrap_or_default() } else { vec![] };
-        let has_memory = chunk.try_reserve_exact(room).is_ok() && self.below.try_reserve(1).is_ok();
+        let mut chunk = if room == CHUNK { self.spare.take().unwrap_or_default() } else { List::new() };
+        let has_memory = chunk.try_reserve_exact(room) && self.below.try_reserve(1);
         if room == 0 || !has_memory {
             return false;
         }
@@ -86,7 +87,7 @@ impl ObjectStack {
         true
     }
 
-    fn put_on_top(&mut self, chunk: Vec<ObjectRef>) {
+    fn put_on_top(&mut self, chunk: List<ObjectRef>) {
         let full = std::mem::replace(&mut self.top, chunk);
         if !full.is_empty() {
             self.below.push(full);

@@ -34,6 +34,7 @@ mod tally;
 pub mod watch;
 mod youth;
 
+use crate::list::List;
 pub use bin::Bin;
 pub use cells::CellSpace;
 use postponed::Postponed;
@@ -54,18 +55,18 @@ pub struct Prompt {
     /// Small objects.
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
-    pending: Vec<ObjectRef>,
+    pending: List<ObjectRef>,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
     drain_from: usize,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
-    pub protected: Vec<ObjectRef>,
-    pointer_masks: Vec<u64>,
+    pub protected: List<ObjectRef>,
+    pointer_masks: List<u64>,
     /// Structures that are partly taken apart.
-    pub cascades: Vec<Cascade>,
+    pub cascades: List<Cascade>,
     /// References of a dying object of a shape that cannot be walked by offsets.
-    scratch: Vec<ObjectRef>,
+    scratch: List<ObjectRef>,
     /// Units of work left before the clock is looked at, or the drain stops.
     pub(crate) units_left: i64,
     slice_start: Option<std::time::Instant>,

@@ -20,6 +20,7 @@
 
 use crate::errand::Errands;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
@@ -30,11 +31,11 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub struct Special {
     /// Weak slots that refer to it.
-    pub(crate) referrers: Vec<u64>,
+    pub(crate) referrers: List<u64>,
     /// Slots of the ephemerons whose key it is.
-    pub(crate) ephemerons: Vec<u64>,
+    pub(crate) ephemerons: List<u64>,
     /// Weak slots and keys in it.
-    pub(crate) slots: Vec<u64>,
+    pub(crate) slots: List<u64>,
     /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
     pub(crate) registration: u64,
     /// Bytes that it owns outside the heap.
@@ -84,9 +85,9 @@ pub struct Specials {
     /// Address of a weak slot → what it is.
     pub(crate) slots: FxHashMap<u64, WeakSlot>,
     /// Deferred plan: became special in the running epoch, before they were mature.
-    young: Vec<ObjectRef>,
+    young: List<ObjectRef>,
     /// The same, of the epoch before.
-    pending: Vec<ObjectRef>,
+    pending: List<ObjectRef>,
     judgement: Judgement,
     /// Number of a weak map → its entries that have died and still stand in its table.
     pub(crate) dead_entries: FxHashMap<u64, u64>,
@@ -94,11 +95,11 @@ pub struct Specials {
     /// What is to be done when the collector has returned.
     pub errands: Errands,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been roots of it.
-    pub upgraded: Vec<ObjectRef>,
+    pub upgraded: List<ObjectRef>,
     /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.
     pub mark_condemns: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
-    pub held_back: Vec<ObjectRef>,
+    pub held_back: List<ObjectRef>,
     /// Deferred plan: the program has not run since the flip, and waits for the passes to end.
     pub mutator_waits: bool,
 }
@@ -188,7 +189,7 @@ impl Heap {
     /// The mark has seen all there is, and finalizers come before what it condemns: weak references to that are cleared now.
     pub fn begin_reclaim_unmarked(&mut self) {
         let records = self.specials.records.keys().copied();
-        let dead: Vec<ObjectRef> = records
+        let dead: List<ObjectRef> = records
             .filter(|object| object.is_mature() && !object.has(flag::DEAD) && object.count() != 0)
             .filter(|object| !MARK.get(object.address()))
             .collect();

@@ -14,6 +14,7 @@ use crate::descriptor::{
 };
 use crate::finalizer::Finalizer;
 use crate::large::LARGEST_SMALL_CELL;
+use crate::list::List;
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::{self, TYPE_ID_BITS};
@@ -247,7 +248,7 @@ pub fn possible_addresses(word: u64) -> impl Iterator<Item = u64> {
 }
 
 /// The masks that take a word of unknown type to an address, besides all ones; they only become more.
-pub fn pointer_masks() -> Vec<u64> {
+pub fn pointer_masks() -> List<u64> {
     let masks = POINTER_MASKS.lock().unwrap_or_else(PoisonError::into_inner);
     std::iter::once(!7).chain(masks.iter().copied()).collect()
 }

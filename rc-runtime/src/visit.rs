@@ -8,6 +8,7 @@
 //! order; for traced types the whole image, since only `trace` knows which words matter.
 
 use crate::descriptor::TraceFunction;
+use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
 use crate::range;
 use crate::type_registry::{Reading, TypeInfo};
@@ -107,8 +108,8 @@ impl TypeInfo {
     }
 
     /// The slots of all references of `object`. Only for types that are not traced.
-    pub fn reference_slots(&self, object: ObjectRef) -> Vec<Slot> {
-        let mut slots = vec![];
+    pub fn reference_slots(&self, object: ObjectRef) -> List<Slot> {
+        let mut slots = List::new();
         self.for_each_slot(object, Part::Whole, |slot| slots.push(slot));
         slots
     }

@@ -19,6 +19,7 @@
 use crate::allocate::OutOfMemory;
 use crate::builtin::{self, Callback};
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::MARK;
@@ -243,7 +244,7 @@ impl Heap {
 }
 
 impl crate::special::Special {
-    fn list(&mut self, kind: WeakKind) -> &mut Vec<u64> {
+    fn list(&mut self, kind: WeakKind) -> &mut List<u64> {
         match kind {
             WeakKind::Reference => &mut self.referrers,
             WeakKind::Key => &mut self.ephemerons,

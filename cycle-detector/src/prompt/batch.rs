@@ -21,6 +21,7 @@
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
 
 use super::Rings;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::{self, SHOWN};
@@ -56,11 +57,13 @@ const NOTHING_LEFT: u8 = 0x80;
 /// What outlives a batch.
 #[derive(Debug)]
 pub struct Batch {
-    worklist: Vec<ObjectRef>,
+    worklist: List<ObjectRef>,
     /// References from members to what is no member.
-    outward: Vec<(ObjectRef, ObjectRef)>,
+    outward: List<(ObjectRef, ObjectRef)>,
+    /// There was no memory for some of them: the dead are looked through once more.
+    forgot_outward: bool,
     /// Members of each block.
-    members: Vec<u32>,
+    members: List<u32>,
     every: u32,
     passed_over: u32,
     cells_passed_over: u64,
@@ -80,9 +83,10 @@ pub struct Judged {
 impl Default for Batch {
     fn default() -> Self {
         Batch {
-            worklist: vec![],
-            outward: vec![],
-            members: vec![],
+            worklist: List::new(),
+            outward: List::new(),
+            forgot_outward: false,
+            members: List::new(),
             every: 1,
             passed_over: 0,
             cells_passed_over: 0,
@@ -101,16 +105,16 @@ impl Batch {
         }
         let (blocks, cells) = heap.prompt.cells.batch();
         self.passed_over += 1;
-        if always || self.passed_over >= self.every {
+        if !self.has_memory_for(cells, blocks.len()) {
+            self.let_grow_up(heap, &blocks, cells);
+        } else if always || self.passed_over >= self.every {
             self.judge_blocks(heap, rings, &blocks, &mut judged);
             self.learn(&mut judged, cells);
             self.passed_over = 0;
         } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.used_bytes() / UNSEEN {
             self.probe(heap, rings, (&blocks, cells), &mut judged);
         } else {
-            self.cells_passed_over += cells;
-            heap.prompt.passed_over = true;
-            blocks.iter().for_each(|&block| CellSpace::grow_up(block));
+            self.let_grow_up(heap, &blocks, cells);
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
         heap.prompt.cells.end_youth(blocks, &lists);
@@ -118,6 +122,19 @@ impl Batch {
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
         rings.note_seeds(heap);
         judged
+    }
+
+    /// Whether there is memory for what cannot be given up half-way: each member may be on the worklist.
+    fn has_memory_for(&mut self, cells: u64, blocks: usize) -> bool {
+        self.members.clear();
+        self.worklist.try_reserve_exact(cells as usize) && self.members.try_reserve(blocks)
+    }
+
+    /// They are not judged.
+    fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
+        self.cells_passed_over += cells;
+        heap.prompt.passed_over = true;
+        blocks.iter().for_each(|&block| CellSpace::grow_up(block));
     }
 
     /// Judges the last block; if that has paid, the rest, too.
@@ -143,15 +160,18 @@ impl Batch {
     fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
         self.spread(heap, rings, blocks);
-        let special = if self.has_special { dead_special(blocks) } else { vec![] };
+        let special = if self.has_special { dead_special(blocks) } else { List::new() };
         heap.begin_reclaim_all(&special);
         if self.has_odd {
             self.keep_finalizable(heap, blocks);
         }
-        let dead: Vec<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
+        let dead: List<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
         dead.iter().for_each(|&object| heap.dismantle(object));
         let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
-        self.release_outward(heap, rings);
+        match self.forgot_outward {
+            false => self.release_outward(heap, rings),
+            true => release_outward_of(heap, rings, blocks),
+        }
         judged.freed += self.free(heap, blocks);
         rings.note_seeds(heap);
         note_let_go(heap, rings, let_go);
@@ -161,7 +181,7 @@ impl Batch {
         let mut edges = 0;
         self.outward.clear();
         self.members.clear();
-        (self.has_odd, self.has_special) = (false, false);
+        (self.has_odd, self.has_special, self.forgot_outward) = (false, false, false);
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             let mut members = 0;
@@ -183,7 +203,7 @@ impl Batch {
                     if !info.simple {
                         info.for_each_reference(object, Part::Whole, |target| {
                             edges += 1;
-                            subtract_one(object, target, &mut self.outward);
+                            self.subtract_one(object, target);
                         });
                         continue;
                     }
@@ -194,13 +214,22 @@ impl Batch {
                     if range::in_heap(word) {
                         edges += 1;
                         // SAFETY: [HEADER] a reference word of an object.
-                        subtract_one(object, unsafe { ObjectRef::from_address(word) }, &mut self.outward);
+                        self.subtract_one(object, unsafe { ObjectRef::from_address(word) });
                     }
                 }
             }
             self.members.push(members);
         }
         edges
+    }
+
+    #[inline(always)]
+    fn subtract_one(&mut self, holder: ObjectRef, target: ObjectRef) {
+        if is_young_member(target) {
+            target.set_count(target.count() - 1);
+        } else {
+            self.forgot_outward |= !self.outward.try_push((holder, target));
+        }
     }
 
     fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
@@ -304,6 +333,20 @@ impl Batch {
     }
 }
 
+/// The same, by another look at the dead members. Nobody who was none has become one since; who is held for its finalizer may look like none.
+#[cold]
+fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
+    for object in blocks.iter().flat_map(|&block| CellSpace::carved(block).cells()) {
+        if object.meta() != 0 && is_dead(object) {
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                if !is_young_member(target) && !is_shown(target) {
+                    rings.release(heap, target);
+                }
+            });
+        }
+    }
+}
+
 /// Young, and its count says all about it.
 #[inline(always)]
 fn is_member(object: ObjectRef, header: u64) -> bool {
@@ -329,7 +372,7 @@ fn is_shown(object: ObjectRef) -> bool {
 
 /// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them before they had grown
 /// up, when nobody notes it; a ring of which it was the last from outside was lost.
-fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: Vec<ObjectRef>) {
+fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {
             rings.seed(heap, object);
@@ -340,18 +383,9 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: Vec<ObjectRef>) {
 
 /// Dead members of which the heap has a record.
 #[cold]
-fn dead_special(blocks: &[u32]) -> Vec<ObjectRef> {
+fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
     let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());
     cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
-}
-
-#[inline(always)]
-fn subtract_one(holder: ObjectRef, target: ObjectRef, outward: &mut Vec<(ObjectRef, ObjectRef)>) {
-    if is_young_member(target) {
-        target.set_count(target.count() - 1);
-    } else {
-        outward.push((holder, target));
-    }
 }
 
 /// A young object with so many references that its byte does not hold them is judged by itself.

@@ -24,6 +24,7 @@
 
 use crate::collector::Collector;
 use crate::stack::StackRoots;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::range::SHOWN;
 use rc_runtime::{Heap, ObjectRef};
@@ -37,7 +38,7 @@ const KEPT: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Held {
     /// What roots held when they were looked at last.
-    objects: Vec<ObjectRef>,
+    objects: List<ObjectRef>,
     /// Frames and slots that were walked then.
     walked: u64,
 }

@@ -13,6 +13,7 @@
 
 use super::marker::Marker;
 use crate::collector::Collector;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::{BUFFERED, MARK};
@@ -79,7 +80,7 @@ impl Collector {
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let special: Vec<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
+        let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
         heap.begin_reclaim_all(&special);
         let finalizable = unmarked_with_finalizer(heap);
         for &object in &finalizable {
@@ -106,16 +107,19 @@ impl Collector {
     }
 
     pub(super) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
+        marker.most = heap.options.list_entries_max;
         self.find_held(heap);
         self.held.objects().iter().for_each(|&root| marker.show(root));
-        let mut roots: Vec<ObjectRef> = heap.finalizers.held().collect();
-        roots.extend(heap.immortals.objects());
-        roots.extend(heap.pending_objects());
-        for cascade in &heap.prompt.cascades {
-            cascade.for_each_held(|object| roots.push(object));
-        }
-        heap.statistics.roots_walked += roots.len() as u64;
-        roots.into_iter().for_each(|root| marker.show(root));
+        let mut roots = 0;
+        let mut show = |root| {
+            roots += 1;
+            marker.show(root);
+        };
+        heap.finalizers.held().for_each(&mut show);
+        heap.immortals.objects().for_each(&mut show);
+        heap.pending_objects().for_each(&mut show);
+        heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(&mut show));
+        heap.statistics.roots_walked += roots;
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, _| {
             if heap.owns(root) {
                 marker.show(root);
@@ -152,8 +156,8 @@ pub(super) fn clear_marks(heap: &Heap) {
     }
 }
 
-fn unmarked_with_finalizer(heap: &mut Heap) -> Vec<ObjectRef> {
-    let mut found = vec![];
+fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
+    let mut found = List::new();
     heap.for_each_counted(|_, object| {
         if !MARK.get(object.address()) && object.needs_finalizer() {
             found.push(object);

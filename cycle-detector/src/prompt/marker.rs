@@ -1,10 +1,13 @@
 //! The marker: follows references from what is alive, at once or in parts. Both marks of the prompt plan have one.
 //!
 //! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program runs, and what is on
-//! the stack may die and be something else by then: what comes from an earlier part is looked at before it is visited.
+//! the stack may die and be something else by then: what comes from an earlier part is looked at before it is visited. A stack that cannot grow
+//! forgets: once all others were visited, all marked objects are visited again, as [`crate::discovery`] does it.
 
 use crate::soon::Soon;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
+use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
@@ -17,13 +20,19 @@ const CONFIRMED_AT_ONCE: usize = 64;
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub(super) struct Marker {
-    stack: Vec<ObjectRef>,
+    stack: List<ObjectRef>,
     /// So many on the stack, from the first, were there when the program ran.
     doubtful: usize,
     /// Large objects, with the chunk to visit next.
-    large: Vec<(ObjectRef, u64)>,
+    large: List<(ObjectRef, u64)>,
     /// Ephemerons that must not be followed, as far as is known.
-    pub(super) held_back: Vec<ObjectRef>,
+    pub(super) held_back: List<ObjectRef>,
+    /// Objects that the stack may hold: as if there were no memory for more.
+    pub(super) most: Option<usize>,
+    /// Marked objects were forgotten.
+    forgot: bool,
+    /// Where the search for them is: the next block, then the next large object.
+    search_at: Option<(usize, usize)>,
 }
 
 impl Marker {
@@ -32,18 +41,30 @@ impl Marker {
     pub(super) fn show(&mut self, object: ObjectRef) {
         if !MARK.get(object.address()) {
             MARK.set(object.address());
-            self.stack.push(object);
+            self.visit_later(object);
         }
     }
 
     /// The object has been marked, and is to be visited.
+    #[inline(always)]
     pub(super) fn visit_later(&mut self, object: ObjectRef) {
-        self.stack.push(object);
+        if self.stack.len() == self.stack.capacity() && !self.may_grow() {
+            self.forgot = true;
+        } else {
+            self.stack.push(object);
+        }
     }
 
-    /// What is to be visited.
+    #[cold]
+    fn may_grow(&mut self) -> bool {
+        let left = self.most.unwrap_or(usize::MAX) - self.stack.len();
+        let more = self.stack.len().max(1024).min(left);
+        more > 0 && self.stack.try_reserve_exact(more)
+    }
+
+    /// What is to be visited, as far as it is known.
     pub(super) fn waiting(&self) -> u64 {
-        (self.stack.len() + self.large.len()) as u64
+        (self.stack.len() + self.large.len()) as u64 + u64::from(self.forgot || self.search_at.is_some())
     }
 
     /// The program has run since.
@@ -70,11 +91,41 @@ impl Marker {
             let Some(object) = soon.next(|| self.stack.pop()) else { break };
             spent += self.visit(heap, object);
         }
-        self.stack.extend(soon.drain());
+        soon.drain().for_each(|object| self.visit_later(object));
         while spent < units
             && let Some((object, chunk)) = self.large.pop()
         {
             spent += self.visit_chunk(heap, object, chunk);
+        }
+        if spent < units && self.stack.is_empty() {
+            spent += self.search_for_marked(heap);
+        }
+        spent
+    }
+
+    /// When marked objects were forgotten, visits all of one block, or one large object, once more.
+    fn search_for_marked(&mut self, heap: &mut Heap) -> i64 {
+        let (block_at, large_at) = match self.search_at {
+            Some(place) => place,
+            None if std::mem::take(&mut self.forgot) => (0, 0),
+            None => return 0,
+        };
+        let mut spent = 32;
+        if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
+            self.search_at = Some((block_at + 1, large_at));
+            for object in CellSpace::objects_in(block).filter(is_visited_again) {
+                spent += self.visit(heap, object);
+            }
+        } else if large_at < heap.large.places() {
+            self.search_at = Some((block_at, large_at + 1));
+            if let Some(object) = heap.large.at(large_at).filter(is_visited_again) {
+                spent += self.visit(heap, object);
+            }
+        } else {
+            // Others may have been forgotten meanwhile.
+            self.search_at = None;
+            self.held_back.sort_unstable();
+            self.held_back.dedup();
         }
         spent
     }
@@ -106,7 +157,7 @@ impl Marker {
                 return spent;
             }
             if object.has(prompt_flag::LARGE) {
-                self.large.push((object, 0));
+                self.forgot |= !self.large.try_push((object, 0));
                 return spent;
             }
         }
@@ -136,13 +187,18 @@ impl Marker {
     /// Ephemerons that were held back, and have another key, none, or one that is marked by now, are visited after all: true when there are any.
     /// Those that have gone are forgotten.
     pub(super) fn follow_released_ephemerons(&mut self, heap: &Heap) -> bool {
-        let (held_back, released): (Vec<_>, Vec<_>) = std::mem::take(&mut self.held_back)
+        let (held_back, released): (List<_>, List<_>) = std::mem::take(&mut self.held_back)
             .into_iter()
             .filter(|&ephemeron| heap.is_still_there(ephemeron) && ephemeron.has(prompt_flag::SPECIAL))
             .partition(|&ephemeron| heap.is_held_back(ephemeron));
         self.held_back = held_back;
         let any = !released.is_empty();
-        self.stack.extend(released);
+        released.into_iter().for_each(|ephemeron| self.visit_later(ephemeron));
         any
     }
+}
+
+/// Marked, and not being taken apart, which shows what it holds.
+fn is_visited_again(object: &ObjectRef) -> bool {
+    MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
 }

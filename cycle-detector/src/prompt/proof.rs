@@ -29,6 +29,7 @@
 //! mark that stops the world judges that.
 
 use super::marker::Marker;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
@@ -45,12 +46,12 @@ const BLOCK_UNITS: i64 = 32;
 #[derive(Debug, Default)]
 pub(super) struct Proof {
     /// Blocks with unmarked objects.
-    pub(super) blocks: Vec<u32>,
+    pub(super) blocks: List<u32>,
     large_sums: HashMap<ObjectRef, u32>,
     /// The large object whose references are being counted, and the next of its chunks.
     large: Option<(ObjectRef, u64)>,
     /// Unmarked when they were judged, and with a finalizer that has not run.
-    pub(super) finalizable: Vec<ObjectRef>,
+    pub(super) finalizable: List<ObjectRef>,
     /// A stuck count has no reference that a mark has come to.
     pub(super) has_stuck: bool,
     /// Somebody whom only a mark could judge was alive: candidate again at its next decrement, whatever has become of it before.
@@ -159,13 +160,22 @@ impl Proof {
             return;
         }
         match cell(target) {
-            IN_TABLE => *self.large_sums.entry(target).or_default() += 1,
+            IN_TABLE => _ = self.large_sums.get_mut(&target).map(|sum| *sum += 1),
             sum => {
                 set_cell(target, sum + 1);
                 if sum + 1 == IN_TABLE {
-                    self.large_sums.insert(target, IN_TABLE.into());
+                    self.enter_large_sum(target);
                 }
             }
+        }
+    }
+
+    /// Who finds no room in the table has a sum of 0, and is found alive.
+    #[cold]
+    fn enter_large_sum(&mut self, target: ObjectRef) {
+        match self.large_sums.try_reserve(1) {
+            Ok(()) => _ = self.large_sums.insert(target, IN_TABLE.into()),
+            Err(_) => self.gave_up_on += 1,
         }
     }
 

@@ -15,11 +15,11 @@ use super::purse::LEVELS;
 use super::sample::Sample;
 use super::trial::{Rings, Verdict, unbuffer};
 use crate::report::EpochReport;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::{CellSpace, FIRST_ROUND};
 use rc_runtime::range::{BUFFERED, SHOWN};
 use rc_runtime::{Heap, ObjectRef};
-use std::collections::VecDeque;
 
 /// Classes of ages.
 pub(super) const AGES: usize = u16::BITS as usize + 1;
@@ -39,7 +39,7 @@ const PASSED_OVER_PER_SUSPECT: u32 = 16;
 #[derive(Debug, Default)]
 pub(super) struct Source {
     sample: Sample,
-    candidates: Vec<ObjectRef>,
+    candidates: List<ObjectRef>,
 }
 
 /// Why it is a candidate's turn.
@@ -91,7 +91,10 @@ impl Rings {
         }
         freed += self.try_sources(heap, report, unbounded);
         heap.statistics.candidates += tried as u64;
-        heap.candidates.append(&mut self.held);
+        match heap.candidates.try_reserve(self.held.len()) {
+            true => heap.candidates.append(&mut self.held),
+            false => self.held.drain(..).for_each(|candidate| give_up(heap, candidate)),
+        }
         freed
     }
 
@@ -111,7 +114,9 @@ impl Rings {
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));
         if SHOWN.get(candidate.address()) {
-            self.held.push(candidate);
+            if !self.held.try_push(candidate) {
+                give_up(heap, candidate);
+            }
             return 0;
         }
         if candidate.has(prompt_flag::DYING) {
@@ -119,7 +124,7 @@ impl Rings {
             return 0;
         }
         if !heap.options.trials && !unbounded {
-            self.give_up(heap, candidate);
+            give_up(heap, candidate);
             return 0;
         }
         if may_not_be_judged(candidate) {
@@ -144,10 +149,9 @@ impl Rings {
                 objects
             }
             Verdict::Undecided(level) => {
-                if level < self.slice.levels && self.waiting[level].len() < WAITING_MAX {
-                    self.waiting[level].push_back(candidate);
-                } else {
-                    self.give_up(heap, candidate);
+                let may_wait = level < self.slice.levels && self.waiting[level].len() < WAITING_MAX;
+                if !may_wait || !self.waiting[level].try_push_back(candidate) {
+                    give_up(heap, candidate);
                 }
                 0
             }
@@ -170,12 +174,6 @@ impl Rings {
         heap.suspects += u64::from(self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
     }
 
-    /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.
-    fn give_up(&mut self, heap: &mut Heap, candidate: ObjectRef) {
-        BUFFERED.clear(candidate.address());
-        heap.suspects += 1;
-    }
-
     /// The object loses a reference from something dead. It may be part of another dead ring; or of a large live heap that rings
     /// hang on, and then it would be a candidate for each of them.
     pub(super) fn release(&mut self, heap: &mut Heap, target: ObjectRef) {
@@ -184,24 +182,26 @@ impl Rings {
         }
         if !self.unbounded && !self.orphans.sample.takes() {
             heap.prompt.passed_over = true;
-        } else if heap.flag_candidate(target) {
-            self.orphans.candidates.push(target);
+        } else if heap.flag_candidate(target) && !self.orphans.candidates.try_push(target) {
+            give_up(heap, target);
         }
     }
 
     /// A young object was held from outside; it becomes a candidate when its batch has ended.
     pub(super) fn seed(&mut self, heap: &mut Heap, object: ObjectRef) {
-        if !self.unbounded && !self.seeds.sample.takes() {
+        if !self.unbounded && !self.seeds.sample.takes() || !self.new_seeds.try_push(object) {
             heap.prompt.passed_over = true;
-        } else {
-            self.new_seeds.push(object);
         }
     }
 
     /// The batch has ended: its seeds have grown up. Those of earlier batches that still wait are not looked at: they may have died.
     pub(super) fn note_seeds(&mut self, heap: &mut Heap) {
-        let noted = |seed: &ObjectRef| seed.has(prompt_flag::CANDIDATE) || heap.flag_candidate(*seed);
-        self.seeds.candidates.extend(self.new_seeds.drain(..).filter(noted));
+        for seed in self.new_seeds.drain(..) {
+            let noted = seed.has(prompt_flag::CANDIDATE) || heap.flag_candidate(seed);
+            if noted && !self.seeds.candidates.try_push(seed) {
+                give_up(heap, seed);
+            }
+        }
     }
 
     /// Whether there are enough candidates for a round, or so few that it costs nothing: they may hold up much.
@@ -241,7 +241,7 @@ impl Rings {
 
     /// Candidates that wait for a purse.
     pub(crate) fn waiting(&self) -> usize {
-        let waiting: usize = self.waiting.iter().map(VecDeque::len).sum();
+        let waiting: usize = self.waiting.iter().map(|queue| queue.len()).sum();
         waiting + self.orphans.candidates.len() + self.seeds.candidates.len()
     }
 
@@ -260,6 +260,12 @@ impl Rings {
 pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
     let batches = heap.prompt.cells.youth.number.wrapping_sub(CellSpace::age_of(candidate.address()));
     (u16::BITS - batches.leading_zeros()) as usize
+}
+
+/// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.
+fn give_up(heap: &mut Heap, candidate: ObjectRef) {
+    BUFFERED.clear(candidate.address());
+    heap.suspects += 1;
 }
 
 /// Stuck, at zero, or large: its count, or the trial, says nothing about it.

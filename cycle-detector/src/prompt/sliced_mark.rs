@@ -25,6 +25,7 @@ use super::marker::Marker;
 use super::proof::{Place, Proof, is_suspected};
 use crate::collector::Collector;
 use crate::epoch::CHUNK_UNITS;
+use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::MARK;
@@ -173,14 +174,19 @@ impl Collector {
             self.finish_sliced_mark(heap);
         }
         if self.sliced_mark.is_running() {
-            self.abandon_proof(heap);
-            heap.suspects += self.sliced_mark.suspects;
-            self.counted_marks.lost += self.sliced_mark.lost;
-            self.end_watch(heap);
+            self.give_up_sliced_mark(heap);
         }
         if std::mem::take(&mut self.sliced_mark.left_marks) {
             super::mark::clear_marks(heap);
         }
+    }
+
+    /// What spoke for the mark will speak for another.
+    fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
+        self.abandon_proof(heap);
+        heap.suspects += self.sliced_mark.suspects;
+        self.counted_marks.lost += self.sliced_mark.lost;
+        self.end_watch(heap);
     }
 
     /// Does about `units` of work.
@@ -192,6 +198,10 @@ impl Collector {
         }
         let mut spent = 0;
         while spent < units && self.sliced_mark.is_running() {
+            if heap.prompt.watch.starved && self.sliced_mark.proves() {
+                self.give_up_sliced_mark(heap);
+                break;
+            }
             spent += self.step_of_sliced_mark(heap, units - spent);
         }
         self.slice_units += spent as u64;
@@ -289,10 +299,10 @@ impl Collector {
         if mark.finds_more(heap) {
             return 1;
         }
-        let special: Vec<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
+        let special: List<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
         heap.begin_reclaim_all(&special);
         let dead = |object: &ObjectRef| heap.is_still_there(*object) && is_suspected(*object);
-        let finalizable: Vec<ObjectRef> = mark.proof.finalizable.drain(..).filter(dead).collect();
+        let finalizable: List<ObjectRef> = mark.proof.finalizable.drain(..).filter(dead).collect();
         let spent = 1 + (special.len() + finalizable.len()) as i64;
         for object in finalizable {
             mark.has_queued = true;
@@ -311,7 +321,7 @@ impl Collector {
             return 1;
         }
         heap.empty_ephemerons(std::mem::take(&mut mark.marker.held_back));
-        let special: Vec<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
+        let special: List<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
         special.iter().for_each(|&object| heap.dismantle(object));
         heap.prompt.watch.is_on = false;
         heap.prompt.watch.condemns = true;

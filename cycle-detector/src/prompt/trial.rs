@@ -21,12 +21,12 @@
 use super::purse::{LEVELS, Purses};
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
+use rc_runtime::list::{List, Queue};
 use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
 use rc_runtime::range::{self, BUFFERED};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
-use std::collections::VecDeque;
 
 /// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted.
 const SLICED_LEVELS: usize = 4;
@@ -36,34 +36,36 @@ const ALIVE: u32 = u32::MAX;
 /// Trial state that outlives one trial.
 #[derive(Debug, Default)]
 pub struct Rings {
-    members: Vec<Member>,
-    worklist: Vec<ObjectRef>,
+    members: List<Member>,
+    worklist: List<ObjectRef>,
     /// References followed by the running trial.
     pub(super) edges: i64,
     /// Of those, references to what is no member.
     outward: i64,
     /// Members with something left.
     left: usize,
+    /// There was no memory for another member: the trial is given up.
+    starved: bool,
     /// Members are about as old as this.
     within: Option<u16>,
     pub(super) purses: Purses,
     /// What a round has taken over from the heap's candidates, and how many of them have been tried.
-    pub(super) backlog: Vec<ObjectRef>,
+    pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
     /// There was nothing left over when the backlog was taken over.
     pub(super) catches_up: bool,
     /// Candidates that roots hold: they were passed over, and go back when the round ends.
-    pub(super) held: Vec<ObjectRef>,
+    pub(super) held: List<ObjectRef>,
     /// Candidates that a sample has passed over.
     pub(super) passed_over: u32,
     /// Candidates that wait for their level's purse.
-    pub(super) waiting: [VecDeque<ObjectRef>; LEVELS.len()],
+    pub(super) waiting: [Queue<ObjectRef>; LEVELS.len()],
     /// What lost references from dead rings.
     pub(super) orphans: Source,
     /// Young objects that were held from outside when their batch was judged.
     pub(super) seeds: Source,
     /// Seeds of the batch that is being judged.
-    pub(super) new_seeds: Vec<ObjectRef>,
+    pub(super) new_seeds: List<ObjectRef>,
     /// Candidates tried with what is about as old, by their age.
     pub(super) near: [Sample; AGES],
     /// Candidates tried with all that they reach, by their age.
@@ -143,6 +145,10 @@ impl Rings {
     ) -> Verdict {
         let (first, paid) = (waited.is_none(), waited.unwrap_or(0));
         self.edges = 0;
+        self.members.clear();
+        if !self.members.try_reserve(LEVELS[0]) {
+            return Verdict::Undecided(0);
+        }
         let age = age_class(heap, candidate);
         if first && (unbounded || self.near[age].takes()) {
             let verdict = self.try_near(heap, candidate);
@@ -177,6 +183,10 @@ impl Rings {
             let before = self.edges;
             let limit = LEVELS.get(level).copied().unwrap_or(usize::MAX);
             next = self.gather(next, limit);
+            if self.starved {
+                self.restore(false);
+                return Verdict::Undecided(level);
+            }
             if !unbounded {
                 self.purses.pay(level, self.edges - before);
             }
@@ -190,8 +200,8 @@ impl Rings {
                 return verdict;
             }
             if complete {
-                self.restore(true);
-                return Verdict::Live;
+                self.restore(!self.starved);
+                return if self.starved { Verdict::Undecided(level) } else { Verdict::Live };
             }
             level += 1;
             let affordable = level < self.slice.levels && (level <= paid || self.purses.can_pay(level));
@@ -204,7 +214,7 @@ impl Rings {
 
     fn begin(&mut self, candidate: ObjectRef, within: Option<u16>) {
         self.members.clear();
-        self.within = within;
+        (self.within, self.starved) = (within, false);
         (self.outward, self.left) = (0, 1);
         let count = candidate.exact_count();
         self.members.push(Member { object: candidate, count, left: 0 });
@@ -216,6 +226,7 @@ impl Rings {
         self.begin(candidate, Some(CellSpace::age_of(candidate.address())));
         let next = self.gather(0, LEVELS[0]);
         if candidate.stamp() == 0
+            && !self.starved
             && let Some(verdict) = self.judge(heap, next)
         {
             return Some(verdict);
@@ -241,6 +252,11 @@ impl Rings {
             if meta & SHAPE != shape {
                 let info = object.type_info();
                 if !info.simple {
+                    // Its words, and so its references, are no more than that.
+                    if !members.try_reserve(info.snapshot_words(object, Part::Whole)) {
+                        self.starved = true;
+                        break;
+                    }
                     info.for_each_reference(object, Part::Whole, |target| {
                         edges += 1;
                         match follow(target, near, &mut left) {
@@ -253,7 +269,10 @@ impl Rings {
                 }
                 (shape, fields) = (meta & SHAPE, info.fixed.as_slice());
             }
-            members.reserve(fields.len());
+            if !members.try_reserve(fields.len()) {
+                self.starved = true;
+                break;
+            }
             let (start, mut length) = (members.as_mut_ptr(), members.len());
             for &offset in fields {
                 let word = object.slot(offset as u64).read();
@@ -283,10 +302,15 @@ impl Rings {
     }
 
     /// The first `followed` members, of which the candidate has nothing left: frees the dead among them. `None` when there are
-    /// none.
+    /// none, or no memory to find out.
     fn judge(&mut self, heap: &mut Heap, followed: usize) -> Option<Verdict> {
         if followed == self.members.len() && self.left == 0 {
             return Some(self.end_all(heap));
+        }
+        self.worklist.clear();
+        if !self.worklist.try_reserve(followed) {
+            self.starved = true;
+            return None;
         }
         self.spread(followed);
         let is_dead = |member: &Member| member.object.stamp() == 0;
@@ -305,7 +329,6 @@ impl Rings {
         for member in &self.members[followed..] {
             member.object.set_stamp(ALIVE);
         }
-        self.worklist.clear();
         for member in &self.members[..followed] {
             if member.object.stamp() != 0 {
                 member.object.set_stamp(ALIVE);
@@ -363,7 +386,7 @@ impl Rings {
     #[cold]
     fn holds_back(&self, heap: &mut Heap, followed: usize) -> bool {
         let dead = || self.members[..followed].iter().map(|member| member.object).filter(|object| object.stamp() == 0);
-        let special: Vec<ObjectRef> = dead().filter(|object| object.has(prompt_flag::SPECIAL)).collect();
+        let special: List<ObjectRef> = dead().filter(|object| object.has(prompt_flag::SPECIAL)).collect();
         let finalizes = dead().any(ObjectRef::needs_finalizer);
         match finalizes {
             true => heap.begin_reclaim_all(&special),
@@ -395,7 +418,7 @@ impl Rings {
 
     /// Dead members have finalizers: those run first, and the cycle is judged again after that.
     fn finalize(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
-        let mut held = vec![];
+        let mut held = List::new();
         for member in &self.members[..followed] {
             if member.object.stamp() == 0 && member.object.needs_finalizer() {
                 held.push(member.object);

@@ -120,9 +120,8 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
 }
 
 fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
-    let pending = heap.pending_objects();
-    let once: HashSet<ObjectRef> = pending.iter().copied().collect();
-    if once.len() != pending.len() {
+    let once: HashSet<ObjectRef> = heap.pending_objects().collect();
+    if once.len() != heap.pending_objects().count() {
         return Err(wrong("PENDING", "an object is on the pending list twice".to_owned()));
     }
     for &object in &recount.objects {

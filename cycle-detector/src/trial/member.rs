@@ -1,6 +1,7 @@
 //! The objects of a trial: which may be followed, which judged, and what is noted of each in the trial table.
 
 use rc_runtime::block::state;
+use rc_runtime::list::List;
 use rc_runtime::object::flag;
 use rc_runtime::range::{block_info, prefetch_count, trial_cell};
 use rc_runtime::{Heap, ObjectRef};
@@ -53,7 +54,7 @@ pub(super) fn set_cell(object: ObjectRef, cell: u8) {
 }
 
 /// Pushes unless that would take memory; false then.
-pub(super) fn push_within(list: &mut Vec<ObjectRef>, object: ObjectRef) -> bool {
+pub(super) fn push_within(list: &mut List<ObjectRef>, object: ObjectRef) -> bool {
     let has_room = list.len() < list.capacity();
     if has_room {
         list.push(object);

@@ -54,9 +54,9 @@ fn a_survivor_has_grown_up_and_its_decrements_are_noted() {
     m.epoch();
     assert_eq!((live(&m), m.count_of(one), m.count_of(two)), (3, 1, 2));
     assert!(!one.is_settled() && !two.is_settled());
-    assert_eq!(m.heap().candidates, [holder], "a root holds it");
+    assert_eq!(m.heap().candidates[..], [holder], "a root holds it");
     set(&mut m, holder, 0, None);
-    assert_eq!(m.heap().candidates, [holder, two]);
+    assert_eq!(m.heap().candidates[..], [holder, two]);
     m.epoch();
     assert_eq!(live(&m), 1);
 }

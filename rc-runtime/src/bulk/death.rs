@@ -3,6 +3,7 @@
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::count::STUCK;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::range::{self, BUFFERED, LIVE};
 
@@ -74,7 +75,7 @@ impl Heap {
 
     /// Frees objects of one shape until another comes, or the units are used up.
     #[inline(never)]
-    fn free_alike<const N: usize>(&mut self, queue: &mut Vec<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
+    fn free_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
         let offsets: [u64; N] = shape.offsets();
         let Shape { meta, cell, .. } = *shape;
         let header = (meta as u64) << 32;

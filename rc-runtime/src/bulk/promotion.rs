@@ -2,6 +2,7 @@
 
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::range::{LIVE, MARK};
 use crate::visit::Part;
@@ -29,7 +30,7 @@ impl Heap {
 
     /// Promotes objects of one shape until another comes, or the units are used up.
     #[inline(never)]
-    fn promote_alike<const N: usize>(&mut self, queue: &mut Vec<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
+    fn promote_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
         let offsets: [u64; N] = shape.offsets();
         let Shape { meta, cell, .. } = *shape;
         let marking = self.marking;

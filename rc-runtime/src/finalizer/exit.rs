@@ -10,12 +10,12 @@
 use super::{ROUNDS_MAX, RUNNING};
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::type_registry::{self, TypeInfo};
 use crate::visit::Part;
 use rustc_hash::FxHashSet;
-use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether finalizers run at the end of the program.
@@ -84,18 +84,19 @@ impl Heap {
         if !type_registry::has_finalizers() || self.plan == Plan::Deferred && self.finalizers.due == 0 {
             return 0;
         }
-        let mut found = vec![];
+        let mut found = List::new();
         let is_due = |object: ObjectRef| object.needs_finalizer() && is_meant(object.type_info());
         if self.plan == Plan::Prompt {
             self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
             found.iter().for_each(|object| object.increment_exact());
-            self.finalizers.queue = self.in_last_order(found).into();
+            self.finalizers.queue = self.in_last_order(found).into_iter().collect();
             return self.finalizers.queue.len();
         }
         // Afterwards no object is young, and no mark is running.
         self.with_driver(|driver, heap| driver.collect(heap));
         let waiting = std::mem::take(&mut self.finalizers.queue);
-        let (held, others): (Vec<ObjectRef>, Vec<ObjectRef>) = waiting.into_iter().partition(|&object| is_due(object));
+        let (held, others): (List<ObjectRef>, List<ObjectRef>) =
+            waiting.into_iter().partition(|&object| is_due(object));
         held.iter().for_each(|object| object.add_flags(flag::FOUND));
         self.for_each_mature(|heap, object| {
             if object.count() == 0 || object.has(flag::DEAD) || !is_due(object) {
@@ -122,15 +123,16 @@ impl Heap {
         found || self.plan == Plan::Deferred && !self.finalizers.young.is_empty()
     }
 
-    fn in_last_order(&mut self, mut objects: Vec<ObjectRef>) -> Vec<ObjectRef> {
+    fn in_last_order(&mut self, mut objects: List<ObjectRef>) -> List<ObjectRef> {
         objects.reverse();
         let of = |order| move |object: &ObjectRef| object.type_info().finalize_order == order;
-        let (owners, others): (Vec<ObjectRef>, Vec<ObjectRef>) =
+        let (owners, others): (List<ObjectRef>, List<ObjectRef>) =
             objects.into_iter().partition(of(FinalizeOrder::OwnerFirst));
-        let (mut numbered, others): (Vec<ObjectRef>, Vec<ObjectRef>) =
+        let (mut numbered, others): (List<ObjectRef>, List<ObjectRef>) =
             others.into_iter().partition(of(FinalizeOrder::Reverse));
-        numbered.sort_by_cached_key(|&object| Reverse(self.special_of(object).map_or(0, |record| record.registration)));
-        let mut ordered = owners_first(&owners);
+        self.sort_latest_first(&mut numbered);
+        // Without memory to find out who owns whom they keep their order.
+        let mut ordered = owners_first(&owners).unwrap_or(owners);
         ordered.append(&mut numbered);
         ordered.extend(others);
         ordered
@@ -154,22 +156,26 @@ impl Heap {
     }
 }
 
-/// The objects, each before those of them that it reaches, as far as they are in no ring.
-fn owners_first(objects: &[ObjectRef]) -> Vec<ObjectRef> {
-    let meant: FxHashSet<ObjectRef> = objects.iter().copied().collect();
-    let mut seen = FxHashSet::default();
-    let mut left = vec![];
+/// The objects, each before those of them that it reaches, as far as they are in no ring; `None` when there is no memory to find out.
+fn owners_first(objects: &[ObjectRef]) -> Option<List<ObjectRef>> {
+    let (mut meant, mut seen) = (FxHashSet::default(), FxHashSet::default());
+    meant.try_reserve(objects.len()).ok()?;
+    meant.extend(objects);
+    let mut left = List::new();
     let references = |object: ObjectRef| {
-        let mut targets = vec![];
+        let mut targets = List::new();
         object.type_info().for_each_reference(object, Part::Whole, |target| targets.push(target));
         targets
     };
     for &start in objects {
+        seen.try_reserve(1).ok()?;
         if !seen.insert(start) {
             continue;
         }
-        let mut path = vec![(start, references(start))];
+        let mut path = List::new();
+        path.push((start, references(start)));
         while let Some((object, targets)) = path.last_mut() {
+            seen.try_reserve(1).ok()?;
             match targets.pop() {
                 Some(target) if seen.insert(target) => path.push((target, references(target))),
                 Some(_) => {}
@@ -181,5 +187,5 @@ fn owners_first(objects: &[ObjectRef]) -> Vec<ObjectRef> {
         }
     }
     left.reverse();
-    left
+    Some(left)
 }

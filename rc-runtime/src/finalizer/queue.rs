@@ -26,10 +26,12 @@
 
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
 use crate::type_registry::TypeInfo;
+use std::cmp::Reverse;
 
 /// Rounds of a collection in which finalizers register objects anew: what they go on making waits for the next safepoint.
 pub(crate) const ROUNDS_MAX: u32 = 10;
@@ -38,11 +40,11 @@ pub(crate) const ROUNDS_MAX: u32 = 10;
 #[derive(Debug, Default)]
 pub(super) struct Young {
     /// Have finalizers, and were allocated in the running epoch.
-    current: Vec<ObjectRef>,
+    current: List<ObjectRef>,
     /// The same, of the epoch before.
-    pending: Vec<ObjectRef>,
+    pending: List<ObjectRef>,
     /// Of those: dead.
-    found: Vec<ObjectRef>,
+    found: List<ObjectRef>,
 }
 
 impl Young {
@@ -286,20 +288,30 @@ impl Heap {
         let is_owned = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.count_of(object) > 1;
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
         if queue.iter().any(|&object| free(self, object)) {
-            let (owned, ready) = queue.into_iter().partition(|&object| is_owned(self, object));
-            queue = ready;
+            let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
+                queue.into_iter().partition(|&object| is_owned(self, object));
+            queue = ready.into_iter().collect();
             for object in owned {
                 self.let_go_after_finalizer(object);
             }
         }
         if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
-            let number = |heap: &mut Heap, object| heap.special_of(object).map_or(0, |record| record.registration);
-            queue.make_contiguous().sort_by_cached_key(|&object| std::cmp::Reverse(number(self, object)));
+            self.sort_latest_first(&mut queue);
         }
         self.finalizers.queue = queue;
     }
 
     /// The count that held the object for its finalizer goes.
+    /// Those registered last come first, and those that have no number last; else the order stays.
+    pub(super) fn sort_latest_first(&mut self, objects: &mut [ObjectRef]) {
+        let number = |heap: &mut Heap, object| heap.special_of(object).map_or(0, |record| record.registration);
+        let mut keys: List<(Reverse<u64>, usize, ObjectRef)> = List::with_capacity(objects.len());
+        keys.extend(objects.iter().enumerate().map(|(at, &object)| (Reverse(number(self, object)), at, object)));
+        // A stable sort would need memory of its own.
+        keys.sort_unstable();
+        keys.iter().zip(objects).for_each(|(&(_, _, object), place)| *place = object);
+    }
+
     fn let_go_after_finalizer(&mut self, object: ObjectRef) {
         self.note_waiting(object, false);
         match self.plan {

@@ -22,6 +22,7 @@ use super::bin::Bin;
 use super::count::FRESH;
 use super::spare::Spare;
 use crate::block::{clear_tables, state};
+use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
@@ -62,17 +63,17 @@ struct Class {
     /// The block that is being carved.
     carving: Option<u32>,
     /// Blocks with free cells; some entries are out of date.
-    listed: Vec<u32>,
+    listed: List<u32>,
 }
 
 /// See the file's first lines.
 #[derive(Debug)]
 pub struct CellSpace {
     /// Every block this heap owns for small objects.
-    pub owned: Vec<u32>,
+    pub owned: List<u32>,
     /// Those of them that hold nothing.
     pub(super) spare: Spare,
-    classes: Vec<Class>,
+    classes: List<Class>,
     /// Number of the heap, entered into each block.
     pub owner: u32,
     /// Cells that are candidates together.
@@ -80,19 +81,19 @@ pub struct CellSpace {
     /// A mark runs, and what is born is none of its business: cells that are handed out are marked.
     pub born_marked: bool,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
-    pub(super) handed: Vec<u64>,
+    pub(super) handed: List<u64>,
 }
 
 impl Default for CellSpace {
     fn default() -> Self {
         CellSpace {
-            owned: vec![],
+            owned: List::new(),
             spare: Spare::default(),
             classes: (0..CLASSES).map(|_| Class::default()).collect(),
             owner: 0,
             youth: Youth::default(),
             born_marked: false,
-            handed: vec![0; CLASSES as usize],
+            handed: List::filled(0, CLASSES as usize),
         }
     }
 }
@@ -297,7 +298,7 @@ mod tests {
             let mut space = CellSpace::default();
             let (mut list, cell) = (0, class_cell(class));
             let wanted = cells_per_block(class) * 2 + 1;
-            let mut objects: Vec<ObjectRef> = (0..wanted).map(|_| pop(&mut space, &mut list, class)).collect();
+            let mut objects: List<ObjectRef> = (0..wanted).map(|_| pop(&mut space, &mut list, class)).collect();
             objects.sort();
             for pair in objects.windows(2) {
                 assert!(pair[1].address() - pair[0].address() >= cell, "class {class}");
@@ -321,8 +322,8 @@ mod tests {
         }
     }
 
-    fn lists(class: u32, list: u64) -> Vec<u64> {
-        let mut lists = vec![0; CLASSES as usize];
+    fn lists(class: u32, list: u64) -> List<u64> {
+        let mut lists = List::filled(0, CLASSES as usize);
         lists[class as usize] = list;
         lists
     }
@@ -333,7 +334,7 @@ mod tests {
         range::reserve().expect("address space");
         let mut space = CellSpace::default();
         let (mut list, class) = (0, 1);
-        let objects: Vec<ObjectRef> = (0..cells_per_block(class)).map(|_| pop(&mut space, &mut list, class)).collect();
+        let objects: List<ObjectRef> = (0..cells_per_block(class)).map(|_| pop(&mut space, &mut list, class)).collect();
         for object in objects.iter().step_by(2) {
             space.give_back(*object);
         }
@@ -352,7 +353,7 @@ mod tests {
         range::reserve().expect("address space");
         let mut space = CellSpace::default();
         let mut list = 0;
-        let objects: Vec<ObjectRef> = (0..cells_per_block(3)).map(|_| pop(&mut space, &mut list, 3)).collect();
+        let objects: List<ObjectRef> = (0..cells_per_block(3)).map(|_| pop(&mut space, &mut list, 3)).collect();
         assert_eq!(list, 0);
         for object in objects {
             space.give_back(object);

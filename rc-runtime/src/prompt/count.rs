@@ -36,7 +36,6 @@ use crate::object::{ObjectRef, Slot, prompt_flag};
 use crate::range::{self, BUFFERED};
 use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;
-use smallvec::SmallVec;
 
 /// In the count byte: a decrement to non-zero has nothing to note.
 pub const SETTLED: u8 = 0x80;
@@ -47,9 +46,6 @@ pub(super) const LOW: u8 = 0x7f;
 const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
 const CANDIDATES_MAX: usize = 1 << 20;
-
-/// References collected before counts change.
-type Found = SmallVec<[ObjectRef; 32]>;
 
 impl ObjectRef {
     /// The count of an object of a prompt heap.
@@ -200,13 +196,11 @@ impl Heap {
         if !self.flag_candidate(object) {
             return;
         }
-        if self.candidates.len() >= CANDIDATES_MAX {
+        if self.candidates.len() >= CANDIDATES_MAX || !self.candidates.try_push(object) {
             // Given up: it has no bit.
             BUFFERED.clear(object.address());
             self.suspects += 1;
-            return;
         }
-        self.candidates.push(object);
     }
 
     /// Marks the object as buffered; false if it is already, or never part of a cycle.
@@ -293,11 +287,12 @@ impl Heap {
     /// Only `trace` knows which words are references: what it reports of the parts that are written, before and after.
     fn write_traced(&mut self, object: ObjectRef, bytes: std::ops::Range<u64>, store: impl FnOnce()) {
         let info = object.type_info();
-        let mut old = Found::new();
+        let mut old = std::mem::take(&mut self.prompt.scratch);
         info.for_each_reference_near(object, bytes.clone(), |target| old.push(target));
         store();
         info.for_each_reference_near(object, bytes, ObjectRef::increment_exact);
-        old.into_iter().for_each(|target| self.decrement_exact(target));
+        old.drain(..).for_each(|target| self.decrement_exact(target));
+        self.prompt.scratch = old;
     }
 
     /// A root of complex shape was stored to: what `slot` holds now is counted, what `shadow` holds, its value when it was

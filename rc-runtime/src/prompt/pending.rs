@@ -69,9 +69,9 @@ impl Heap {
     }
 
     /// Pending objects, oldest first.
-    pub fn pending_objects(&mut self) -> Vec<ObjectRef> {
+    pub fn pending_objects(&mut self) -> impl Iterator<Item = ObjectRef> {
         let len = self.pending_len();
-        (0..len).map(|at| self.pending_at(at)).collect()
+        (0..len).map(|at| self.pending_at(at))
     }
 
     /// Objects on the list.

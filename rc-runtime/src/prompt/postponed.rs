@@ -19,6 +19,7 @@
 
 use super::count::{LOW, SETTLED};
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::ObjectRef;
 use crate::range;
 
@@ -37,9 +38,9 @@ type Pair = [u64; 2];
 #[derive(Debug, Default)]
 pub struct Postponed {
     /// None, or `ROOM` pairs and as many as are fetched beyond them.
-    pairs: Vec<Pair>,
+    pairs: List<Pair>,
     /// Objects that were not settled; memory of one pass.
-    unsettled: Vec<ObjectRef>,
+    unsettled: List<ObjectRef>,
 }
 
 impl Heap {
@@ -50,7 +51,7 @@ impl Heap {
         let postponed = &mut self.prompt.postponed;
         if postponed.pairs.is_empty() {
             postponed.pairs.resize(ROOM + AHEAD, Pair::default());
-            postponed.unsettled.reserve_exact(ROOM);
+            postponed.unsettled.reserve(ROOM);
         }
         postponed.pairs[0] = [new, old];
         let start = postponed.pairs.as_ptr() as u64;

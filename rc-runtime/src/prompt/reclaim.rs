@@ -28,6 +28,7 @@ use super::count::SETTLED;
 use super::estate::{BEYOND, Estate, ROOM, Shape, Stop};
 use super::{Bin, CellSpace};
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::prompt_flag;
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::BUFFERED;
@@ -61,7 +62,7 @@ pub struct Cascade {
     /// Height of `estate` at which it did.
     height: usize,
     /// Large objects among the waiting, innermost last.
-    large: Vec<DyingLarge>,
+    large: List<DyingLarge>,
 }
 
 #[derive(Debug)]
@@ -71,7 +72,7 @@ struct DyingLarge {
     height: usize,
     chunk: u64,
     /// References of the chunk, last first.
-    references: Vec<ObjectRef>,
+    references: List<ObjectRef>,
 }
 
 impl Cascade {
@@ -277,7 +278,7 @@ impl Heap {
         let (before, height) = (cascade.waiting, cascade.estate.len());
         if object.has(prompt_flag::LARGE) {
             object.add_flags(prompt_flag::DYING);
-            cascade.large.push(DyingLarge { object, before, height, chunk: 0, references: vec![] });
+            cascade.large.push(DyingLarge { object, before, height, chunk: 0, references: List::new() });
             (cascade.waiting, cascade.height) = (object.address(), height);
             return;
         }

@@ -12,6 +12,7 @@
 
 use super::cells::entry;
 use crate::block::state;
+use crate::list::List;
 use crate::range::{self, BLOCK_BYTES, UNLOGGED, block_start};
 
 /// A heap grows by this part of what it has …
@@ -28,8 +29,8 @@ const GIVEN_BACK_AT_ONCE: usize = 64;
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
-    free: Vec<u32>,
-    given_back: Vec<u32>,
+    free: List<u32>,
+    given_back: List<u32>,
     /// Fewest free blocks in the last `looks` looks: as many were idle all the time.
     idle: usize,
     looks: u32,
@@ -39,7 +40,7 @@ pub(super) struct Spare {
 
 impl Spare {
     /// A block that holds nothing; a new one is entered in `owned`. `None` when the range is used up.
-    pub(super) fn take(&mut self, owned: &mut Vec<u32>) -> Option<u32> {
+    pub(super) fn take(&mut self, owned: &mut List<u32>) -> Option<u32> {
         self.taken += 1;
         if self.taken >= LOOK_EVERY {
             self.look_for_idle();
@@ -65,7 +66,7 @@ impl Spare {
 
     /// A block that nobody has used; a heap that grows takes several at once. The others are free.
     #[cold]
-    fn grow(&mut self, owned: &mut Vec<u32>) -> Option<u32> {
+    fn grow(&mut self, owned: &mut List<u32>) -> Option<u32> {
         let wanted = (owned.len() / GROWTH).clamp(1, GROWN_AT_ONCE) as u32;
         let taken = crate::block_source::take(wanted).map(|first| (first, wanted));
         let (first, count) = match taken {
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     /// The blocks that a test owned go back when it ends.
-    struct Owned(Vec<u32>);
+    struct Owned(List<u32>);
 
     impl Drop for Owned {
         fn drop(&mut self) {
@@ -126,7 +127,7 @@ mod tests {
         }
     }
 
-    fn take(spare: &mut Spare, owned: &mut Owned, count: usize) -> Vec<u32> {
+    fn take(spare: &mut Spare, owned: &mut Owned, count: usize) -> List<u32> {
         (0..count).map(|_| spare.take(&mut owned.0).expect("room")).collect()
     }
 
@@ -134,7 +135,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn a_heap_that_grows_has_blocks_ahead_and_they_count_as_free() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(vec![]));
+        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
         take(&mut spare, &mut owned, 64);
         let ahead = owned.0.len() - 64;
         assert!(ahead > 0 && ahead <= 64 / GROWTH, "{ahead} blocks");
@@ -146,7 +147,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn idle_blocks_go_back_to_the_system_and_are_taken_again() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(vec![]));
+        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
         for block in take(&mut spare, &mut owned, 10) {
             spare.put(block);
         }
@@ -161,7 +162,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn blocks_in_use_between_two_looks_are_not_idle() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(vec![]));
+        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
         for block in take(&mut spare, &mut owned, 10) {
             spare.put(block);
         }

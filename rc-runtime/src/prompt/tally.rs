@@ -34,7 +34,7 @@ impl CellSpace {
 
     /// The counters; `lists` are the context's free lists.
     pub fn tally(&self, lists: &[u64]) -> CellTally {
-        let mut left = vec![0; CLASSES as usize];
+        let mut left = [0; CLASSES as usize];
         for (class, &first) in lists.iter().enumerate() {
             let mut cell = first;
             while cell != 0 {
@@ -43,7 +43,7 @@ impl CellSpace {
                 cell = unsafe { *(cell as *const u64) };
             }
         }
-        let mut used = vec![0; CLASSES as usize];
+        let mut used = [0; CLASSES as usize];
         for &block in &self.owned {
             let entry = entry(block);
             if entry.state == state::CELLS {

@@ -14,6 +14,7 @@
 
 use crate::block::state;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::prompt::CellSpace;
 use crate::range::{MARK, block_info};
@@ -27,7 +28,9 @@ pub struct Watch {
     /// Touched objects are marked, and listed.
     pub is_on: bool,
     /// Unmarked objects that were touched; they are marked now.
-    pub touched: Vec<ObjectRef>,
+    pub touched: List<ObjectRef>,
+    /// There was no memory to list who was touched: the mark is given up.
+    pub starved: bool,
     /// The proof cannot be relied on: somebody was shown all objects. The mark begins anew.
     pub begin_anew: bool,
     /// What is unmarked is dead, and goes in slices. Who is flagged `DEAD` has let go of what it held.
@@ -51,7 +54,8 @@ impl Heap {
     pub fn note_touched(&mut self, object: ObjectRef) {
         if self.prompt.watch.is_on && !MARK.get(object.address()) {
             MARK.set(object.address());
-            self.prompt.watch.touched.push(object);
+            let watch = &mut self.prompt.watch;
+            watch.starved |= !watch.touched.try_push(object);
         }
     }
 

@@ -23,6 +23,7 @@ use super::CellSpace;
 use super::cells::entry;
 use super::count::{FRESH, SETTLED};
 use crate::block::state;
+use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::range::{BLOCK_BYTES, MARK, block_of, block_start, count_cell};
 use crate::size_class::{class_cell, first_payload};
@@ -37,7 +38,7 @@ const SPARSE: u64 = 4;
 /// The blocks of the next batch.
 #[derive(Debug, Default)]
 pub struct Youth {
-    blocks: Vec<u32>,
+    blocks: List<u32>,
     bytes: u64,
     /// Cells handed out since the last batch.
     pub cells: u64,
@@ -46,7 +47,7 @@ pub struct Youth {
     /// Number of the batch, in its last bits.
     pub number: u16,
     /// Cells that were handed out grown up since the last batch, and their classes; some may be free again, or part of others.
-    alone: Vec<(ObjectRef, u8)>,
+    alone: List<(ObjectRef, u8)>,
     /// Bytes that make a batch where the stack is deep.
     deep: u64,
 }
@@ -116,7 +117,7 @@ impl CellSpace {
     }
 
     /// Objects that were handed out grown up since the last batch, and are left.
-    pub fn take_alone(&mut self) -> Vec<ObjectRef> {
+    pub fn take_alone(&mut self) -> List<ObjectRef> {
         let is_left = |&(cell, class): &(ObjectRef, u8)| {
             let entry = entry(cell.block());
             let end = CellSpace::carved(cell.block()).end();
@@ -145,15 +146,15 @@ impl CellSpace {
     }
 
     /// The blocks of the batch, which stay young until [`end_youth`](Self::end_youth); and the number of cells handed out in it.
-    pub fn batch(&mut self) -> (Vec<u32>, u64) {
+    pub fn batch(&mut self) -> (List<u32>, u64) {
         (self.youth.bytes, self.youth.number) = (0, self.youth.number.wrapping_add(1));
         (std::mem::take(&mut self.youth.blocks), std::mem::take(&mut self.youth.cells))
     }
 
     /// The survivors of the batch have grown up. What is left on the context's `lists` is born into the next one.
-    pub fn end_youth(&mut self, mut blocks: Vec<u32>, lists: &[u64]) {
+    pub fn end_youth(&mut self, mut blocks: List<u32>, lists: &[u64]) {
         let is_left = |first: &u64| *first != 0;
-        let (left, alone): (Vec<u64>, Vec<u64>) =
+        let (left, alone): (List<u64>, List<u64>) =
             lists.iter().copied().filter(is_left).partition(|&first| CellSpace::is_young(first));
         for first in alone {
             let class = entry(block_of(first)).class;
