@@ -95,11 +95,9 @@ impl Collector {
 
     fn take_roots_outside_the_stack(&mut self, heap: &mut Heap) {
         let roots = &mut self.roots;
-        let held = heap.host_references();
-        heap.statistics.roots_walked += held.len() as u64;
-        for root in held {
-            take_root(heap, roots, root, &|| "a root of the host".to_owned());
-        }
+        let before = roots.len();
+        heap.for_each_host_reference(|root| take_root(heap, roots, root, &|| "a root of the host".to_owned()));
+        heap.statistics.roots_walked += (roots.len() - before) as u64;
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {

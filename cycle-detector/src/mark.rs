@@ -113,7 +113,8 @@ impl Collector {
         let mark = &mut self.mark;
         (mark.block_at, mark.large_at) = (0, 0);
         self.roots.append(&mut heap.specials.upgraded);
-        if mark.discovery.begin(heap, self.roots.len()) {
+        // A large object that was looked for is visited before the next is.
+        if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
             mark.stage = Stage::Discover;
             (heap.marking, heap.mark_discovers) = (true, true);
         } else {

@@ -24,6 +24,7 @@ mod proof;
 mod purse;
 mod round;
 mod sample;
+mod slice;
 mod sliced_mark;
 mod trial;
 mod verify;
@@ -41,7 +42,7 @@ use crate::step::Progress;
 use rc_runtime::list::List;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
-use trial::Slice;
+use slice::Slice;
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;

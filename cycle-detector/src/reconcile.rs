@@ -15,7 +15,6 @@ use rc_runtime::object::flag;
 use rc_runtime::type_registry::Reading;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
-use smallvec::SmallVec;
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;
@@ -211,9 +210,11 @@ fn reconcile_traced(heap: &mut Heap, object: ObjectRef, part: Part, words: &mut 
         }
         heap.count_references(object, info, part);
     }
-    let mut old: SmallVec<[u64; 64]> = SmallVec::new();
+    let mut old = std::mem::take(&mut heap.scratch);
     info.for_each_reference_in_snapshot(object, part, words, |target| old.push(target.address()));
     assert!(old.len() <= words.len(), "trace of `{}` reports a word's reference more than once", info.name);
     words.fill(0);
     words[..old.len()].copy_from_slice(&old);
+    old.clear();
+    heap.scratch = old;
 }

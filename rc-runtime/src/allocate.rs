@@ -157,7 +157,7 @@ impl Heap {
 
     #[inline(always)]
     fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
-        let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
+        let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() && self.is_running() {
@@ -353,12 +353,9 @@ impl Heap {
     #[cold]
     pub(crate) fn refusal(&self, bytes: u64, info: &TypeInfo) -> OutOfMemory {
         match self.options.heap_limit {
-            Some(limit) if !self.allows(bytes) => OutOfMemory::Limit {
-                limit,
-                used: self.used_bytes(),
-                requested: bytes,
-                type_name: info.name.to_string(),
-            },
+            Some(limit) if !self.allows(bytes) => {
+                OutOfMemory::Limit { limit, used: self.used_bytes(), requested: bytes, type_name: name_of(info) }
+            }
             _ => range_used_up(info, bytes),
         }
     }
@@ -467,6 +464,15 @@ fn zero_padding(from: u64, to: u64) {
     }
 }
 
+/// The type's name; empty when there is no memory for that either.
+pub(crate) fn name_of(info: &TypeInfo) -> String {
+    let mut name = String::new();
+    if name.try_reserve_exact(info.name.len()).is_ok() {
+        name.push_str(&info.name);
+    }
+    name
+}
+
 pub(crate) fn range_used_up(info: &TypeInfo, requested: u64) -> OutOfMemory {
-    OutOfMemory::Range { requested, type_name: info.name.to_string() }
+    OutOfMemory::Range { requested, type_name: name_of(info) }
 }

@@ -243,10 +243,9 @@ impl Heap {
         self.handles.globals.iter().flat_map(|chunk| chunk.iter()).filter_map(|&word| object_in(word)).for_each(visit);
     }
 
-    /// Everything that a host holds: by handles, and on the stack of a host in Rust.
-    pub fn host_references(&self) -> List<ObjectRef> {
-        let mut held: List<ObjectRef> = self.host_roots.iter().collect();
-        self.for_each_handle(|object| held.push(object));
-        held
+    /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles.
+    pub fn for_each_host_reference(&self, mut visit: impl FnMut(ObjectRef)) {
+        self.host_roots.iter().for_each(&mut visit);
+        self.for_each_handle(visit);
     }
 }

@@ -170,6 +170,8 @@ pub struct Heap {
     pub immortals: Immortals,
     /// What objects own outside the heap.
     pub external: External,
+    /// Memory of the passes for the words of one entry.
+    pub scratch: List<u64>,
     /// Counters.
     pub statistics: Statistics,
     /// The paranoid bookkeeping, in zeal.
@@ -221,7 +223,10 @@ impl Heap {
             suspects: 0,
             marking: false,
             mark_discovers: false,
-            mark_stack: ObjectStack::default(),
+            mark_stack: match (options.plan, options.list_entries_max) {
+                (Plan::Deferred, None) => ObjectStack::reserved(),
+                _ => ObjectStack::default(),
+            },
             mark_overflowed: false,
             dead_queue: ObjectStack::default(),
             specials: Specials::default(),
@@ -229,6 +234,7 @@ impl Heap {
             handles: Handles::default(),
             immortals: Immortals::default(),
             external: External::default(),
+            scratch: List::new(),
             statistics: Statistics::default(),
             zeal: options.zeal.then(Box::default),
             finalizers: Finalizers::default(),

@@ -124,11 +124,10 @@ impl Heap {
             return None;
         }
         let of_type = |(name, (objects, bytes)): (&str, _)| OfType { name: name.to_owned(), objects, bytes };
-        Some(LeakReport {
-            types: by_type.into_iter().map(of_type).collect(),
-            globals: self.globals_that_hold(),
-            host_roots: self.host_references().len() as u64,
-        })
+        let mut host_roots = 0;
+        self.for_each_host_reference(|_| host_roots += 1);
+        let types = by_type.into_iter().map(of_type).collect();
+        Some(LeakReport { types, globals: self.globals_that_hold(), host_roots })
     }
 
     fn globals_that_hold(&self) -> Vec<String> {

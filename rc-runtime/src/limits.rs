@@ -13,7 +13,7 @@
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
 //! real one, with the collection and the handler, so a program run once for each n has seen them all.
 
-use crate::allocate::OutOfMemory;
+use crate::allocate::{OutOfMemory, name_of};
 use crate::heap::Heap;
 use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
@@ -191,7 +191,7 @@ impl Heap {
         }
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
         unsafe { Heap::collect(self) };
-        Err(OutOfMemory::AskedFor { requested: bytes, type_name: info.name.to_string() })
+        Err(OutOfMemory::AskedFor { requested: bytes, type_name: name_of(info) })
     }
 }
 

@@ -34,6 +34,7 @@ unsafe impl<T: Sync> Sync for List<T> {}
 
 impl<T> List<T> {
     /// An empty list, which has no memory.
+    #[inline(always)]
     pub const fn new() -> List<T> {
         List { memory: Memory::none(), len: 0 }
     }
@@ -99,7 +100,7 @@ impl<T> List<T> {
     #[inline(always)]
     #[must_use]
     pub fn try_push(&mut self, value: T) -> bool {
-        if self.len == self.capacity() && !self.try_reserve(1) {
+        if self.len == self.capacity() && !self.memory.grow(self.len, 1) {
             return false;
         }
         // SAFETY: there is room behind the last.
@@ -157,12 +158,20 @@ impl<T> List<T> {
         self.reserve(1);
     }
 
+    #[inline(never)]
+    fn give_back(&mut self) {
+        self.clear();
+        self.memory.give_back();
+    }
+
     /// Takes all off, and keeps the memory.
+    #[inline(always)]
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
     /// Takes all off but the first `len`.
+    #[inline(always)]
     pub fn truncate(&mut self, len: usize) {
         if len < self.len {
             let rest = std::ptr::slice_from_raw_parts_mut(self.memory.start().wrapping_add(len), self.len - len);
@@ -182,10 +191,12 @@ impl<T> List<T> {
         self.len = len;
     }
 
-    /// Gives memory for more than `count` entries back, if there are no more.
-    pub fn shrink_to(&mut self, count: usize) {
-        if self.len == 0 && self.capacity() > count {
-            *self = List::new();
+    /// Takes all off, and gives memory for more than `count` entries back, if there is other memory for those.
+    pub fn clear_to(&mut self, count: usize) {
+        self.clear();
+        let mut small = List::new();
+        if self.capacity() > count && small.try_reserve_exact(count) {
+            *self = small;
         }
     }
 
@@ -304,13 +315,16 @@ impl<T> DerefMut for List<T> {
 }
 
 impl<T> Drop for List<T> {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.clear();
-        self.memory.give_back();
+        if self.capacity() != 0 {
+            self.give_back();
+        }
     }
 }
 
 impl<T> Default for List<T> {
+    #[inline(always)]
     fn default() -> Self {
         List::new()
     }

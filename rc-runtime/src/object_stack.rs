@@ -20,13 +20,19 @@ pub struct ObjectStack {
 }
 
 impl ObjectStack {
+    /// One that has memory for a chunk, whatever comes.
+    pub fn reserved() -> ObjectStack {
+        ObjectStack { top: List::with_capacity(CHUNK), ..ObjectStack::default() }
+    }
+
     /// Puts `object` on top. Ends the process when there is no memory anywhere.
     #[inline(always)]
     pub fn push(&mut self, object: ObjectRef) {
         if self.top.len() == self.top.capacity() {
             self.begin_chunk();
         }
-        self.top.push(object);
+        // SAFETY: the top has room.
+        unsafe { self.top.push_within(object) };
     }
 
     /// The same, if there are fewer than `most` and there is memory.
@@ -35,7 +41,8 @@ impl ObjectStack {
         if self.top.len() == self.top.capacity() && !self.may_begin_chunk(most) {
             return false;
         }
-        self.top.push(object);
+        // SAFETY: the top has room.
+        unsafe { self.top.push_within(object) };
         true
     }
 
@@ -58,9 +65,10 @@ impl ObjectStack {
         self.len() == 0
     }
 
-    /// Takes all off, and gives the memory back.
+    /// Takes all off, and gives the memory back, but for a chunk.
     pub fn clear(&mut self) {
-        *self = ObjectStack::default();
+        self.top.clear();
+        (self.below, self.spare) = (List::new(), None);
     }
 
     /// All, the oldest first.

@@ -227,8 +227,8 @@ impl Batch {
     fn subtract_one(&mut self, holder: ObjectRef, target: ObjectRef) {
         if is_young_member(target) {
             target.set_count(target.count() - 1);
-        } else {
-            self.forgot_outward |= !self.outward.try_push((holder, target));
+        } else if !self.outward.try_push((holder, target)) {
+            self.forgot_outward = true;
         }
     }
 

@@ -45,7 +45,7 @@ pub struct Held {
 
 /// Calls `found` with everything that a root holds or a word in flight leads to.
 pub(super) fn visit(stack: &mut StackRoots, heap: &mut Heap, mut found: impl FnMut(ObjectRef)) {
-    heap.host_references().into_iter().for_each(&mut found);
+    heap.for_each_host_reference(&mut found);
     heap.prompt.protected.iter().copied().for_each(&mut found);
     stack.visit(heap, |_, object, _| found(object));
 }
@@ -55,8 +55,7 @@ impl Collector {
     pub(super) fn find_held(&mut self, heap: &mut Heap) {
         let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
         let (before, held) = (walked(heap), &mut self.held);
-        held.objects.clear();
-        held.objects.shrink_to(KEPT);
+        held.objects.clear_to(KEPT);
         visit(&mut self.stack, heap, |object| held.objects.push(object));
         held.walked = walked(heap) - before;
         heap.prompt.cells.youth.set_depth(held.walked);

@@ -36,11 +36,19 @@ pub struct CountedMarks {
     yield_per_suspect: f64,
     /// Garbage that nobody has noted, by estimate.
     pub(super) lost: u64,
+    /// Waits for a mark.
+    pub(super) marker: Marker,
 }
 
 impl Default for CountedMarks {
     fn default() -> Self {
-        CountedMarks { base_bytes: BASE_MIN, growth_halves: 1, yield_per_suspect: 64.0, lost: 0 }
+        CountedMarks {
+            base_bytes: BASE_MIN,
+            growth_halves: 1,
+            yield_per_suspect: 64.0,
+            lost: 0,
+            marker: Marker::reserved(),
+        }
     }
 }
 
@@ -75,7 +83,7 @@ impl Collector {
         heap.statistics.marks += 1;
         let suspects = std::mem::take(&mut heap.suspects);
         let lost = std::mem::take(&mut self.counted_marks.lost);
-        let mut marker = Marker::default();
+        let mut marker = std::mem::take(&mut self.counted_marks.marker);
         self.mark_roots(heap, &mut marker);
         let mut units = marker.finish(heap);
         let is_dead =
@@ -89,6 +97,8 @@ impl Collector {
         units += marker.finish(heap);
         heap.statistics.mark_units += units as u64;
         heap.empty_ephemerons(std::mem::take(&mut marker.held_back));
+        marker.reset();
+        self.counted_marks.marker = marker;
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
         let freed = sweep(heap);
         for object in finalizable {

@@ -14,6 +14,10 @@ use rc_runtime::{Heap, ObjectRef};
 
 /// Objects that are fetched before it is their turn.
 const AHEAD: usize = 16;
+/// Objects on a stack that has not grown. With none a list would be looked for node by node.
+const RESERVED: usize = 512;
+/// One that was looked for is visited before the next is: with room for none it would be forgotten for ever.
+const RESERVED_LARGE: usize = 8;
 /// Objects from an earlier part that are looked at together.
 const CONFIRMED_AT_ONCE: usize = 64;
 
@@ -36,6 +40,19 @@ pub(super) struct Marker {
 }
 
 impl Marker {
+    /// One that has memory for a short stack, whatever comes.
+    pub(super) fn reserved() -> Marker {
+        Marker { stack: List::with_capacity(RESERVED), large: List::with_capacity(RESERVED_LARGE), ..Marker::default() }
+    }
+
+    /// As it was at first.
+    pub(super) fn reset(&mut self) {
+        let (mut stack, mut large) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.large));
+        stack.clear_to(RESERVED);
+        large.clear();
+        *self = Marker { stack, large, ..Marker::default() };
+    }
+
     /// The object is alive.
     #[inline(always)]
     pub(super) fn show(&mut self, object: ObjectRef) {
@@ -51,7 +68,8 @@ impl Marker {
         if self.stack.len() == self.stack.capacity() && !self.may_grow() {
             self.forgot = true;
         } else {
-            self.stack.push(object);
+            // SAFETY: there is room, or has been made.
+            unsafe { self.stack.push_within(object) };
         }
     }
 

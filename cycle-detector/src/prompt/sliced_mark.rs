@@ -119,6 +119,7 @@ impl Collector {
             let mark = &mut self.sliced_mark;
             mark.enter(Stage::Clear);
             (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
+            mark.marker = std::mem::take(&mut self.counted_marks.marker);
             heap.prompt.watch.mark_runs = true;
         }
     }
@@ -350,12 +351,16 @@ impl Collector {
         let mark = &mut self.sliced_mark;
         mark.proof.blocks.iter().for_each(|&block| Proof::clear(Place::Block(block)));
         (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
-        (mark.proof, mark.marker) = (Proof::default(), Marker::default());
+        mark.proof = Proof::default();
+        mark.marker.reset();
         (heap.prompt.watch.is_on, heap.prompt.passed_over) = (false, true);
         heap.prompt.watch.touched.clear();
     }
 
     fn end_watch(&mut self, heap: &mut Heap) {
+        let mut marker = std::mem::take(&mut self.sliced_mark.marker);
+        marker.reset();
+        self.counted_marks.marker = marker;
         heap.prompt.watch = Default::default();
         heap.prompt.cells.born_marked = false;
         self.sliced_mark.enter(Stage::Off);

@@ -21,6 +21,7 @@
 use super::purse::{LEVELS, Purses};
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
+use super::slice::Slice;
 use rc_runtime::list::{List, Queue};
 use rc_runtime::object::prompt_flag::{self, SHAPE};
 use rc_runtime::prompt::{Bin, CellSpace};
@@ -28,8 +29,6 @@ use rc_runtime::range::{self, BUFFERED};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 
-/// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted.
-const SLICED_LEVELS: usize = 4;
 /// Left counts of members that are alive.
 const ALIVE: u32 = u32::MAX;
 
@@ -74,36 +73,6 @@ pub struct Rings {
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
     pub(super) slice: Slice,
-}
-
-/// What a round may do at once: with a pause goal not more than a slice of work. `[BOUND]`
-#[derive(Debug)]
-pub(super) struct Slice {
-    /// References that may still be followed; each candidate costs some.
-    pub(super) units: i64,
-    /// Levels that a trial may come to: it is not interrupted.
-    pub(super) levels: usize,
-    /// It was used up before the round had tried all that it should.
-    pub(super) ended: bool,
-}
-
-impl Default for Slice {
-    fn default() -> Self {
-        Slice { units: i64::MAX, levels: LEVELS.len(), ended: false }
-    }
-}
-
-impl Slice {
-    /// With a pause goal.
-    pub(super) fn bounded(units: i64) -> Slice {
-        Slice { units, levels: SLICED_LEVELS, ended: false }
-    }
-
-    /// Whether nothing is left of it.
-    pub(super) fn ends(&mut self) -> bool {
-        self.ended |= self.units <= 0;
-        self.ended
-    }
 }
 
 #[derive(Debug, Clone, Copy)]

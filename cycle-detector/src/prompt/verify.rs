@@ -102,9 +102,9 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
     for cascade in &heap.prompt.cascades {
         cascade.for_each_held(|target| *recount.from_heap.entry(target).or_default() += 1);
     }
-    let held: Vec<ObjectRef> =
-        heap.host_references().into_iter().chain(heap.finalizers.held()).chain(heap.immortals.objects()).collect();
-    held.into_iter().for_each(|root| *recount.from_roots.entry(root).or_default() += 1);
+    let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
+    heap.for_each_host_reference(&mut held);
+    heap.finalizers.held().chain(heap.immortals.objects()).for_each(held);
     rc_runtime::module_registry::for_each_global_reference(|root, _| {
         if heap.owns(root) {
             *recount.from_roots.entry(root).or_default() += 1;

@@ -57,7 +57,8 @@ pub(super) fn set_cell(object: ObjectRef, cell: u8) {
 pub(super) fn push_within(list: &mut List<ObjectRef>, object: ObjectRef) -> bool {
     let has_room = list.len() < list.capacity();
     if has_room {
-        list.push(object);
+        // SAFETY: just looked.
+        unsafe { list.push_within(object) };
     }
     has_room
 }

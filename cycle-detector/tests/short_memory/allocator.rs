@@ -4,6 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 /// Which requests of this thread are refused.
+#[allow(dead_code, reason = "not every test that has this allocator refuses in every way")]
 #[derive(Debug, Clone, Copy)]
 pub enum Refuse {
     Nothing,

@@ -17,6 +17,7 @@ pub(super) struct Memory<T> {
 impl<T> Memory<T> {
     const SIZED: () = assert!(size_of::<T>() != 0 && size_of::<T>() < BLOCK_BYTES as usize && align_of::<T>() <= 16);
 
+    #[inline(always)]
     pub(super) const fn none() -> Memory<T> {
         Memory { start: NonNull::dangling(), room: 0 }
     }

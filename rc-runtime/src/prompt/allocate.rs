@@ -12,7 +12,7 @@
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
 use super::count::{FRESH, SETTLED};
-use crate::allocate::{OutOfMemory, range_used_up};
+use crate::allocate::{OutOfMemory, name_of, range_used_up};
 use crate::heap::Heap;
 use crate::large::LargeSpace;
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
@@ -25,7 +25,7 @@ impl Heap {
     /// Allocates an object whose count is one.
     #[inline(always)]
     pub(crate) fn allocate_counted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
-        let absurd = || OutOfMemory::Absurd { length, type_name: info.name.to_string() };
+        let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = if info.stride == 0 { 0 } else { length };
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {

@@ -18,7 +18,7 @@ fn linked(links: &[Write]) -> Scene {
 }
 
 fn pending(scene: &mut Scene) -> Vec<ObjectRef> {
-    scene.heap.mutator.heap().pending_objects()
+    scene.heap.mutator.heap().pending_objects().collect()
 }
 
 proptest! {
@@ -166,7 +166,7 @@ proptest! {
         prop_assert_eq!(put_off.exact_counts(), at_once.exact_counts());
         let places = |scene: &mut Scene| {
             let place = |object: &ObjectRef| scene.objects.iter().position(|other| other == object);
-            pending_places(&scene.heap.mutator.heap().pending_objects(), place)
+            pending_places(&pending(scene), place)
         };
         prop_assert_eq!(places(&mut put_off), places(&mut at_once), "they die in the same order");
     }
