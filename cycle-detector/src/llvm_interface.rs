@@ -48,7 +48,7 @@ extern "C" fn allocate(size: u32) -> u64 {
             unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, bytes) };
             object.address()
         }
-        Err(error) => fatal::stop(STATUS_MEMORY, error),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
     }
 }
 

@@ -39,7 +39,7 @@ pub fn configure(options: RunOptions) {
 pub(crate) fn options() -> &'static RunOptions {
     OPTIONS.get_or_init(|| match RunOptions::from_env() {
         Ok(options) => options,
-        Err(error) => fatal::stop(STATUS_USAGE, error),
+        Err(error) => fatal::stop(STATUS_USAGE, &error),
     })
 }
 
@@ -67,7 +67,7 @@ fn make_heap() -> Box<Heap> {
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     install();
     if let Err(error) = rc_runtime::range::reserve() {
-        fatal::stop(fatal::STATUS_MEMORY, error);
+        fatal::stop(fatal::STATUS_MEMORY, &error);
     }
     // SAFETY: by the caller's promise.
     let answer = unsafe { rc_runtime::module_registry::register(module) };

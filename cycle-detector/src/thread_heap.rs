@@ -21,7 +21,7 @@ pub(crate) fn make() -> Box<Heap> {
     let plan = rc_runtime::module_registry::plan_for_heap();
     let mut heap = match crate::mutator::new_heap(HeapOptions { plan, ..HeapOptions::from_run(program::options()) }) {
         Ok(heap) => heap,
-        Err(error) => fatal::stop(STATUS_MEMORY, error),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };
     // SAFETY: the key is valid; the heap stays at this address until `thread_ended` gets it back.
     if unsafe { libc::pthread_setspecific(key(), (&raw mut *heap).cast()) } != 0 {

@@ -177,7 +177,7 @@ fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
         Ok(id) => id.info(),
         Err(error) => {
             let out_of_room = matches!(error.fault, DescriptorFault::Range(_));
-            fatal::stop(if out_of_room { STATUS_MEMORY } else { STATUS_USAGE }, error)
+            fatal::stop(if out_of_room { STATUS_MEMORY } else { STATUS_USAGE }, &error)
         }
     }
 }
@@ -193,7 +193,7 @@ extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) ->
 pub(crate) fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
     match allocated {
         Ok(object) => object.address(),
-        Err(error) => fatal::stop(STATUS_MEMORY, error),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
     }
 }
 

@@ -13,7 +13,7 @@ pub const STATUS_MEMORY: i32 = 4;
 pub const STATUS_VIOLATION: i32 = 5;
 
 /// Prints `tally: message` and ends the process with `status`, flushing C's streams. Needs no memory, if the message needs none.
-pub fn stop(status: i32, message: impl std::fmt::Display) -> ! {
+pub fn stop(status: i32, message: &(impl std::fmt::Display + ?Sized)) -> ! {
     eprintln!("tally: {message}");
     // SAFETY: fflush(null) flushes all of C's output streams; _exit ends the process.
     unsafe {

@@ -182,17 +182,17 @@ impl Program {
 
     /// Lets go of the garbage, a root after the other, beside writes and allocations; collects, and goes on.
     pub fn drop_and_go_on(&mut self) {
-        self.mutate(500);
+        self.mutate(200);
         while self.m.root_count() > 2 {
             self.m.truncate_roots(self.m.root_count() - 1);
-            if self.m.root_count() % 8 == 0 {
+            if self.m.root_count().is_multiple_of(8) {
                 self.mutate(20);
             }
         }
         self.m.poll();
-        self.mutate(500);
+        self.mutate(200);
         self.m.collect();
-        self.mutate(2000);
+        self.mutate(700);
     }
 
     /// Writes to what lives, and makes short-lived objects and rings.

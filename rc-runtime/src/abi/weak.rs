@@ -78,7 +78,7 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
     if let Err(error) = thread_heap().weak_map_set(map, key, value) {
-        fatal::stop(fatal::STATUS_MEMORY, error);
+        fatal::stop(fatal::STATUS_MEMORY, &error);
     }
 }
 

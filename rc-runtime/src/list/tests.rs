@@ -1,3 +1,5 @@
+//! A list beside a vector, a queue beside a deque.
+
 use super::{List, Queue};
 use std::rc::Rc;
 
