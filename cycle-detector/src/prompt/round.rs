@@ -56,6 +56,11 @@ enum Turn {
 impl Rings {
     /// Tries candidates, oldest first; without bounds, every one of them. Answers how many objects were freed.
     pub(crate) fn round(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
+        self.members.clear();
+        if !self.members.try_reserve(LEVELS[0]) {
+            // Candidates stay what they are.
+            return 0;
+        }
         let handed = heap.prompt.cells.handed_cells();
         let cells = handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed);
         self.purses.fill(cells as i64);

@@ -35,7 +35,7 @@ const ALIVE: u32 = u32::MAX;
 /// Trial state that outlives one trial.
 #[derive(Debug, Default)]
 pub struct Rings {
-    members: List<Member>,
+    pub(super) members: List<Member>,
     worklist: List<ObjectRef>,
     /// References followed by the running trial.
     pub(super) edges: i64,
@@ -76,7 +76,7 @@ pub struct Rings {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Member {
+pub(super) struct Member {
     object: ObjectRef,
     count: u32,
     /// What was left of it before the spread of liveness overwrote that.
@@ -114,10 +114,6 @@ impl Rings {
     ) -> Verdict {
         let (first, paid) = (waited.is_none(), waited.unwrap_or(0));
         self.edges = 0;
-        self.members.clear();
-        if !self.members.try_reserve(LEVELS[0]) {
-            return Verdict::Undecided(0);
-        }
         let age = age_class(heap, candidate);
         if first && (unbounded || self.near[age].takes()) {
             let verdict = self.try_near(heap, candidate);
@@ -292,6 +288,7 @@ impl Rings {
 
     /// Scan: what a member with something left reaches is alive, too.
     fn spread(&mut self, followed: usize) {
+        debug_assert!(self.worklist.is_empty() && self.worklist.capacity() >= followed);
         for member in &mut self.members {
             member.left = member.object.stamp();
         }
@@ -301,14 +298,16 @@ impl Rings {
         for member in &self.members[..followed] {
             if member.object.stamp() != 0 {
                 member.object.set_stamp(ALIVE);
-                self.worklist.push(member.object);
+                // SAFETY: there is room for all that were followed, and each comes once.
+                unsafe { self.worklist.push_within(member.object) };
             }
         }
         while let Some(object) = self.worklist.pop() {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if target.has(prompt_flag::DYING) && target.stamp() != ALIVE {
                     target.set_stamp(ALIVE);
-                    self.worklist.push(target);
+                    // SAFETY: as above; the others were alive from the start.
+                    unsafe { self.worklist.push_within(target) };
                 }
             });
         }

@@ -165,8 +165,9 @@ proptest! {
         put_off.heap.mutator.heap().apply_postponed();
         prop_assert_eq!(put_off.exact_counts(), at_once.exact_counts());
         let places = |scene: &mut Scene| {
+            let pending = pending(scene);
             let place = |object: &ObjectRef| scene.objects.iter().position(|other| other == object);
-            pending_places(&pending(scene), place)
+            pending_places(&pending, place)
         };
         prop_assert_eq!(places(&mut put_off), places(&mut at_once), "they die in the same order");
     }
