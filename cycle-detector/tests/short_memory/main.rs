@@ -31,6 +31,7 @@ fn ways(plan: Plan) -> [HeapOptions; 4] {
     ]
 }
 
+/// scenario 122: at each at once.
 #[test]
 fn without_any_memory_all_garbage_goes() {
     for plan in PLANS {
@@ -40,6 +41,7 @@ fn without_any_memory_all_garbage_goes() {
     }
 }
 
+/// scenario 122: in turn, alone and with all that follow.
 #[test]
 fn a_refusal_at_any_request_loses_nothing() {
     for plan in PLANS {
