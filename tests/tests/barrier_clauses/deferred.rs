@@ -117,6 +117,34 @@ proptest! {
         scene.assert_sound();
     }
 
+    /// D5, of a young object behind another: the writer has counted it before the increments come to who holds it.
+    #[test]
+    fn pending_object_behind_a_young_one_is_counted_once(
+        links in writes(3, 20), held in prop::collection::vec(0..OBJECTS, 3), write in writes(3, 2)
+    ) {
+        let mut scene = linked(&links);
+        let [holder, child] = [(); 2].map(|()| allocate(&mut scene.heap, Kind::Triple, 0));
+        scene.heap.store(holder.address(), scene.offset(0), child.address());
+        for (slot, &target) in held.iter().enumerate() {
+            let word = scene.word(Some(target));
+            scene.heap.store(child.address(), scene.offset(slot as u64), word);
+        }
+        scene.heap.truncate_roots(OBJECTS + 1);
+        scene.heap.flip();
+        let before = scene.counts();
+        let (_, slot, target) = write[0];
+        let word = scene.word(target);
+        scene.heap.store(child.address(), scene.offset(slot), word);
+        prop_assert!(child.is_mature() && child.count() == 0, "its holder comes later");
+        for (target, count) in scene.counts().into_iter().enumerate() {
+            let references = held.iter().filter(|&&other| other == target).count();
+            prop_assert_eq!(usize::from(count - before[target]), references, "the words of the flip");
+        }
+        scene.heap.mutator.step(u64::MAX / 4);
+        prop_assert_eq!(child.count(), 1);
+        scene.assert_sound();
+    }
+
     /// D6
     #[test]
     fn counts_after_the_passes_are_those_of_the_flip(
