@@ -160,6 +160,39 @@ fn reference_moves_behind_the_mark() {
     }
 }
 
+/// The same from far away: the mark comes to the end of a long list much later than to the other holder, and only the log tells it what was there.
+#[test]
+fn reference_moves_from_the_end_of_a_long_list() {
+    for steps_before in 0..30 {
+        let program = format!(
+            "allocate pair 0 r1
+             allocate-into r1.1 leaf 0
+             {}
+             set r3 = null
+             allocate pair 0 r15
+             epoch
+             flip
+             {}
+             load r2 = r1.0
+             {}
+             load r3 = r2.1
+             write r15.1 = r3
+             write r2.1 = null
+             set r2 = null
+             set r3 = null
+             {}
+             epoch
+             load r3 = r15.1
+             epoch",
+            "allocate pair 0 r3\nwrite r3.0 = r1\nset r1 = r3\n".repeat(200),
+            "step 50\n".repeat(steps_before),
+            "load r2 = r2.0\n".repeat(199),
+            "step 50\n".repeat(60),
+        );
+        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+    }
+}
+
 /// An object that was not there in the mark's snapshot survives a flip while the mark discovers: it is no garbage of that mark.
 #[test]
 fn object_promoted_while_a_mark_discovers() {

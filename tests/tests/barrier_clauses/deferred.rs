@@ -123,7 +123,9 @@ proptest! {
         links in writes(3, 20), held in prop::collection::vec(0..OBJECTS, 3), write in writes(3, 2)
     ) {
         let mut scene = linked(&links);
-        let [holder, child] = [(); 2].map(|()| allocate(&mut scene.heap, Kind::Triple, 0));
+        // What a root holds is not promoted with others of its type, what that holds is.
+        let [root, holder, child] = [(); 3].map(|()| allocate(&mut scene.heap, Kind::Triple, 0));
+        scene.heap.store(root.address(), scene.offset(0), holder.address());
         scene.heap.store(holder.address(), scene.offset(0), child.address());
         for (slot, &target) in held.iter().enumerate() {
             let word = scene.word(Some(target));
