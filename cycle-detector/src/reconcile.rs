@@ -154,6 +154,13 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
         info.for_each_reference_in_snapshot(object, part, words, |target| heap.show_to_mark(target));
     }
     let count_now = take_pending(heap, object, part);
+    if words.is_empty() {
+        // There was no reference in it.
+        if count_now {
+            heap.count_references(object, info, part);
+        }
+        return;
+    }
     if matches!(info.reading, Reading::Traced(_)) {
         return reconcile_traced(heap, object, part, words, count_now);
     }

@@ -65,8 +65,11 @@ impl Heap {
             self.count_pending(object);
         }
         let info = object.type_info();
-        let words = self.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
-        info.take_snapshot(object, Part::Whole, words);
+        let count = info.snapshot_words(object, Part::Whole);
+        info.take_snapshot(object, Part::Whole, self.log.append(object, Part::Whole, count));
+        if info.simple {
+            self.log.shorten_if_null(count);
+        }
         object.set_stamp(self.epoch);
         clear_unlogged(object, info.cell_bytes_of(object));
     }

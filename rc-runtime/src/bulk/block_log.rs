@@ -48,11 +48,14 @@ impl Heap {
             tail = self.log.tail();
         }
         let entry = &mut tail[run.used..run.used + 1 + shape.fields.len()];
-        entry[0] = log::plain_head(object, shape.fields.len());
+        let mut any = 0;
         for (word, &offset) in entry[1..].iter_mut().zip(shape.fields) {
             *word = object.slot(offset as u64).read();
+            any |= *word;
         }
-        run.used += 1 + shape.fields.len();
+        let words = if any == 0 { 0 } else { shape.fields.len() };
+        entry[0] = log::plain_head(object, words);
+        run.used += 1 + words;
         run.entries += 1;
         object.set_stamp(self.epoch);
         clear_unlogged(object, shape.cell);

@@ -5,7 +5,7 @@
 //! every word of a log that is not null is the address of an object, or has one in its low 48 bits, and a prefetch of anything else
 //! does no harm.
 
-use super::{Shape, for_field_count, make_room, push};
+use super::{Shape, for_field_count, make_room, push, reference};
 use crate::count::STUCK;
 use crate::heap::Heap;
 use crate::log::{self, Log, LogCursor};
@@ -14,6 +14,16 @@ use crate::range::{self, BUFFERED};
 
 /// Words of the log between a prefetch and its use.
 const AHEAD: usize = 24;
+
+/// One reference more; who has had none is promoted. There is room in the queue.
+#[inline(always)]
+fn count_up(queue: &mut Vec<ObjectRef>, target: ObjectRef) {
+    let count = target.count();
+    if count == 0 {
+        push(queue, target);
+    }
+    target.set_count(count.saturating_add(1));
+}
 
 impl Heap {
     /// Reconciles entries of whole plain objects from `cursor` on, while `units` last; what is left of them. Stops at an entry of
@@ -26,7 +36,9 @@ impl Heap {
         while units > 0 {
             let words = log.rest(cursor);
             let Some(entry) = words.first().and_then(|&head| log::plain_entry(head)) else { break };
-            if !shape.fits(entry.object, entry.object.meta(), flag::MATURE) || entry.words != shape.fields.len() {
+            if !shape.fits(entry.object, entry.object.meta(), flag::MATURE)
+                || (entry.words != shape.fields.len() && entry.words != 0)
+            {
                 break;
             }
             let (left, read) = for_field_count!(shape, self.reconcile_alike(words, &shape, units), break);
@@ -53,10 +65,21 @@ impl Heap {
             let Some(entry) = log::plain_entry(words[at]) else { break };
             let object = entry.object;
             let header = object.header();
-            if entry.words != N || (header >> 32) as u32 != shape.meta {
+            if (header >> 32) as u32 != shape.meta || (entry.words != N && entry.words != 0) {
                 break;
             }
             make_room(&mut queue, N);
+            units -= 2 + N as i64;
+            if entry.words == 0 {
+                at += 1;
+                if header as u32 == pending {
+                    object.set_header(shape.meta, 0);
+                    for target in offsets.into_iter().filter_map(|offset| reference(object, offset)) {
+                        count_up(&mut queue, target);
+                    }
+                }
+                continue;
+            }
             let before: &mut [u64] = &mut words[at + 1..at + 1 + N];
             if header as u32 == pending {
                 object.set_header(shape.meta, 0);
@@ -68,11 +91,7 @@ impl Heap {
                     }
                     // SAFETY: [HEADER] a reference word of an object.
                     if let Some(target) = unsafe { ObjectRef::of_word(now) } {
-                        let count = target.count();
-                        if count == 0 {
-                            push(&mut queue, target);
-                        }
-                        target.set_count(count.saturating_add(1));
+                        count_up(&mut queue, target);
                     }
                 }
             }
@@ -84,7 +103,6 @@ impl Heap {
                 }
             }
             at += 1 + N;
-            units -= 2 + N as i64;
         }
         self.promotion_queue = queue;
         (units, at)
