@@ -171,12 +171,21 @@ impl Heap {
     /// the log says of such. The count that a clean object's reference had goes to the flip's roots, which let go of it after the next
     /// flip; or at once, while the program waits for the whole epoch and has read nothing since the flip, so that chains of ephemerons
     /// die in one.
+    ///
+    /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no mark follows what the log
+    /// says of it, so its value is held until the log has been read. (Marks condemned it before, and the log then let go of what was gone.)
     fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
+        let value = ephemeron.type_info().decode(slot.read());
         if self.plan == Plan::Prompt || !clean {
+            if let (Plan::Deferred, 0, Some(value)) = (self.plan, ephemeron.count(), value)
+                && value.is_mature()
+                && value.count() != 0
+            {
+                self.hold_until_flip(value);
+            }
             return self.write(ephemeron, slot, 0);
         }
-        let value = ephemeron.type_info().decode(slot.read());
         slot.store(0);
         let Some(value) = value else { return };
         if self.mark_discovers {

@@ -124,13 +124,18 @@ impl Heap {
         if dead {
             return None;
         }
+        self.hold_until_flip(object);
+        Some(object)
+    }
+
+    /// Deferred plan: the object is counted once more, and held as by a root of the last flip, until the passes of the next.
+    pub(crate) fn hold_until_flip(&mut self, object: ObjectRef) {
         self.increment(object);
         object.add_flags(flag::ROOTED);
         self.specials.upgraded.push(object);
         if self.mark_discovers {
             self.show_to_mark(object);
         }
-        Some(object)
     }
 
     /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet, and lives. What

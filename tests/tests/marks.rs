@@ -351,3 +351,26 @@ fn survivor_of_a_batch_that_dies_before_it_is_tried() {
          list medium x 342 r4";
     check_in(&Setup::named("prompt-marks").expect("a setup"), &parse_program(program).expect("a program"));
 }
+
+/// An ephemeron's block is logged as a whole, then it dies, and its key before it lets go of its value itself. The log alone knows of that reference
+/// then, and a mark that is about to discover condemned the value under it.
+#[test]
+fn ephemeron_that_the_log_names_dies_with_its_key() {
+    let program = "allocate link 0 r0
+         ring link x 1 r2
+         flip
+         ephemeron r14 = r0 r2
+         epoch
+         hub x 0 r4
+         allocate link 0 r1
+         weak-called r14 = r2
+         allocate keyed 0 r2
+         load r3 = r4.0
+         weak r0 = r1
+         flip
+         swap r2.0 r3.0";
+    check_in(
+        &Setup::named("marks-and-whole-blocks-logged").expect("a setup"),
+        &parse_program(program).expect("a program"),
+    );
+}
