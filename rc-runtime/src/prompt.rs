@@ -76,10 +76,40 @@ pub struct Prompt {
     pub handed_at_round: u64,
     /// Candidates that make the next round of trials due.
     pub round_at: usize,
-    /// Since the last mark garbage may have been passed over that nobody notes: batches, or a sample of what they brought up.
-    pub passed_over: bool,
+    /// Garbage that nobody notes.
+    pub passed_over: PassedOver,
     /// What a mark that works in slices hears of.
     pub watch: Watch,
+}
+
+/// Whether garbage may have been passed over that nobody notes, by batches or a sample of what they brought up: a recount cannot tell it from
+/// garbage that was lost.
+#[derive(Debug, Default)]
+pub struct PassedOver {
+    since_mark: bool,
+    since_discovery: bool,
+}
+
+impl PassedOver {
+    /// Some may have been.
+    pub fn note(&mut self) {
+        (self.since_mark, self.since_discovery) = (true, true);
+    }
+
+    /// Whether some may be there.
+    pub fn may_be_there(&self) -> bool {
+        self.since_mark
+    }
+
+    /// A mark begins to discover what is alive.
+    pub fn discovery_begins(&mut self) {
+        self.since_discovery = false;
+    }
+
+    /// And has freed what was garbage then.
+    pub fn mark_has_ended(&mut self) {
+        self.since_mark = self.since_discovery;
+    }
 }
 
 /// Candidates that make the first round of trials due.

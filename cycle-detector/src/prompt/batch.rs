@@ -133,7 +133,7 @@ impl Batch {
     /// They are not judged.
     fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
         self.cells_passed_over += cells;
-        heap.prompt.passed_over = true;
+        heap.prompt.passed_over.note();
         blocks.iter().for_each(|&block| CellSpace::grow_up(block));
     }
 
@@ -152,7 +152,7 @@ impl Batch {
         } else {
             rest.iter().for_each(|&block| CellSpace::grow_up(block));
             self.cells_passed_over += cells - seen;
-            heap.prompt.passed_over = true;
+            heap.prompt.passed_over.note();
             self.learn(judged, seen);
         }
     }

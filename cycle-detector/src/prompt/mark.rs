@@ -109,7 +109,7 @@ impl Collector {
         self.report.freed_by_mark = freed;
         clear_marks(heap);
         self.held.note(heap);
-        heap.prompt.passed_over = false;
+        heap.prompt.passed_over = Default::default();
         self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
         self.close_round(heap);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;

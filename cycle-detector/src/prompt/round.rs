@@ -161,7 +161,7 @@ impl Rings {
                 0
             }
             Verdict::PassedOver => {
-                heap.prompt.passed_over = true;
+                heap.prompt.passed_over.note();
                 match turn {
                     // The next decrement may tell.
                     Turn::Brought => unbuffer(candidate),
@@ -186,7 +186,7 @@ impl Rings {
             return;
         }
         if !self.unbounded && !self.orphans.sample.takes() {
-            heap.prompt.passed_over = true;
+            heap.prompt.passed_over.note();
         } else if heap.flag_candidate(target) && !self.orphans.candidates.try_push(target) {
             give_up(heap, target);
         }
@@ -195,7 +195,7 @@ impl Rings {
     /// A young object was held from outside; it becomes a candidate when its batch has ended.
     pub(super) fn seed(&mut self, heap: &mut Heap, object: ObjectRef) {
         if !self.unbounded && !self.seeds.sample.takes() || !self.new_seeds.try_push(object) {
-            heap.prompt.passed_over = true;
+            heap.prompt.passed_over.note();
         }
     }
 

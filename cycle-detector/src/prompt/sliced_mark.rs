@@ -271,6 +271,7 @@ impl Collector {
         mark.has_queued |= heap.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);
         mark.lost = std::mem::take(&mut self.counted_marks.lost);
+        heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
         heap.free_lists().into_iter().for_each(CellSpace::mark_list);
         mark.enter(Stage::Discover);
@@ -334,7 +335,10 @@ impl Collector {
         let mark = &mut self.sliced_mark;
         let (freed, lost, suspects) = (mark.freed, mark.lost, mark.suspects);
         let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
-        heap.prompt.passed_over |= floats;
+        if floats {
+            heap.prompt.passed_over.note();
+        }
+        heap.prompt.passed_over.mark_has_ended();
         mark.has_stuck = mark.proof.has_stuck;
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
@@ -353,7 +357,8 @@ impl Collector {
         (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
         mark.proof = Proof::default();
         mark.marker.reset();
-        (heap.prompt.watch.is_on, heap.prompt.passed_over) = (false, true);
+        heap.prompt.watch.is_on = false;
+        heap.prompt.passed_over.note();
         heap.prompt.watch.touched.clear();
     }
 

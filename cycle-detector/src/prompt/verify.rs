@@ -161,7 +161,7 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
 
 /// Whatever no root reaches hangs on garbage that somebody will judge.
 fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
-    if heap.prompt.passed_over {
+    if heap.prompt.passed_over.may_be_there() {
         return Ok(());
     }
     let mut reached: HashSet<ObjectRef> = HashSet::new();
