@@ -25,6 +25,7 @@ use super::marker::Marker;
 use super::proof::{Place, Proof, is_suspected};
 use crate::collector::Collector;
 use crate::epoch::CHUNK_UNITS;
+use crate::mark::release_to_marked;
 use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::{Bin, CellSpace};
@@ -440,14 +441,7 @@ fn release_at(heap: &mut Heap, place: Place) -> i64 {
 }
 
 fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
-    let mut references = 0;
-    object.type_info().for_each_reference(object, part, |target| {
-        references += 1;
-        if MARK.get(target.address()) {
-            heap.decrement_exact(target);
-        }
-    });
-    references
+    release_to_marked(object, part, |target| heap.decrement_exact(target))
 }
 
 /// The memory of the dead at this place goes back; how many there were.
