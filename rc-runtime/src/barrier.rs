@@ -65,10 +65,19 @@ impl Heap {
             self.count_pending(object);
         }
         let info = object.type_info();
-        let count = info.snapshot_words(object, Part::Whole);
-        info.take_snapshot(object, Part::Whole, self.log.append(object, Part::Whole, count));
         if info.simple {
-            self.log.shorten_if_null(count);
+            let (fields, mut any) = (info.fixed.as_slice(), 0);
+            let words = self.log.append(object, Part::Whole, fields.len());
+            for (word, &offset) in words.iter_mut().zip(fields) {
+                *word = object.slot(offset as u64).read();
+                any |= *word;
+            }
+            if any == 0 {
+                self.log.shorten(fields.len());
+            }
+        } else {
+            let words = self.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
+            info.take_snapshot(object, Part::Whole, words);
         }
         object.set_stamp(self.epoch);
         clear_unlogged(object, info.cell_bytes_of(object));

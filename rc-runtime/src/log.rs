@@ -139,16 +139,14 @@ impl Log {
         &mut chunk.words[at + 1..at + 1 + n]
     }
 
-    /// The entry appended last, of a whole plain object with `n` words, gives them up if they are all null.
+    /// The entry appended last, of a whole plain object, has `n` words, which are all null: it needs none of them.
     #[inline(always)]
-    pub(crate) fn shorten_if_null(&mut self, n: usize) {
+    pub(crate) fn shorten(&mut self, n: usize) {
+        debug_assert!(n < LONG as usize);
         let chunk = self.chunks.last_mut().expect("there is an entry");
-        let start = chunk.used - n;
-        if n < LONG as usize && chunk.words[start..chunk.used].iter().all(|&word| word == 0) {
-            chunk.used = start;
-            chunk.words[start - 1] &= ADDRESS;
-            self.words -= n as u64;
-        }
+        chunk.used -= n;
+        chunk.words[chunk.used - 1] &= ADDRESS;
+        self.words -= n as u64;
     }
 
     /// The free words of the last chunk, for entries that are written in a run; [`take_tail`](Self::take_tail) enters them.
@@ -284,7 +282,9 @@ mod tests {
         let mut log = Log::default();
         for (number, word) in [(1, 0), (2, 5), (3, 0)] {
             log.append(object(number), Part::Whole, 2)[1] = word;
-            log.shorten_if_null(2);
+            if word == 0 {
+                log.shorten(2);
+            }
         }
         assert_eq!((log.entries, log.words), (3, 2));
         let mut cursor = LogCursor::default();

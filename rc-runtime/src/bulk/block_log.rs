@@ -53,9 +53,13 @@ impl Heap {
             *word = object.slot(offset as u64).read();
             any |= *word;
         }
-        let words = if any == 0 { 0 } else { shape.fields.len() };
-        entry[0] = log::plain_head(object, words);
-        run.used += 1 + words;
+        if any != 0 {
+            entry[0] = log::plain_head(object, shape.fields.len());
+            run.used += 1 + shape.fields.len();
+        } else {
+            entry[0] = log::plain_head(object, 0);
+            run.used += 1;
+        }
         run.entries += 1;
         object.set_stamp(self.epoch);
         clear_unlogged(object, shape.cell);

@@ -25,6 +25,15 @@ fn count_up(queue: &mut Vec<ObjectRef>, target: ObjectRef) {
     target.set_count(count.saturating_add(1));
 }
 
+/// All references of the object are new: the log says that they were null. It is clean from here on.
+#[inline(never)]
+fn count_all_up(object: ObjectRef, shape: &Shape, queue: &mut Vec<ObjectRef>) {
+    object.set_header(shape.meta, 0);
+    for target in shape.fields.iter().filter_map(|&offset| reference(object, offset.into())) {
+        count_up(queue, target);
+    }
+}
+
 impl Heap {
     /// Reconciles entries of whole plain objects from `cursor` on, while `units` last; what is left of them. Stops at an entry of
     /// another kind, or at the end.
@@ -65,19 +74,19 @@ impl Heap {
             let Some(entry) = log::plain_entry(words[at]) else { break };
             let object = entry.object;
             let header = object.header();
-            if (header >> 32) as u32 != shape.meta || (entry.words != N && entry.words != 0) {
+            if (header >> 32) as u32 != shape.meta {
                 break;
             }
             make_room(&mut queue, N);
-            units -= 2 + N as i64;
-            if entry.words == 0 {
-                at += 1;
-                if header as u32 == pending {
-                    object.set_header(shape.meta, 0);
-                    for target in offsets.into_iter().filter_map(|offset| reference(object, offset)) {
-                        count_up(&mut queue, target);
-                    }
+            if entry.words != N {
+                if entry.words != 0 {
+                    break;
                 }
+                if header as u32 == pending {
+                    count_all_up(object, shape, &mut queue);
+                }
+                at += 1;
+                units -= 2 + N as i64;
                 continue;
             }
             let before: &mut [u64] = &mut words[at + 1..at + 1 + N];
@@ -103,6 +112,7 @@ impl Heap {
                 }
             }
             at += 1 + N;
+            units -= 2 + N as i64;
         }
         self.promotion_queue = queue;
         (units, at)
