@@ -8,6 +8,7 @@
 use super::{Shape, for_field_count, make_room, push, reference};
 use crate::count::STUCK;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::log::{self, Log, LogCursor};
 use crate::object::{ObjectRef, flag};
 use crate::range::{self, BUFFERED};
@@ -17,7 +18,7 @@ const AHEAD: usize = 24;
 
 /// One reference more; who has had none is promoted. There is room in the queue.
 #[inline(always)]
-fn count_up(queue: &mut Vec<ObjectRef>, target: ObjectRef) {
+fn count_up(queue: &mut List<ObjectRef>, target: ObjectRef) {
     let count = target.count();
     if count == 0 {
         push(queue, target);
@@ -27,7 +28,7 @@ fn count_up(queue: &mut Vec<ObjectRef>, target: ObjectRef) {
 
 /// All references of the object are new: the log says that they were null. It is clean from here on.
 #[inline(never)]
-fn count_all_up(object: ObjectRef, shape: &Shape, queue: &mut Vec<ObjectRef>) {
+fn count_all_up(object: ObjectRef, shape: &Shape, queue: &mut List<ObjectRef>) {
     object.set_header(shape.meta, 0);
     for target in shape.fields.iter().filter_map(|&offset| reference(object, offset.into())) {
         count_up(queue, target);
