@@ -10,6 +10,8 @@
 //! that were allocated. So trials that free what they look at pay for themselves and for some that do not, and those on a
 //! large live heap, which all fail, cost a small part of what the program does anyway: whatever their number, and however wide the objects.
 //!
+//! A trial in vain pays for each reference twice.
+//!
 //! What the purse does not pay is not tried: it is a suspect, evidence for the mark.
 
 /// The K of the second line above, for programs that allocate or log anything worth mentioning.

@@ -19,6 +19,8 @@
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
 //! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
+//! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the candidate is held, all that it
+//!   reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
 //! - Phases, although one walk could judge strongly connected components: that executes more, and no less where trials fail (figures in ARCHITECTURE.md).
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
@@ -85,6 +87,8 @@ pub struct Trials {
     leads_to_neighbours: bool,
     /// A reference leads to a small object of another cohort.
     leads_away: bool,
+    /// Counts of all nodes together.
+    counts: i64,
     /// References followed by the running trial.
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
@@ -142,6 +146,7 @@ impl Default for Trials {
             met_unjudged: false,
             leads_to_neighbours: false,
             leads_away: false,
+            counts: 0,
             edges: 0,
             dead_edges: 0,
             purse: Purse::default(),
@@ -224,7 +229,8 @@ impl Collector {
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
         let succeeded = verdict.has_freed();
-        trials.purse.pay(trials.edges);
+        // What is in vain costs twice: more such trials for the same purse found no more garbage.
+        trials.purse.pay(if succeeded { trials.edges } else { 2 * trials.edges });
         trials.purse.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
         if succeeded {
@@ -280,12 +286,13 @@ impl Trials {
         }
         self.nodes.push(candidate);
         set_cell(candidate, 1);
+        self.counts = candidate.count() as i64;
         let before = self.edges;
         let walk = self.gather(candidate, slack, level, before);
         let verdict = if walk == Walk::Abandoned {
             Verdict::Undecided
         } else {
-            match self.dead_nodes() {
+            match self.dead_nodes(self.edges - before) {
                 0 if walk == Walk::CutOff => Verdict::CutOff,
                 0 if self.met_unjudged => Verdict::Undecided,
                 0 => Verdict::Live,
@@ -367,13 +374,15 @@ impl Trials {
         if !may_be_cyclic {
             return push_within(&mut self.outside, target);
         }
-        let judged = if is_plain { (1..=COUNT_MAX).contains(&target.count()) } else { may_be_judged(target) };
+        let count = target.count();
+        let judged = if is_plain { (1..=COUNT_MAX).contains(&count) } else { may_be_judged(target) };
         if judged && push_within(&mut self.nodes, target) {
             set_cell(target, 2);
+            self.counts += count as i64;
             return true;
         }
         // A mark has condemned it, or counting has: what refers to it is not judged here.
-        if target.count() == 0 || target.has(flag::DEAD) {
+        if count == 0 || target.has(flag::DEAD) {
             return false;
         }
         self.met_unjudged = true;
@@ -381,10 +390,19 @@ impl Trials {
     }
 
     /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What was reached but not
-    /// visited is outside.
-    fn dead_nodes(&mut self) -> u64 {
-        self.worklist.clear();
+    /// visited is outside. Of the `edges` that were followed, those that do not lead outside lead to nodes: if all counts add up to them, all is
+    /// dead. If the candidate is live, so is all that it reaches.
+    fn dead_nodes(&mut self, edges: i64) -> u64 {
         let (visited, beyond) = self.nodes.split_at(self.visited);
+        if beyond.is_empty() && self.counts == edges - self.outside.len() as i64 {
+            debug_assert!(visited.iter().all(|node| node.count() + 1 == cell_of(*node)));
+            return visited.len() as u64;
+        }
+        let candidate = visited[0];
+        if candidate.count() + 1 != cell_of(candidate) {
+            return 0;
+        }
+        self.worklist.clear();
         beyond.iter().for_each(|&node| set_cell(node, LIVE));
         for &node in visited {
             if node.count() + 1 != cell_of(node) {
@@ -393,7 +411,7 @@ impl Trials {
             }
         }
         let mut dead = visited.len() - self.worklist.len();
-        while dead > 0
+        while cell_of(candidate) != LIVE
             && let Some(node) = self.worklist.pop()
         {
             node.type_info().for_each_reference(node, Part::Whole, |target| {
@@ -406,7 +424,7 @@ impl Trials {
                 }
             });
         }
-        dead as u64
+        if cell_of(candidate) == LIVE { 0 } else { dead as u64 }
     }
 
     /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each by a trial of its own.
