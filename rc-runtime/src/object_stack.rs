@@ -51,6 +51,8 @@ impl ObjectStack {
     pub fn pop(&mut self) -> Option<ObjectRef> {
         match self.top.pop() {
             Some(object) => Some(object),
+            // A mark of a list asks an empty stack at every object.
+            None if self.below.is_empty() => None,
             None => self.pop_below(),
         }
     }
