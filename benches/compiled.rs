@@ -1,13 +1,15 @@
 //! Instructions of compiled code, of whole programs and of the lowering, counted by callgrind: `cargo xtask bench counts`.
 //!
-//! `counts.rs` counts the runtime's own operations through the Rust API. What the lowering emits inline is counted here, in
-//! executables that `tally build --opt 2` made of `compiled/`, one for each plan: each run brings a thousand objects into a state,
-//! and callgrind collects in one function, `measured_…`, that does one thing to each of them, so start-up does not count. Of
-//! `workloads/`, at sizes that take callgrind a second, the workload's own function is collected, epochs included; no slice ends by
-//! the clock there, or each run would be another one. `paths.txt` names all of them.
+//! `counts.rs` counts the runtime's own operations through the Rust API. What the lowering emits inline is counted
+//! here, in executables that `tally build --opt 2` made of `compiled/`, one for each plan: each run brings a thousand
+//! objects into a state, and callgrind collects in one function, `measured_…`, that does one thing to each of them, so
+//! start-up does not count. Of `workloads/`, at sizes that take callgrind a second, the workload's own function is
+//! collected, epochs included; no slice ends by the clock there, or each run would be another one. `paths.txt` names
+//! all of them.
 //!
-//! `cargo xtask bench counts` builds the executables, says where they are in `TALLY_COMPILED_OPERATIONS`, compares with `approved.txt`
-//! and prints what each operation costs; it fails when one costs nothing, which means that something else was counted.
+//! `cargo xtask bench counts` builds the executables, says where they are in `TALLY_COMPILED_OPERATIONS`, compares with
+//! `approved.txt` and prints what each operation costs; it fails when one costs nothing, which means that something
+//! else was counted.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 

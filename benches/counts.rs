@@ -1,10 +1,11 @@
 //! Instructions of the runtime's operations, counted by callgrind: `cargo xtask bench counts`.
 //!
-//! What a program does all the time, a thousand times over through [`Mutator`](cycle_detector::Mutator), the Rust twin of the inline
-//! code (`compiled.rs` counts that code itself, under both plans); and whole epochs, by what there is to do in them: an epoch pays per
-//! survivor, not per object allocated; it pays nothing for what lives and was not written; a dropped ring costs a trial of its own
-//! size. Short epochs are repeated, because a count is only good to about a hundred instructions: where the C library's `malloc`
-//! finds memory differs from run to run. `paths.txt` names all of them, `approved.txt` holds what they may cost.
+//! What a program does all the time, a thousand times over through [`Mutator`](cycle_detector::Mutator), the Rust twin
+//! of the inline code (`compiled.rs` counts that code itself, under both plans); and whole epochs, by what there is to
+//! do in them: an epoch pays per survivor, not per object allocated; it pays nothing for what lives and was not
+//! written; a dropped ring costs a trial of its own size. Short epochs are repeated, because a count is only good to
+//! about a hundred instructions: where the C library's `malloc` finds memory differs from run to run. `paths.txt` names
+//! all of them, `approved.txt` holds what they may cost.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 

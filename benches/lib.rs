@@ -1,9 +1,10 @@
 //! Heaps in the state that a bench wants to find them in.
 //!
 //! `counts.rs` counts instructions (`cargo xtask bench counts`); what it counts begins in one of the states made here,
-//! which is not counted. The tests below show that each state is what it is called, so that a count is a count of that: a ring that is not tried, or a write that is not logged, would be a fine low number.
-//! `compiled.rs` counts what the lowering emits, in executables made of `compiled/`, which bring their objects into a state
-//! themselves. The workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
+//! which is not counted. The tests below show that each state is what it is called, so that a count is a count of that:
+//! a ring that is not tried, or a write that is not logged, would be a fine low number. `compiled.rs` counts what the
+//! lowering emits, in executables made of `compiled/`, which bring their objects into a state themselves. The workloads
+//! in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
 
 use cycle_detector::Mutator;
 use rc_runtime::plan::Plan;
@@ -55,8 +56,8 @@ pub fn young(count: usize) -> State {
     state
 }
 
-/// A heap of a plan, this thread's from now on, with `count` weak references to one object that a root has held for an epoch and that was
-/// upgraded since.
+/// A heap of a plan, this thread's from now on, with `count` weak references to one object that a root has held for an
+/// epoch and that was upgraded since.
 pub fn weak_references(plan: Plan, count: usize) -> State {
     let mut state = empty_of(plan);
     let target = state.allocate();

@@ -1,11 +1,12 @@
 //! Discovery: the part of a mark that finds what is alive, in steps.
 //!
-//! It begins with the roots of the last flip, a few at a time; a flip that comes earlier is told to wait for the rest, which costs it what its own
-//! roots do. From there on it takes what comes first: a marked object, a chunk of a large one, an entry of the running log. What it
-//! has marked and not visited is on a stack, or *overflowed*: when the stack cannot grow (there is no memory, or
-//! `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and once the stack is empty all blocks are looked through for
-//! marked objects, and these visited again. A round of that cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of
-//! Computer Programming 1, §2.3.5, algorithm C; Jones, Hosking & Moss, The Garbage Collection Handbook, §2.4.)
+//! It begins with the roots of the last flip, a few at a time; a flip that comes earlier is told to wait for the rest,
+//! which costs it what its own roots do. From there on it takes what comes first: a marked object, a chunk of a large
+//! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
+//! cannot grow (there is no memory, or `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and
+//! once the stack is empty all blocks are looked through for marked objects, and these visited again. A round of that
+//! cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of Computer Programming 1, §2.3.5,
+//! algorithm C; Jones, Hosking & Moss, The Garbage Collection Handbook, §2.4.)
 //!
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
@@ -127,7 +128,8 @@ impl Collector {
         2 + spent
     }
 
-    /// When marked objects were forgotten, visits all marked objects of one block, or one large object, once more; `None` when all were.
+    /// When marked objects were forgotten, visits all marked objects of one block, or one large object, once more;
+    /// `None` when all were.
     fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
         let discovery = &mut self.mark.discovery;
         let (block_at, large_at) = match discovery.search_at {
@@ -192,7 +194,8 @@ fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
     spent + show_part(heap, object, Part::Whole)
 }
 
-/// What hangs on a special object as a key is alive. Whether it is an ephemeron that must not be followed yet; and what that cost.
+/// What hangs on a special object as a key is alive. Whether it is an ephemeron that must not be followed yet; and what
+/// that cost.
 fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
     if !object.has(flag::SPECIAL) {
         return (false, 0);

@@ -1,9 +1,10 @@
 //! The watermark of a walk that has paused: the return into the newest frame that it has not visited leads through here first.
 //!
-//! `stack` pauses a flip's walk of a deep stack and goes on in slices. Frames that are not active do not change, so what they hold
-//! later is what they held at the flip, until the program comes back to one. It may come back to the newest of them only, by
-//! returning or by unwinding, and either way by the return address of the frame above: that is replaced (*diverted*), and the
-//! saved frame pointer beside it by the address of a [`Record`] that looks like the pair that was there:
+//! `stack` pauses a flip's walk of a deep stack and goes on in slices. Frames that are not active do not change, so
+//! what they hold later is what they held at the flip, until the program comes back to one. It may come back to the
+//! newest of them only, by returning or by unwinding, and either way by the return address of the frame above: that is
+//! replaced (*diverted*), and the saved frame pointer beside it by the address of a [`Record`] that looks like the pair
+//! that was there:
 //!
 //! ```text
 //! higher │ unvisited frames
@@ -13,17 +14,18 @@
 //! lower  │ visited frames …
 //! ```
 //!
-//! Compiled code pays nothing for it, however it was inlined: a return is a return. Where it arrives, the walk goes on by some
-//! frames and the return is taken. A barrier in compiled code (a compare after each call, as ZGC and Yuasa's Lisp have it) would cost two
-//! instructions and a stack map record a call.
+//! Compiled code pays nothing for it, however it was inlined: a return is a return. Where it arrives, the walk goes on
+//! by some frames and the return is taken. A barrier in compiled code (a compare after each call, as ZGC and Yuasa's
+//! Lisp have it) would cost two instructions and a stack map record a call.
 //!
-//! **Unwinders** pass: the frame pointer is the record's address, and the unwind table of `tally_diverted_return` says that pc and fp lie
-//! there, in a frame of no size. Its personality routine lets the search for a handler go by, and stops the unwinding proper: the
-//! walk goes on, then the exception does. Walks by frame pointer know the diversion by [`current`].
+//! **Unwinders** pass: the frame pointer is the record's address, and the unwind table of `tally_diverted_return` says
+//! that pc and fp lie there, in a frame of no size. Its personality routine lets the search for a handler go by, and
+//! stops the unwinding proper: the walk goes on, then the exception does. Walks by frame pointer know the diversion by
+//! [`current`].
 //!
-//! **longjmp** passes unseen. Whoever goes on with the walk finds the record's place below the stack pointer, or other words in it
-//! ([`Removal::Cut`]), or that the stack leads past it; `repair` then makes good for what was not noted. A function that calls `setjmp` says
-//! so itself when that returns.
+//! **longjmp** passes unseen. Whoever goes on with the walk finds the record's place below the stack pointer, or other
+//! words in it ([`Removal::Cut`]), or that the stack leads past it; `repair` then makes good for what was not noted. A
+//! function that calls `setjmp` says so itself when that returns.
 //!
 //! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention `tailcc`): it is
 //! not where it was, which is taken for a cut, and the record stays in use until the stack is shorter than that.
@@ -64,7 +66,8 @@ thread_local! {
     };
 }
 
-/// Whether a walk of this thread may pause: no other has, the machine can save what a return brings along, and lets returns go elsewhere.
+/// Whether a walk of this thread may pause: no other has, the machine can save what a return brings along, and lets
+/// returns go elsewhere.
 pub(crate) fn is_free(here: u64) -> bool {
     RECORD.with(|record| {
         if record.owner.get().is_null() && record.place.get() < here {
@@ -151,8 +154,8 @@ pub(crate) fn undo(here: u64) -> Removal {
     })
 }
 
-/// `void tally_landed(void)`: a function has come back from `setjmp`, for the second time perhaps. Frames that a paused walk counts on
-/// may have vanished; later, when the stack has grown again, that may not be seen.
+/// `void tally_landed(void)`: a function has come back from `setjmp`, for the second time perhaps. Frames that a paused
+/// walk counts on may have vanished; later, when the stack has grown again, that may not be seen.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_landed() {
     let here = 0_u64;

@@ -21,8 +21,8 @@ use std::time::Instant;
 /// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
 pub const CHUNK_UNITS: i64 = 1024;
 
-/// What a slice may do beyond its budget: one step. The longest are a block that a mark condemns or looks through (2,048 objects, 4,096
-/// references), a trial with its larger bound, and one object's references.
+/// What a slice may do beyond its budget: one step. The longest are a block that a mark condemns or looks through
+/// (2,048 objects, 4,096 references), a trial with its larger bound, and one object's references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
 
 /// Where the passes of the last flip are.
@@ -70,8 +70,9 @@ impl Collector {
         });
     }
 
-    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, in this order. Each has most of what is left while the next
-    /// has something to do, and the next what that leaves: together they exceed the budget by one step. `[BOUND]`
+    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, in this order. Each has most of
+    /// what is left while the next has something to do, and the next what that leaves: together they exceed the budget
+    /// by one step. `[BOUND]`
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
         let others = self.has_deaths(heap) || self.mark.is_running();
         let mut left = units - share(units, others);

@@ -1,8 +1,9 @@
 //! Whether a backup mark would pay: evidence against growth.
 //!
-//! A mark costs what is alive, and frees what it may. *Suspects* (candidates that trials did not decide, references to stuck counts that
-//! went away) say that there may be something; what one of them was worth is learned from each mark. The more they promise, the less
-//! the heap must have grown before a mark is started; a mark that found little asks for twice as much growth the next time.
+//! A mark costs what is alive, and frees what it may. *Suspects* (candidates that trials did not decide, references to
+//! stuck counts that went away) say that there may be something; what one of them was worth is learned from each mark.
+//! The more they promise, the less the heap must have grown before a mark is started; a mark that found little asks for
+//! twice as much growth the next time.
 //!
 //! Both are bounded, so that garbage is, whatever was learned:
 //!
@@ -11,18 +12,19 @@
 //!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
 //! ```
 //!
-//! *Base* is what was alive after the last mark, or half of what was when there was no evidence at all, at least an epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage
-//! that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it
-//! ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being without growth, when
-//! one large structure is let go of. A mark that finds nothing costs little by both: one for a heap several times as large as at the last, or one in
-//! a turnover of many heaps.
+//! *Base* is what was alive after the last mark, or half of what was when there was no evidence at all, at least an
+//! epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage that no trial finds is
+//! less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it ends
+//! comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being
+//! without growth, when one large structure is let go of. A mark that finds nothing costs little by both: one for a
+//! heap several times as large as at the last, or one in a turnover of many heaps.
 
 use rc_runtime::Heap;
 
 /// Growth since the last mark, in times of what was alive then, at which any evidence is enough.
 pub const GROWTH_MAX: u64 = 8;
-/// Turnover since the last mark, in times of what is alive, after which any evidence is enough; up to eight times as much when it is
-/// weak, or marks find little.
+/// Turnover since the last mark, in times of what is alive, after which any evidence is enough; up to eight times as
+/// much when it is weak, or marks find little.
 pub const TURNOVER: u64 = 16;
 /// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
 pub const GARBAGE_MAX: u64 = 10;
@@ -68,8 +70,9 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// An epoch has ended that allocated and logged so much. If every candidate until then was decided, there is no garbage: what is
-    /// alive has grown by rights. Half of it is taken for what will stay: some may be let go of with the next candidate.
+    /// An epoch has ended that allocated and logged so much. If every candidate until then was decided, there is no
+    /// garbage: what is alive has grown by rights. Half of it is taken for what will stay: some may be let go of with
+    /// the next candidate.
     pub(crate) fn note_epoch(&mut self, heap: &Heap, doubts: u64, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
         if heap.suspects + doubts == 0 && heap.candidates.is_empty() {

@@ -6,11 +6,12 @@
 //! 4. The roots are noted, as they are now. `[ROOT]` They are counted in the first slices after it: nothing that they hold can lose
 //!    its last count before, since all increments of a flip come before its decrements. `[ORDER]`
 //!
-//! Cost: 4,096 frames of the stack ([`FRAMES_AT_FLIP`]), all globals and what a host holds, 256 bytes of bits per block allocated or logged in, 128 bytes
-//! of bits for each 16 KiB of large objects allocated, some instructions per logged chunk, and 64 system calls at most to give idle blocks back.
-//! The length of the log does not matter, and the size of the heap does by 20 to 30 ns for 32 KiB that were written to. The frames below are
-//! visited in slices, or when the program comes back to one, before anything is counted: what they hold then is what they held now
-//! (`stack`, `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as of this moment through the
+//! Cost: 4,096 frames of the stack ([`FRAMES_AT_FLIP`]), all globals and what a host holds, 256 bytes of bits per block
+//! allocated or logged in, 128 bytes of bits for each 16 KiB of large objects allocated, some instructions per logged
+//! chunk, and 64 system calls at most to give idle blocks back. The length of the log does not matter, and the size of
+//! the heap does by 20 to 30 ns for 32 KiB that were written to. The frames below are visited in slices, or when the
+//! program comes back to one, before anything is counted: what they hold then is what they held now (`stack`,
+//! `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as of this moment through the
 //! log and the pending stamps.
 
 use crate::collector::Collector;
@@ -127,10 +128,10 @@ impl Collector {
         }
     }
 
-    /// The program has left frames that waited by a jump, and may have changed others before that was seen. What a root held at the flip and was
-    /// lost so is either garbage or has been written somewhere since. So whatever roots reach now, by way of objects that are newer
-    /// than the flip or were written to since, counts as held by a root. Nothing has been freed since the flip, since the increments are not
-    /// done. `[ORDER]`
+    /// The program has left frames that waited by a jump, and may have changed others before that was seen. What a root
+    /// held at the flip and was lost so is either garbage or has been written somewhere since. So whatever roots reach
+    /// now, by way of objects that are newer than the flip or were written to since, counts as held by a root. Nothing
+    /// has been freed since the flip, since the increments are not done. `[ORDER]`
     #[cold]
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();

@@ -1,8 +1,8 @@
 //! Global handles of a host in Rust: roots that live as long as their owners say.
 //!
-//! One may be dropped anywhere, where its heap is not at hand, and after its heap is gone. So it only notes that its word is free;
-//! the heap takes such words back when it is used next. The note is shared by count, on one thread: a [`Global`] is not `Send`, like
-//! its heap.
+//! One may be dropped anywhere, where its heap is not at hand, and after its heap is gone. So it only notes that its
+//! word is free; the heap takes such words back when it is used next. The note is shared by count, on one thread: a
+//! [`Global`] is not `Send`, like its heap.
 
 use rc_runtime::list::List;
 use std::cell::RefCell;

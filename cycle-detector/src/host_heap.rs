@@ -8,9 +8,10 @@
 //! | [`Global`] | a root of its own | until it is dropped |
 //! | [`Ref`] | a bare reference; borrows the scope | until the next safepoint |
 //!
-//! Safepoints take `&mut Scope`, and a [`Ref`] borrows `&Scope`: one that is used after a safepoint does not compile. A handle can be
-//! read only through a scope, and while it may still be used, the scopes around its own are borrowed by that one: so none outlives its
-//! scope, either. What lifetimes cannot say is looked at: that an object belongs to this heap and that a word is one of its fields.
+//! Safepoints take `&mut Scope`, and a [`Ref`] borrows `&Scope`: one that is used after a safepoint does not compile. A
+//! handle can be read only through a scope, and while it may still be used, the scopes around its own are borrowed by
+//! that one: so none outlives its scope, either. What lifetimes cannot say is looked at: that an object belongs to this
+//! heap and that a word is one of its fields.
 //!
 //! ```
 //! use cycle_detector::HostHeap;
@@ -128,7 +129,8 @@ impl HostHeap {
     /// The mutator behind it.
     ///
     /// # Safety
-    /// No reference that comes from it is used after a safepoint, and no type is used whose finalizer or trace function keeps one.
+    /// No reference that comes from it is used after a safepoint, and no type is used whose finalizer or trace function
+    /// keeps one.
     pub unsafe fn mutator(&mut self) -> &mut Mutator {
         &mut self.mutator
     }

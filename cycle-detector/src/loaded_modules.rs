@@ -4,9 +4,9 @@
 //! which never changes. A heap keeps the one it last used and looks at one version number per flip, so a walk takes no lock.
 //!
 //! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables is
-//! copied for each (40 bytes a module, see `stack_roots::snapshot`); names of roots are many more, and are not: they stand in layers
-//! ([`RootNames`]), of which a new module adds one and merges those of its size, like the digits of a counter. So each
-//! name is copied about log₂ n times while n modules come.
+//! copied for each (40 bytes a module, see `stack_roots::snapshot`); names of roots are many more, and are not: they
+//! stand in layers ([`RootNames`]), of which a new module adds one and merges those of its size, like the digits of a
+//! counter. So each name is copied about log₂ n times while n modules come.
 //!
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
 

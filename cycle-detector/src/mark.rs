@@ -13,8 +13,9 @@
 //!           Finalize     unmarked objects with finalizers are held, and what they reach is marked with them
 //! ```
 //!
-//! When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such objects are found
-//! before the first of them is followed: those that only others of them reach belong to the set as well.
+//! When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such
+//! objects are found before the first of them is followed: those that only others of them reach belong to the set as
+//! well.
 //!
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 

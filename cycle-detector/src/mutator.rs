@@ -107,13 +107,14 @@ impl Mutator {
         self.heap.write_weak(object, slot, target, WeakKind::Reference);
     }
 
-    /// What a weak slot refers to, until the next safepoint; `None` when that is dead. The slot of a weak reference is its first word.
+    /// What a weak slot refers to, until the next safepoint; `None` when that is dead. The slot of a weak reference is
+    /// its first word.
     pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
         self.heap.read_weak(slot)
     }
 
-    /// The object's finalizer is to run when it is found dead: for types that are finalized on request, and once more if it has run.
-    /// False: its type has none.
+    /// The object's finalizer is to run when it is found dead: for types that are finalized on request, and once more
+    /// if it has run. False: its type has none.
     pub fn register_finalizer(&mut self, object: ObjectRef) -> bool {
         self.heap.register_finalizer(object)
     }
@@ -135,19 +136,21 @@ impl Mutator {
         self.heap.finalizers.on_error = Some(Box::new(listener));
     }
 
-    /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there. `None` outside.
+    /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
+    /// `None` outside.
     pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
         let heap = rc_runtime::finalizer::running_heap();
         if heap.is_null() {
             return None;
         }
-        // SAFETY: a mutator's heap (or a thread's) that waits for this finalizer; its owner does not look at it meanwhile, and this box
-        // is never dropped.
+        // SAFETY: a mutator's heap (or a thread's) that waits for this finalizer; its owner does not look at it
+        // meanwhile, and this box is never dropped.
         let mut mutator = std::mem::ManuallyDrop::new(Mutator { heap: unsafe { Box::from_raw(heap) } });
         Some(run(&mut mutator))
     }
 
-    /// The same with a callback, which is called with the weak reference at a safepoint after that was cleared, if that is alive then.
+    /// The same with a callback, which is called with the weak reference at a safepoint after that was cleared, if that
+    /// is alive then.
     ///
     /// # Errors
     /// [`OutOfMemory`].
@@ -199,8 +202,8 @@ impl Mutator {
         self.heap.weak_map_count(map)
     }
 
-    /// The entry after `position` (0: the first), with its position; `None` at the end. Entries may go meanwhile; an insertion may change all
-    /// positions.
+    /// The entry after `position` (0: the first), with its position; `None` at the end. Entries may go meanwhile; an
+    /// insertion may change all positions.
     pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> Option<(u64, ObjectRef, ObjectRef)> {
         let position = self.heap.weak_map_next(map, position);
         let (key, value) = self.heap.weak_map_at(map, position);

@@ -1,9 +1,10 @@
 //! Naps: where trials found everything alive again and again, candidates are left alone for a while.
 //!
-//! A live structure that is written to all the time makes candidates in every epoch, and each trial says the same. After
-//! `FAILURES` trials in a row that freed nothing of a block, its candidates are not tried for one epoch; after each further one for
-//! twice as many, up to [`EPOCHS_MAX`]. One success wakes the block for good, and so does allocation into it. What is not tried
-//! meanwhile is a suspect, so that garbage there is the mark's: nothing is lost by sleeping.
+//! A live structure that is written to all the time makes candidates in every epoch, and each trial says the same.
+//! After `FAILURES` trials in a row that freed nothing of a block, its candidates are not tried for one epoch; after
+//! each further one for twice as many, up to [`EPOCHS_MAX`]. One success wakes the block for good, and so does
+//! allocation into it. What is not tried meanwhile is a suspect, so that garbage there is the mark's: nothing is lost
+//! by sleeping.
 //!
 //! The block is the right unit because it is the cohort's: its objects were allocated together, and what is known about them must
 //! be found without touching them.
@@ -16,7 +17,8 @@ const FAILURES: u8 = 64;
 pub const EPOCHS_MAX: u16 = 256;
 
 fn info(block: u32) -> &'static mut BlockInfo {
-    // SAFETY: the entry of a block of this heap, which one thread at a time uses; no other borrow of it lives while this one does.
+    // SAFETY: the entry of a block of this heap, which one thread at a time uses; no other borrow of it lives while
+    // this one does.
     unsafe { &mut *block_info(block) }
 }
 

@@ -5,10 +5,11 @@
 //! chain breaks, at native frames and at the fault itself, every word from there on is asked whether it is a return
 //! address. That may take an old one for one that counts: good enough for a message, never for a collection.
 //!
-//! The function that faulted is named if it has called itself, at whatever distance: its frames tell where it begins and how
-//! far its calls reach. In recursion that is always so. A fault elsewhere is the runtime's if the last safepoint has not returned, and
-//! the search begins at its call then: the runtime's own frames hold old return addresses. It is the runtime's, too, if somebody
-//! above the first managed frame returns to just behind the start of an entry point (`runtime_entries`): leaves leave no exit anchor.
+//! The function that faulted is named if it has called itself, at whatever distance: its frames tell where it begins
+//! and how far its calls reach. In recursion that is always so. A fault elsewhere is the runtime's if the last
+//! safepoint has not returned, and the search begins at its call then: the runtime's own frames hold old return
+//! addresses. It is the runtime's, too, if somebody above the first managed frame returns to just behind the start of
+//! an entry point (`runtime_entries`): leaves leave no exit anchor.
 //!
 //! Called from a signal handler, so nothing is allocated: the text grows in an array.
 

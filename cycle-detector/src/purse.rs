@@ -5,10 +5,11 @@
 //!          ≤  EDGES_AT_FIRST + EDGES_MAX × (bytes + entries)
 //! ```
 //!
-//! *Bytes* are those handed out for allocation, *entries* those of the log: whoever makes a candidate writes a reference, and so has
-//! allocated or logged something, or has let a root go, of which there are few. A reference dies once, and each lay in eight bytes
-//! that were allocated. So trials that free what they look at pay for themselves and for some that do not, and those on a
-//! large live heap, which all fail, cost a small part of what the program does anyway: whatever their number, and however wide the objects.
+//! *Bytes* are those handed out for allocation, *entries* those of the log: whoever makes a candidate writes a
+//! reference, and so has allocated or logged something, or has let a root go, of which there are few. A reference dies
+//! once, and each lay in eight bytes that were allocated. So trials that free what they look at pay for themselves and
+//! for some that do not, and those on a large live heap, which all fail, cost a small part of what the program does
+//! anyway: whatever their number, and however wide the objects.
 //!
 //! A trial in vain pays for each reference twice.
 //!

@@ -178,8 +178,8 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     });
 }
 
-/// Counts what a word holds now, unless its next writer did, and leaves in the log what it held before, to be let go of; nothing if
-/// that is the same.
+/// Counts what a word holds now, unless its next writer did, and leaves in the log what it held before, to be let go
+/// of; nothing if that is the same.
 #[inline(always)]
 fn reconcile_word(
     heap: &mut Heap,

@@ -1,9 +1,10 @@
 //! Does this address belong to a leaf of the runtime? Asked by the message about a stack overflow, of faults and of what may be
 //! return addresses.
 //!
-//! A leaf leaves no exit anchor, so nothing says that compiled code is inside one. What is known are the addresses of the entry
-//! points (`rc_runtime::symbols`); how long their code is nobody knows in a program without its symbol table. So an address is
-//! taken for one of an entry point's if it lies just behind its start. What else lies there is a neighbour in the runtime's object file.
+//! A leaf leaves no exit anchor, so nothing says that compiled code is inside one. What is known are the addresses of
+//! the entry points (`rc_runtime::symbols`); how long their code is nobody knows in a program without its symbol table.
+//! So an address is taken for one of an entry point's if it lies just behind its start. What else lies there is a
+//! neighbour in the runtime's object file.
 
 /// Whether an address lies at most [`REACH`] bytes behind the start of a leaf of the runtime.
 pub(crate) fn is_just_behind_one(address: u64) -> bool {

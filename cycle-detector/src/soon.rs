@@ -1,8 +1,8 @@
 //! Soon: the objects that a mark visits next, while their lines are on the way to the cache.
 //!
-//! Between a mark's stack and its visit each object passes through this short queue. Without it nearly every visit of a large heap waits for
-//! memory; eight to sixteen objects ahead take a third off a mark. Both plans' marks have one; whoever stops between two visits puts what is
-//! in it back.
+//! Between a mark's stack and its visit each object passes through this short queue. Without it nearly every visit of a
+//! large heap waits for memory; eight to sixteen objects ahead take a third off a mark. Both plans' marks have one;
+//! whoever stops between two visits puts what is in it back.
 
 use rc_runtime::ObjectRef;
 use rc_runtime::object::HEADER_BYTES;

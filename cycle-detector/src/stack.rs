@@ -4,10 +4,10 @@
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
-//! A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the program does not come
-//! back to a frame before the walk has. What it must not do either is store to a root of a frame that waits, through a pointer:
-//! frames whose roots are *lent* note themselves in the context (`Context::lent_high`), and all down to the last of them are
-//! visited at once.
+//! A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the
+//! program does not come back to a frame before the walk has. What it must not do either is store to a root of a frame
+//! that waits, through a pointer: frames whose roots are *lent* note themselves in the context (`Context::lent_high`),
+//! and all down to the last of them are visited at once.
 //!
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
@@ -62,8 +62,8 @@ impl Drop for StackRoots {
     }
 }
 
-/// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than that since the walk
-/// paused, it has written over all that it covers.
+/// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than
+/// that since the walk paused, it has written over all that it covers.
 const FRAMES_CHECKED: usize = 8192;
 
 /// How far a walk has come.
@@ -91,7 +91,8 @@ impl StackRoots {
         self.begin(heap, usize::MAX, found);
     }
 
-    /// The same for the newest `limit` frames, if the others may wait: whether all have been visited. Otherwise [`Self::go_on`] visits them.
+    /// The same for the newest `limit` frames, if the others may wait: whether all have been visited. Otherwise
+    /// [`Self::go_on`] visits them.
     pub(crate) fn begin(
         &mut self,
         heap: &mut Heap,
@@ -158,8 +159,9 @@ impl StackRoots {
         if self.leave_off(heap, rest, lent) { Headway::Done } else { Headway::Some }
     }
 
-    /// Whether the stack, from where the program is, leads to the frame with stack pointer `sp`, the return into which is diverted: a native
-    /// function may have caught a jump over it, and called others since that cover the diverted words and do not write there.
+    /// Whether the stack, from where the program is, leads to the frame with stack pointer `sp`, the return into which
+    /// is diverted: a native function may have caught a jump over it, and called others since that cover the diverted
+    /// words and do not write there.
     fn leads_to(&self, context: &Context, sp: u64) -> bool {
         let Some(registers) = anchor(context) else { return true };
         let diverted = diversion::current().map_or(0, |diversion| diversion.through);
@@ -175,8 +177,8 @@ impl StackRoots {
         }
     }
 
-    /// Whether the walk of a flip may leave frames for later: nobody else stores to the roots of frames below without saying so, and
-    /// the mutator runs on before the epoch is over.
+    /// Whether the walk of a flip may leave frames for later: nobody else stores to the roots of frames below without
+    /// saying so, and the mutator runs on before the epoch is over.
     fn may_pause(&self, heap: &Heap, registers: &Registers) -> bool {
         let here = 0_u64;
         let here = &raw const here as u64;
@@ -251,8 +253,8 @@ fn anchor(context: &Context) -> Option<Registers> {
     (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
 }
 
-/// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them. Answers how many
-/// frames those were, and where it goes on.
+/// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
+/// Answers how many frames those were, and where it goes on.
 fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&FrameRoot)) -> (u64, Option<Position>) {
     let mut stack = StackReader::new(from.registers.sp);
     let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);

@@ -7,16 +7,17 @@
 //!                                                  what a log named, and the roots of the first flip, are let go
 //! ```
 //!
-//! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer. Under the prompt
-//! plan dying structures are the heap's own work (`Heap::step`); what is left here is the young, in one piece, and a mark in slices:
+//! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer. Under
+//! the prompt plan dying structures are the heap's own work (`Heap::step`); what is left here is the young, in one
+//! piece, and a mark in slices:
 //!
 //! ```text
 //!  Idle ──► the young are judged; what that lets go of dies ──► Epoch ──► Mark: all that was garbage by then ──► Idle, true
 //! ```
 //!
-//! That mark frees all of it if nobody else frees some of it meanwhile: what is being taken apart keeps alive what it holds. So it begins when
-//! nothing is being taken apart or to be finalized, and rounds of trials wait for its end. A program that drops something then drops what was no garbage when the mark
-//! began, and cannot have held any.
+//! That mark frees all of it if nobody else frees some of it meanwhile: what is being taken apart keeps alive what it
+//! holds. So it begins when nothing is being taken apart or to be finalized, and rounds of trials wait for its end. A
+//! program that drops something then drops what was no garbage when the mark began, and cannot have held any.
 
 use crate::collector::Collector;
 use crate::epoch::{CHUNK_UNITS, Phase};

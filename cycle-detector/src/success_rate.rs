@@ -1,8 +1,8 @@
 //! How often trials of one kind succeed, and whether to run all of them or a sample.
 //!
-//! An average that forgets: about the last [`MEMORY`] trials count, so that a run of failures in a row, which one array full of live
-//! candidates brings, does not look like the end of garbage; while only a sample is tried it forgets faster, since each trial stands for
-//! many candidates then.
+//! An average that forgets: about the last [`MEMORY`] trials count, so that a run of failures in a row, which one array
+//! full of live candidates brings, does not look like the end of garbage; while only a sample is tried it forgets
+//! faster, since each trial stands for many candidates then.
 
 /// Below this many in [`ONE`] only a sample is tried: one in eight.
 const PAYS: u32 = ONE / 8;

@@ -10,29 +10,33 @@
 //! ```
 //!
 //! Deviations, each for a reason:
-//! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*, by block age), and
-//!   if that is alive and leads there, in a neighbouring one, too; as many as a `Level` says. Where holes are used again a block's age is that of
-//!   its youngest objects only; so a few nodes around the candidate are tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets alive. A
-//!   candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials together what the
-//!   [purse](crate::purse) has.
+//! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*,
+//!   by block age), and if that is alive and leads there, in a neighbouring one, too; as many as a `Level` says. Where
+//!   holes are used again a block's age is that of its youngest objects only; so a few nodes around the candidate are
+//!   tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets
+//!   alive. A candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials
+//!   together what the [purse](crate::purse) has.
 //! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
 //! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
-//! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the candidate is held, all that it
-//!   reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
-//! - Phases, although one walk could judge strongly connected components: that executes more, and no less where trials fail (figures in ARCHITECTURE.md).
+//! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the
+//!   candidate is held, all that it reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
+//! - Phases, although one walk could judge strongly connected components: that executes more, and no less where
+//!   trials fail (figures in ARCHITECTURE.md).
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach what was reachable then or is younger.
 //!
-//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside. A small structure that
-//! refers to a live one dies so without that being followed to its end. If nothing died, a trial with the next level's bound
-//! follows, when enough of those have succeeded. When fewer than one in eight trials frees anything, only a sample of the candidates is tried; where trials fail again
-//! and again the block [naps](crate::nap). When all that a candidate reaches is alive, the candidates among it
-//! need no trial of their own. What is not tried or not decided is a suspect, the evidence for the backup mark.
+//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside.
+//! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
+//! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
+//! anything, only a sample of the candidates is tried; where trials fail again and again the block [naps](crate::nap).
+//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. What is not tried or
+//! not decided is a suspect, the evidence for the backup mark.
 
 mod member;
+mod verdict;
 
 use crate::collector::Collector;
 use crate::nap;
@@ -46,6 +50,7 @@ use rc_runtime::object::flag;
 use rc_runtime::range::{BUFFERED, block_info};
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
+use verdict::{Verdict, Walk};
 
 /// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.
 #[derive(Debug, Clone, Copy)]
@@ -102,37 +107,10 @@ pub struct Trials {
     former_roots: usize,
     /// Candidates that were not tried.
     passed_over: u64,
-    /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too), candidates that were not
-    /// tried, and survivors that dead cycles let go of: no measure of garbage, but without any there is none.
+    /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
+    /// candidates that were not tried, and survivors that dead cycles let go of: no measure of garbage, but without any
+    /// there is none.
     pub(crate) doubts: u64,
-}
-
-enum Verdict {
-    /// Held from outside.
-    Live,
-    /// So many objects were garbage.
-    Garbage(u64),
-    /// There is garbage, and it will be judged again when its finalizers have run.
-    Finalizing,
-    /// Cut off by a bound, and nothing of what was visited is garbage.
-    CutOff,
-    /// Something in it may not be judged now.
-    Undecided,
-}
-
-impl Verdict {
-    fn has_freed(&self) -> bool {
-        matches!(self, Verdict::Garbage(_) | Verdict::Finalizing)
-    }
-}
-
-/// What a walk over a cohort came to.
-#[derive(PartialEq, Eq)]
-enum Walk {
-    Complete,
-    CutOff,
-    /// At something that may not be judged.
-    Abandoned,
 }
 
 impl Default for Trials {
@@ -389,9 +367,9 @@ impl Trials {
         push_within(&mut self.outside, target)
     }
 
-    /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What was reached but not
-    /// visited is outside. Of the `edges` that were followed, those that do not lead outside lead to nodes: if all counts add up to them, all is
-    /// dead. If the candidate is live, so is all that it reaches.
+    /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What
+    /// was reached but not visited is outside. Of the `edges` that were followed, those that do not lead outside lead
+    /// to nodes: if all counts add up to them, all is dead. If the candidate is live, so is all that it reaches.
     fn dead_nodes(&mut self, edges: i64) -> u64 {
         let (visited, beyond) = self.nodes.split_at(self.visited);
         if beyond.is_empty() && self.counts == edges - self.outside.len() as i64 {
@@ -427,7 +405,8 @@ impl Trials {
         if cell_of(candidate) == LIVE { 0 } else { dead as u64 }
     }
 
-    /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each by a trial of its own.
+    /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each
+    /// by a trial of its own.
     fn note_alive(&mut self, heap: &mut Heap) {
         self.doubts += 1;
         let home = self.nodes[0].block();

@@ -1,9 +1,9 @@
 //! The heap recounted from scratch: a second opinion on everything the passes maintain incrementally.
 //!
 //! Runs after an epoch in zeal and in tests, when no pass is half done and the running log is empty. It visits every
-//! mature object, adds up what it finds, and compares: counts (`COUNT`), stamps and unlogged bits (`LOG`), that references
-//! lead to live objects (`HEADER`), the candidate buffer (`CANDIDATE`), the trial scratch (`TRIAL`), statistics, and that no object of
-//! an acyclic type is part of a cycle.
+//! mature object, adds up what it finds, and compares: counts (`COUNT`), stamps and unlogged bits (`LOG`), that
+//! references lead to live objects (`HEADER`), the candidate buffer (`CANDIDATE`), the trial scratch (`TRIAL`),
+//! statistics, and that no object of an acyclic type is part of a cycle.
 //!
 //! It shares the visitor with the passes, and nothing else; `tests/` has a recount that does not share even that.
 

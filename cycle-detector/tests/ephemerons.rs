@@ -186,8 +186,8 @@ fn long_chains_and_wide_keys_take_one_mark() {
     }
 }
 
-/// The batch that finds the key dead frees it before the value has grown up: nobody noted that a ring had lost its last reference from
-/// outside.
+/// The batch that finds the key dead frees it before the value has grown up: nobody noted that a ring had lost its last
+/// reference from outside.
 #[test]
 fn ring_that_an_ephemeron_lets_go_of_when_its_key_dies_young_is_judged() {
     for_all_heaps(|m| {

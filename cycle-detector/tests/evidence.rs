@@ -48,8 +48,8 @@ fn what_hangs_on_stuck_counts_does_not_grow_without_bound() {
     m.verify().expect("a sound heap");
 }
 
-/// A heap that grew while every candidate was decided has no garbage in it, however much it grew: the first suspect is evidence for what
-/// it may hold, and not against all that was built before.
+/// A heap that grew while every candidate was decided has no garbage in it, however much it grew: the first suspect is
+/// evidence for what it may hold, and not against all that was built before.
 #[test]
 fn a_heap_that_grew_without_evidence_is_not_marked_for_its_first_suspect() {
     const EPOCH: u64 = 64 << 10;

@@ -1,7 +1,9 @@
-//! A fork in the middle of an epoch: between any two slices of it, the child has a heap that it can go on with, as has its parent.
+//! A fork in the middle of an epoch: between any two slices of it, the child has a heap that it can go on with, as has
+//! its parent.
 //!
-//! The child shares nothing with its parent but what it was given: it finishes the epoch, collects, and looks at what is left. Slices of a few units
-//! make every phase many places to fork at. What compiled programs and threads have to do with forks: `frontend-glue/tests/boundaries/ends.rs`.
+//! The child shares nothing with its parent but what it was given: it finishes the epoch, collects, and looks at what
+//! is left. Slices of a few units make every phase many places to fork at. What compiled programs and threads have to
+//! do with forks: `frontend-glue/tests/boundaries/ends.rs`.
 
 use cycle_detector::{Collector, Mutator};
 use rc_runtime::descriptor::TypeDescriptor;

@@ -303,8 +303,8 @@ fn an_emergency_collection_frees_what_nothing_holds_and_keeps_the_rest() {
     }
 }
 
-/// Whoever has given up his reserve is not asked again: a callback that takes itself off stays off, and one that names another is followed
-/// by that.
+/// Whoever has given up his reserve is not asked again: a callback that takes itself off stays off, and one that names
+/// another is followed by that.
 #[test]
 fn a_callback_that_takes_itself_off_is_not_called_again() {
     for plan in PLANS {

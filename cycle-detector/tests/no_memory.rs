@@ -1,5 +1,6 @@
-//! Neither the allocator nor the heap range has memory: what can be given up is given up, and what cannot has room from before. With memory
-//! everything that is garbage goes. `[MEMORY]` A room of its own, because the range is the process's.
+//! Neither the allocator nor the heap range has memory: what can be given up is given up, and what cannot has room from
+//! before. With memory everything that is garbage goes. `[MEMORY]` A room of its own, because the range is the
+//! process's.
 
 #[path = "short_memory/allocator.rs"]
 mod allocator;

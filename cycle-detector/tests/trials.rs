@@ -6,7 +6,8 @@ use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 const LENGTH: usize = 8;
 
-/// References that a trial follows from the first of a mature ring when it has lost its root, and an object outside holds the `held`-th.
+/// References that a trial follows from the first of a mature ring when it has lost its root, and an object outside
+/// holds the `held`-th.
 fn edges_of_a_trial(held: Option<usize>) -> (u64, Mutator) {
     let options = HeapOptions { slice_units: Some(16_384), ..HeapOptions::default() };
     let mut m = Mutator::new(options).expect("address space");

@@ -1,4 +1,5 @@
-//! The heap's own recount must be able to fail: each thing that it holds is broken here on purpose, and it says which invariant, and of whom.
+//! The heap's own recount must be able to fail: each thing that it holds is broken here on purpose, and it says which
+//! invariant, and of whom.
 //!
 //! Everything else relies on it: tests after each deed, zeal after each epoch.
 

@@ -1,4 +1,5 @@
-//! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; who holds a slot may go first.
+//! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; who holds a
+//! slot may go first.
 
 use cycle_detector::Mutator;
 use rc_runtime::object::flag;
@@ -242,8 +243,8 @@ fn collection_while_the_weak_reference_is_allocated() {
     });
 }
 
-/// Deferred plan, in slices: the program writes to a young object, of any size, before the increments of the flip have come to it. It is mature then and has
-/// no count yet, as something dead would.
+/// Deferred plan, in slices: the program writes to a young object, of any size, before the increments of the flip have
+/// come to it. It is mature then and has no count yet, as something dead would.
 #[test]
 fn target_that_was_written_to_before_it_was_counted_is_yielded() {
     for (descriptor, steps) in [&NODE, &LARGE].into_iter().flat_map(|it| (0..30).map(move |steps| (it, steps))) {

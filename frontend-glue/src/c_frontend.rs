@@ -33,7 +33,8 @@ const HEADERS: [(&str, &str); 2] = [
 /// What debug information calls the directory with the headers, whose real name differs every time.
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
-/// A function that calls one of these, or a service that answers references, holds references, and lives by the contract of gc functions.
+/// A function that calls one of these, or a service that answers references, holds references, and lives by the
+/// contract of gc functions.
 const ROOTING: [&str; 7] = [
     "llvm.gcroot",
     "llvm.gcwrite",

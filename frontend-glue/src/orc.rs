@@ -57,9 +57,9 @@ impl Linker {
         let mut jit = std::ptr::null_mut();
         // SAFETY: the builder is made here and consumed by the call.
         check(unsafe { LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()) })?;
-        // SAFETY: the JIT was just made and lives until `Linker` is dropped, the library with it,
-        // and the box of reports a little longer (fields are dropped after `drop`); the generator is made by the first call and handed over by the second; no filter means
-        // that every symbol of the process passes.
+        // SAFETY: the JIT was just made and lives until `Linker` is dropped, the library with it, and the box of
+        // reports a little longer (fields are dropped after `drop`); the generator is made by the first call and handed
+        // over by the second; no filter means that every symbol of the process passes.
         unsafe {
             let session = LLVMOrcLLJITGetExecutionSession(jit);
             let library = LLVMOrcExecutionSessionCreateBareJITDylib(session, c"program".as_ptr());

@@ -16,8 +16,9 @@
 //! ; UNTOUCHED                        the module comes out as it went in
 //! ```
 //!
-//! `{{id}}` in a pattern stands for any run of digits and minus signs, `{{any}}` for any text within a line. Whatever the file says, every lowered module must
-//! pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to an object at -O0 and -O2.
+//! `{{id}}` in a pattern stands for any run of digits and minus signs, `{{any}}` for any text within a line. Whatever
+//! the file says, every lowered module must pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to
+//! an object at -O0 and -O2.
 
 use frontend_glue::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
 use frontend_glue::verify::{verify_lowered, verify_source};
@@ -46,8 +47,8 @@ fn every_situation_comes_out_as_written() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
-/// scenario 131: the checker of counts has seen every kind of damage: each operation of these modules is left out, and done twice, and the
-/// module is refused each time. What may go unnoticed stands here, with the reason.
+/// scenario 131: the checker of counts has seen every kind of damage: each operation of these modules is left out, and
+/// done twice, and the module is refused each time. What may go unnoticed stands here, with the reason.
 #[test]
 fn no_operation_on_counts_can_be_left_out_or_done_twice() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
@@ -101,9 +102,10 @@ fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, 
     }
 }
 
-/// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done twice.
-/// A drain more than is needed costs a test and harms nobody: where paths meet the analysis expects more deaths than there can be,
-/// and a function that is read literally has one in front of its returns, for the order in which objects die.
+/// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done
+/// twice. A drain more than is needed costs a test and harms nobody: where paths meet the analysis expects more deaths
+/// than there can be, and a function that is read literally has one in front of its returns, for the order in which
+/// objects die.
 fn goes_unnoticed(operation: &str, twice: bool) -> bool {
     match operation {
         "tally.count.drain" => true,

@@ -1,7 +1,8 @@
 //! Any bytes as a type descriptor: refused in a sentence, or read without looking outside an object.
 //!
-//! The first 128 bytes are the descriptor, but for its pointers: of each, bit 0 says whether it is null. The rest are the offsets. What
-//! is accepted describes a payload of words that all look like references: each slot that is visited lies inside it, and no two are the same.
+//! The first 128 bytes are the descriptor, but for its pointers: of each, bit 0 says whether it is null. The rest are
+//! the offsets. What is accepted describes a payload of words that all look like references: each slot that is visited
+//! lies inside it, and no two are the same.
 
 use rc_runtime::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
 use rc_runtime::object::ObjectRef;

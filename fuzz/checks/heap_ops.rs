@@ -1,7 +1,7 @@
 //! Any text as an op program, on the heap and on the model heap: they agree.
 //!
-//! The first line names the setup: plan, slices, limits, zeal. Lines that are no ops are passed over, numbers are cut to three digits, so
-//! that nearly everything that a fuzzer makes of a program is one.
+//! The first line names the setup: plan, slices, limits, zeal. Lines that are no ops are passed over, numbers are cut
+//! to three digits, so that nearly everything that a fuzzer makes of a program is one.
 
 use tally_tests::op::Op;
 use tally_tests::setup::{Setup, check_in};

@@ -1,7 +1,7 @@
 //! Any bytes as a module, text or bitcode: loaded, inspected, lowered under both plans, or refused in words.
 //!
-//! LLVM's reader of bitcode is not made for bytes of strangers, and may crash; the command has a net for that. Nothing of ours may panic,
-//! and what comes out of the lowering is valid.
+//! LLVM's reader of bitcode is not made for bytes of strangers, and may crash; the command has a net for that. Nothing
+//! of ours may panic, and what comes out of the lowering is valid.
 
 use frontend_glue::lower::{Plan, STRATEGY};
 use frontend_glue::pipeline::{self, CompileOptions};

@@ -1,7 +1,8 @@
 //! Any bytes as a module, text or bitcode: loaded, inspected, lowered under both plans.
 //!
-//! `cargo fuzz run module corpus/module ../frontend-glue/tests/lowering`. Crashes inside LLVM's reader of bitcode are LLVM's: the command
-//! has a net for them. `frontend-glue/tests/readers/modules.rs` damages the tests of the lowering for a second.
+//! `cargo fuzz run module corpus/module ../frontend-glue/tests/lowering`. Crashes inside LLVM's reader of bitcode are
+//! LLVM's: the command has a net for them. `frontend-glue/tests/readers/modules.rs` damages the tests of the lowering
+//! for a second.
 #![no_main]
 
 #[path = "../checks/module.rs"]

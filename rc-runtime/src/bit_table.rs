@@ -1,7 +1,8 @@
 //! Tables of bits over the heap: which granules are unlogged, live, marked, buffered.
 //!
-//! A table lies at a fixed address, so that the word of an object's bit is found by shifting its address and adding a constant. Which tables there
-//! are, and where, is said in [`range`](crate::range), which maps them. One thread at a time owns the block behind a word.
+//! A table lies at a fixed address, so that the word of an object's bit is found by shifting its address and adding a
+//! constant. Which tables there are, and where, is said in [`range`](crate::range), which maps them. One thread at a
+//! time owns the block behind a word.
 
 use crate::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
 

@@ -189,10 +189,10 @@ impl BlockSpace {
         Some(block)
     }
 
-    /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed, as are those of blocks with logged
-    /// objects: everything in them that survives is mature and clean from now on, or pending. `[LOG]` `[PENDING]` Block by block, not
-    /// object by object: a flip then costs 256 bytes of bits for each, however long the log is. Holes are armed with the rest, and
-    /// cleared when they are opened.
+    /// At a flip: what was allocated into is to be swept, and its unlogged bits are armed, as are those of blocks with
+    /// logged objects: everything in them that survives is mature and clean from now on, or pending. `[LOG]`
+    /// `[PENDING]` Block by block, not object by object: a flip then costs 256 bytes of bits for each, however long the
+    /// log is. Holes are armed with the rest, and cleared when they are opened.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.give_idle_back();
@@ -248,8 +248,8 @@ impl BlockSpace {
         }
     }
 
-    /// Whether the next block taken for allocation is one more, and a sweep may change that: blocks wait whose objects have been dying for
-    /// a while.
+    /// Whether the next block taken for allocation is one more, and a sweep may change that: blocks wait whose objects
+    /// have been dying for a while.
     pub fn grows_for_want_of_sweeps(&self) -> bool {
         self.grows() && self.freed_into.len() > SWEPT_LATER
     }

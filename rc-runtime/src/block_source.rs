@@ -4,12 +4,12 @@
 //! dropped, or when a large object dies. A heap keeps its own free single blocks, so that the lock here is taken once per
 //! block of growth, not per block of allocation.
 //!
-//! Runs given back are merged with their neighbours; a request is served first-fit, lowest address first, else from
-//! the untouched end of the range. They are listed in a vector, since memory goes back while the collector runs: when it cannot grow, a run waits
-//! for that in a chain through the runs themselves. `[MEMORY]`
+//! Runs given back are merged with their neighbours; a request is served first-fit, lowest address first, else from the
+//! untouched end of the range. They are listed in a vector, since memory goes back while the collector runs: when it
+//! cannot grow, a run waits for that in a chain through the runs themselves. `[MEMORY]`
 //!
-//! The last part of the range is kept for the collector's own lists, which go on there when the allocator has no memory (`list`). It costs
-//! addresses only.
+//! The last part of the range is kept for the collector's own lists, which go on there when the allocator has no memory
+//! (`list`). It costs addresses only.
 //!
 //! A process that forks while another thread is in here would leave its child a lock that nobody releases: the child has the
 //! forking thread only. So whoever forks takes the lock first ([`hold_while_forking`]).

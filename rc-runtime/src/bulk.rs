@@ -1,10 +1,11 @@
 //! The passes' loops over plain objects: where the deferred plan spends most of its time.
 //!
-//! Nearly all objects are plain: references at fixed offsets, small, no flags. A [`Shape`] is what the passes need to know of such a
-//! type, kept at hand from one object to the next, so that a step touches the object's header and fields, the count bytes of what it
-//! refers to, and its own bits. Each loop exists once for every small number of fields (`for_field_count!`), so that offsets
-//! stand in registers and nothing is looped over; counters are summed up at the end, queues grow in one place. Everything that is
-//! not plain takes the way of `count`, one object at a time. `[COUNT]` `[ORDER]`
+//! Nearly all objects are plain: references at fixed offsets, small, no flags. A [`Shape`] is what the passes need to
+//! know of such a type, kept at hand from one object to the next, so that a step touches the object's header and
+//! fields, the count bytes of what it refers to, and its own bits. Each loop exists once for every small number of
+//! fields (`for_field_count!`), so that offsets stand in registers and nothing is looped over; counters are summed up
+//! at the end, queues grow in one place. Everything that is not plain takes the way of `count`, one object at a time.
+//! `[COUNT]` `[ORDER]`
 //!
 //! | loop | file | instructions for an object with two references, as callgrind counts them |
 //! |---|---|---|

@@ -58,7 +58,8 @@ pub struct Context {
     pub postponed_top: u64,
     /// Prompt plan: end of the room for such.
     pub postponed_end: u64,
-    /// Deferred plan: the highest frame pointer, since a walk of the stack looked last, of a frame that others may write to roots of.
+    /// Deferred plan: the highest frame pointer, since a walk of the stack looked last, of a frame that others may
+    /// write to roots of.
     pub lent_high: u64,
     /// Prompt plan: by size class, the payload of the first free cell, or 0.
     pub free: [u64; FREE_CLASSES],

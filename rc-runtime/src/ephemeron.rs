@@ -1,10 +1,12 @@
-//! Ephemerons: objects whose references are alive only while their key is (Hayes 1997, "Ephemerons: A New Finalization Mechanism").
+//! Ephemerons: objects whose references are alive only while their key is (Hayes 1997, "Ephemerons: A New Finalization
+//! Mechanism").
 //!
-//! The key is a weak slot of the kind [`Key`](WeakKind::Key); the references are ordinary fields of a type with the flag
-//! `TALLY_EPHEMERON`, counted like any others. When the memory of the key goes, they are released, as if null had been written to them.
+//! The key is a weak slot of the kind [`Key`](WeakKind::Key); the references are ordinary fields of a type with the
+//! flag `TALLY_EPHEMERON`, counted like any others. When the memory of the key goes, they are released, as if null had
+//! been written to them.
 //!
-//! Counting alone keeps a key alive that its own value leads to. Trials see nothing wrong with that, since the ephemeron is alive; they
-//! count it as evidence for a mark. A mark knows better:
+//! Counting alone keeps a key alive that its own value leads to. Trials see nothing wrong with that, since the
+//! ephemeron is alive; they count it as evidence for a mark. A mark knows better:
 //!
 //! ```text
 //!   visit(E), E has a key:   key marked?  follow E : hold E back
@@ -14,9 +16,9 @@
 //!
 //! Each ephemeron is followed at most once for itself and once for each of its keys: the time is linear, however they are nested.
 //!
-//! **Who reads a value has its key.** Under the deferred plan a mark may be about to find that key and value are dead. The program then
-//! has no reference to the key, unless it makes one of a weak slot, and that shows the key to the mark. So a value is read by whoever holds the
-//! key, or has read the key's slot first ([`Heap::ephemeron_value`]).
+//! **Who reads a value has its key.** Under the deferred plan a mark may be about to find that key and value are dead.
+//! The program then has no reference to the key, unless it makes one of a weak slot, and that shows the key to the
+//! mark. So a value is read by whoever holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
 
 use crate::allocate::OutOfMemory;
 use crate::builtin;
@@ -90,8 +92,8 @@ impl Heap {
         values
     }
 
-    /// The mark has come to its end, or nearly so: those that it held back, and that have another key or none by now, are followed after
-    /// all. True when there are any.
+    /// The mark has come to its end, or nearly so: those that it held back, and that have another key or none by now,
+    /// are followed after all. True when there are any.
     pub fn follow_released_ephemerons(&mut self) -> bool {
         let held_back = std::mem::take(&mut self.specials.held_back);
         let alive = held_back.into_iter().filter(|object| !object.has(flag::DEAD) && object.count() != 0);
@@ -102,8 +104,8 @@ impl Heap {
         any
     }
 
-    /// The mark has come to its end: those that it held back, and that are alive, lose keys that are not marked, and their references.
-    /// Nothing may run between the mark's end and this.
+    /// The mark has come to its end: those that it held back, and that are alive, lose keys that are not marked, and
+    /// their references. Nothing may run between the mark's end and this.
     pub fn empty_ephemerons(&mut self, held_back: List<ObjectRef>) {
         for ephemeron in held_back {
             let alive = match self.plan {
@@ -119,8 +121,8 @@ impl Heap {
                     self.forget_key(key, address);
                 }
             }
-            // An unmarked value is dead, and freed without a look at who refers to it; nor is it in any log, whose words are all shown to
-            // the mark. What is marked loses a reference in the ordinary way.
+            // An unmarked value is dead, and freed without a look at who refers to it; nor is it in any log, whose
+            // words are all shown to the mark. What is marked loses a reference in the ordinary way.
             let (dead, alive): (List<Slot>, List<Slot>) =
                 ephemeron.type_info().reference_slots(ephemeron).into_iter().partition(|slot| {
                     ephemeron.type_info().decode(slot.read()).is_some_and(|value| self.is_unmarked(value))
@@ -130,7 +132,8 @@ impl Heap {
         }
     }
 
-    /// The target of a slot that is a key, if the mark has not come to it. Young objects of the deferred plan are not its concern.
+    /// The target of a slot that is a key, if the mark has not come to it. Young objects of the deferred plan are not
+    /// its concern.
     fn dead_key(&self, slot: u64) -> Option<ObjectRef> {
         let slot = &self.specials.slots[&slot];
         (slot.kind == WeakKind::Key && self.is_unmarked(slot.target)).then_some(slot.target)
@@ -167,13 +170,14 @@ impl Heap {
         }
     }
 
-    /// Nulls a reference. Deferred plan: not by way of the log: the ephemeron may have died at the last flip, and marks do not follow what
-    /// the log says of such. The count that a clean object's reference had goes to the flip's roots, which let go of it after the next
-    /// flip; or at once, while the program waits for the whole epoch and has read nothing since the flip, so that chains of ephemerons
-    /// die in one.
+    /// Nulls a reference. Deferred plan: not by way of the log: the ephemeron may have died at the last flip, and marks
+    /// do not follow what the log says of such. The count that a clean object's reference had goes to the flip's roots,
+    /// which let go of it after the next flip; or at once, while the program waits for the whole epoch and has read
+    /// nothing since the flip, so that chains of ephemerons die in one.
     ///
-    /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no mark follows what the log
-    /// says of it, so its value is held until the log has been read. (Marks condemned it before, and the log then let go of what was gone.)
+    /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no
+    /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
+    /// before, and the log then let go of what was gone.)
     fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
         let value = ephemeron.type_info().decode(slot.read());

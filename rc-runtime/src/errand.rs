@@ -5,12 +5,12 @@
 //! | a weak reference with a callback | the callback is called, as ordinary mutator code |
 //! | an entry of a weak map that has lost its value | it lets go of its key |
 //!
-//! The queue refers weakly itself: an object that dies first is taken off it. So the callback of a weak reference that was part of the same
-//! garbage is never called, and can bring none of it back. `[WEAK]` Under the deferred plan the object may be dead and not found
-//! yet: what a mark is about to condemn is passed over.
+//! The queue refers weakly itself: an object that dies first is taken off it. So the callback of a weak reference that
+//! was part of the same garbage is never called, and can bring none of it back. `[WEAK]` Under the deferred plan the
+//! object may be dead and not found yet: what a mark is about to condemn is passed over.
 //!
-//! Errands run where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the deferred plan at the end
-//! of a safepoint.
+//! Errands run where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the
+//! deferred plan at the end of a safepoint.
 
 use crate::builtin;
 use crate::heap::Heap;

@@ -1,7 +1,8 @@
 //! What leaves a finalizer by unwinding, caught at the border: a C++ exception, one of another language, a Rust panic.
 //!
-//! The collector calls finalizers in the middle of its work, and nothing may unwind through that. Rust's `catch_unwind` catches Rust's panics
-//! and aborts at anything else, so a frame in assembly stands below it, with a personality routine of its own:
+//! The collector calls finalizers in the middle of its work, and nothing may unwind through that. Rust's `catch_unwind`
+//! catches Rust's panics and aborts at anything else, so a frame in assembly stands below it, with a personality
+//! routine of its own:
 //!
 //! ```text
 //!   finalizer                    throws
@@ -10,11 +11,12 @@
 //!   the collector                sees a return value
 //! ```
 //!
-//! A thread that ends inside a finalizer (`pthread_exit`, cancellation) unwinds by force, which nobody may catch: the program stops.
+//! A thread that ends inside a finalizer (`pthread_exit`, cancellation) unwinds by force, which nobody may catch: the
+//! program stops.
 //!
 //! A C++ exception is entered and left as a handler in C++ would (`__cxa_begin_catch`, `__cxa_end_catch`), or
-//! `std::uncaught_exceptions` would be off by one from then on; so whoever is told of it meanwhile may say `throw;` inside a `try` and look at
-//! it. Others are deleted (`_Unwind_DeleteException`).
+//! `std::uncaught_exceptions` would be off by one from then on; so whoever is told of it meanwhile may say `throw;`
+//! inside a `try` and look at it. Others are deleted (`_Unwind_DeleteException`).
 //!
 //! Sources: Itanium C++ ABI: Exception Handling, levels I and II.
 

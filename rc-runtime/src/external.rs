@@ -1,13 +1,14 @@
 //! What objects own outside the heap: bytes that the collector should reckon with, and values that are dropped with their object.
 //!
-//! Both stand in the record of a special object ([`crate::special`]) and end with its memory. External bytes count as allocated when
-//! they are added, so that epochs come as often as for objects of that size, and towards the soft limit; not towards the hard one, which
-//! is about blocks. Under the prompt plan nothing need be done for what dies by counting; bytes that only a dead cycle holds are looked for
-//! when as many were added as make an epoch: a round of all candidates, and a mark when they have doubled since the last.
+//! Both stand in the record of a special object ([`crate::special`]) and end with its memory. External bytes count as
+//! allocated when they are added, so that epochs come as often as for objects of that size, and towards the soft limit;
+//! not towards the hard one, which is about blocks. Under the prompt plan nothing need be done for what dies by
+//! counting; bytes that only a dead cycle holds are looked for when as many were added as make an epoch: a round of all
+//! candidates, and a mark when they have doubled since the last.
 //!
-//! A *host object* is an object of a built-in type that owns a value of the host: a pointer with a function that frees it, or anything in Rust.
-//! Its value is dropped once, when its memory goes. That is no finalizer: it runs in the middle of a collection, cannot save the object,
-//! and calls nothing of this heap.
+//! A *host object* is an object of a built-in type that owns a value of the host: a pointer with a function that frees
+//! it, or anything in Rust. Its value is dropped once, when its memory goes. That is no finalizer: it runs in the
+//! middle of a collection, cannot save the object, and calls nothing of this heap.
 
 use crate::allocate::OutOfMemory;
 use crate::builtin;

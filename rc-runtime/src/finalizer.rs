@@ -1,12 +1,13 @@
 //! Finalizers: a type's destructor, called when an object of it was found dead. Once, unless it is registered again.
 //!
-//! It runs as ordinary mutator code at a safepoint, with its object held by one count meanwhile. So it may do anything the program
-//! may: allocate, collect (put off until it has returned), write into the dying object, store the object somewhere (then that lives on with
-//! all it reaches), drop other objects. Under the prompt plan an object that dies by counting is finalized in its drain
-//! (`prompt::finalizer`); all others wait on the queue here.
+//! It runs as ordinary mutator code at a safepoint, with its object held by one count meanwhile. So it may do anything
+//! the program may: allocate, collect (put off until it has returned), write into the dying object, store the object
+//! somewhere (then that lives on with all it reaches), drop other objects. Under the prompt plan an object that dies by
+//! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
 //!
-//! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on standard error; the
-//! rest goes on. The context's exit anchor, from which stacks are walked, is that of the collector's caller again afterwards.
+//! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on
+//! standard error; the rest goes on. The context's exit anchor, from which stacks are walked, is that of the
+//! collector's caller again afterwards.
 
 mod exit;
 mod queue;
@@ -47,8 +48,8 @@ pub struct Finalizers {
     pub queue: Queue<ObjectRef>,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
-    /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their counts go at the end of
-    /// the safepoint.
+    /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their
+    /// counts go at the end of the safepoint.
     pub done: List<ObjectRef>,
     /// Registered anew while a collection is running; done when that ends.
     later: List<ObjectRef>,

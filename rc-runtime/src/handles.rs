@@ -1,8 +1,9 @@
 //! Handles: references that native code holds. Scoped ones live on a stack of the heap, global ones until they are freed.
 //!
-//! A handle is the address of a word that holds a reference; the word is a root. Scoped handles are made by a push and go all
-//! together when their scope is closed, by a store: `open` notes where the stack ends, `close` goes back there. The stack is in chunks that
-//! stay where they are; its top stands in the thread's context, so that a push needs neither a lock nor the heap.
+//! A handle is the address of a word that holds a reference; the word is a root. Scoped handles are made by a push and
+//! go all together when their scope is closed, by a store: `open` notes where the stack ends, `close` goes back there.
+//! The stack is in chunks that stay where they are; its top stands in the thread's context, so that a push needs
+//! neither a lock nor the heap.
 //!
 //! ```text
 //!            chunk 0                        chunk 1
@@ -10,10 +11,10 @@
 //!            ▲ counted                     ▲ context.handle_top ▲ context.handle_end
 //! ```
 //!
-//! Under the deferred plan a flip finds handles as it finds the roots of frames. Under the prompt plan they are counted by the rule that
-//! holds for those, too: nothing dies between two safepoints, so a handle needs its count when one is reached. Each drain
-//! counts what was pushed since the last one (`Heap::count_handles`); a scope that is closed before has cost no count at all.
-//! Global handles are counted at once. `[EXACT]`
+//! Under the deferred plan a flip finds handles as it finds the roots of frames. Under the prompt plan they are counted
+//! by the rule that holds for those, too: nothing dies between two safepoints, so a handle needs its count when one is
+//! reached. Each drain counts what was pushed since the last one (`Heap::count_handles`); a scope that is closed before
+//! has cost no count at all. Global handles are counted at once. `[EXACT]`
 //!
 //! Expected cost of a push: 9 instructions.
 

@@ -388,7 +388,8 @@ impl Heap {
         }
     }
 
-    /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the program wants that.
+    /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the
+    /// program wants that.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).

@@ -1,13 +1,13 @@
 //! Immortal objects: they and what they reach never die, until the host takes it back.
 //!
-//! An immortal object has one count that no reference accounts for, so that counting never frees it and every trial sees it held from
-//! outside; marks begin at it as at a root. It costs a word in a list. It is no candidate, and trials stop at it: a structure that was
-//! frozen when it was complete costs the detectors nothing.
+//! An immortal object has one count that no reference accounts for, so that counting never frees it and every trial
+//! sees it held from outside; marks begin at it as at a root. It costs a word in a list. It is no candidate, and trials
+//! stop at it: a structure that was frozen when it was complete costs the detectors nothing.
 //!
-//! Under the deferred plan the count of a mature object is there at once, and shown to a mark that is looking: what is frozen may be garbage that
-//! no epoch has found yet, and a mark that sees the flip before the freeze would condemn it. Young objects wait for the next flip; until
-//! then the caller's own reference keeps them. To be mortal again all wait for the next flip. Under the prompt plan both take effect
-//! at once.
+//! Under the deferred plan the count of a mature object is there at once, and shown to a mark that is looking: what is
+//! frozen may be garbage that no epoch has found yet, and a mark that sees the flip before the freeze would condemn it.
+//! Young objects wait for the next flip; until then the caller's own reference keeps them. To be mortal again all wait
+//! for the next flip. Under the prompt plan both take effect at once.
 
 use crate::heap::Heap;
 use crate::list::List;

@@ -1,10 +1,10 @@
 //! Objects larger than half a block: whole blocks of their own, and logging by chunk.
 //!
 //! A large object starts a run of blocks. What its header cannot hold stands in this table: one stamp per chunk of its
-//! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to a
-//! million-element array logs 64 words and not a million. `[LOG]` The unlogged bits of a chunk are cleared when it is
-//! logged, but for a granule that it shares with the next chunk: writes there go the slow way, which looks at the stamp. Elements are
-//! laid out so that there is none in an array of references with a length in front.
+//! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to
+//! a million-element array logs 64 words and not a million. `[LOG]` The unlogged bits of a chunk are cleared when it is
+//! logged, but for a granule that it shares with the next chunk: writes there go the slow way, which looks at the
+//! stamp. Elements are laid out so that there is none in an array of references with a length in front.
 //!
 //! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
 //! blocks must be given back.
@@ -172,9 +172,9 @@ impl LargeSpace {
         give_back(&entry);
     }
 
-    /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed. Objects with a
-    /// chunk in the running log are kept, so that all this is theirs. Costs a 128th of the young objects' bytes, and some
-    /// instructions for each chunk.
+    /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed.
+    /// Objects with a chunk in the running log are kept, so that all this is theirs. Costs a 128th of the young
+    /// objects' bytes, and some instructions for each chunk.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
@@ -216,8 +216,9 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
     first..if bytes.end >= end { (last + 15) & !15 } else { last & !15 }
 }
 
-/// The other tables than that of unlogged bits know a large object by its payload's address alone, so that only its first block has
-/// entries: zeroing those of the whole run, in one step, made a tenth of the object's size resident. `[BOUND]`
+/// The other tables than that of unlogged bits know a large object by its payload's address alone, so that only its
+/// first block has entries: zeroing those of the whole run, in one step, made a tenth of the object's size resident.
+/// `[BOUND]`
 fn give_back(entry: &LargeObject) {
     let first = LargeSpace::first_block(entry.object);
     clear_tables(first);

@@ -5,8 +5,9 @@
 //!  beyond the hard limit, or the range       ──► a full collection ──► the handler: "try again"? ──► [`OutOfMemory`]
 //! ```
 //!
-//! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can do without,
-//! collect, and name somebody else in their place. Neither is called while it runs already, and a handler that always says "try again" is believed
+//! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can
+//! do without, collect, and name somebody else in their place. Neither is called while it runs already, and a handler
+//! that always says "try again" is believed
 //! [`RETRIES_MAX`] times for one allocation. What the refusal means decides the caller: `tally_try_new` answers null, `tally_new`
 //! ends the program.
 //!

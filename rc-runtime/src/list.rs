@@ -1,8 +1,9 @@
 //! Lists that find memory when the system's allocator has none. `[MEMORY]`
 //!
-//! What dies, is promoted, is marked or is tried stands on lists that grow while the passes run, and these run because memory is short. A vector
-//! would end the process then. A list goes on in blocks of the heap range, which has been mapped since the process began; the last part of the range
-//! is given to nobody else (`block_source`). So there is nothing to reserve by guess, and nothing to give up half-way.
+//! What dies, is promoted, is marked or is tried stands on lists that grow while the passes run, and these run because
+//! memory is short. A vector would end the process then. A list goes on in blocks of the heap range, which has been
+//! mapped since the process began; the last part of the range is given to nobody else (`block_source`). So there is
+//! nothing to reserve by guess, and nothing to give up half-way.
 //!
 //! ```text
 //! push ──► room? ──► the allocator? ──► blocks of the range? ──► the process ends, with a message

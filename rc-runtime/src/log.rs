@@ -211,9 +211,9 @@ impl Log {
         &mut []
     }
 
-    /// Drops the last chunk of a log that has been read; false when there is none, and the log is empty. A few megabytes of chunks are kept
-    /// for reuse; giving the memory of others back takes the system as long as ten slices, for the log of a heap of ten million objects,
-    /// if it is done at once. `[BOUND]`
+    /// Drops the last chunk of a log that has been read; false when there is none, and the log is empty. A few
+    /// megabytes of chunks are kept for reuse; giving the memory of others back takes the system as long as ten slices,
+    /// for the log of a heap of ten million objects, if it is done at once. `[BOUND]`
     pub fn drop_chunk(&mut self) -> bool {
         let Some(mut chunk) = self.chunks.pop() else {
             (self.entries, self.words) = (0, 0);

@@ -1,8 +1,8 @@
 //! Registered modules: their types get ids, their global slots become roots, and who needs to know is told.
 //!
-//! The map module → record is shared by all threads; flips and marks read it, and may not allocate for that (a `DashMap` does when it is iterated).
-//! Stack maps are not this crate's matter: `cycle-detector` registers
-//! a [`ModuleListener`] and reads them there.
+//! The map module → record is shared by all threads; flips and marks read it, and may not allocate for that (a
+//! `DashMap` does when it is iterated). Stack maps are not this crate's matter: `cycle-detector` registers a
+//! [`ModuleListener`] and reads them there.
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::heap::Heap;
@@ -221,8 +221,8 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 /// Under the prompt plan the calling thread's heap releases what they hold; what they hold of other threads' heaps is left to
 /// those heaps' next mark.
 ///
-/// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code goes. Those of other threads'
-/// heaps will die without.
+/// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code goes. Those of
+/// other threads' heaps will die without.
 pub fn unregister(module: *const ModuleRecord) {
     let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
         let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));

@@ -60,7 +60,8 @@ pub mod flag {
     pub const ALL: u32 = 0xff80_0000;
 }
 
-/// Flags of the meta word under the prompt plan. `DEAD`, `LARGE`, `FINALIZED` and `SPECIAL` are those of [`flag`]; bit 31 means another thing there.
+/// Flags of the meta word under the prompt plan. `DEAD`, `LARGE`, `FINALIZED` and `SPECIAL` are those of [`flag`]; bit
+/// 31 means another thing there.
 pub mod prompt_flag {
     /// From birth: of a type that is never part of a cycle.
     pub const ACYCLIC: u32 = 1 << 31;

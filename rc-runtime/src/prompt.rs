@@ -14,9 +14,10 @@
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
 //! | `watch` | what must a mark that works in slices hear of? |
 //!
-//! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]` Between two operations of
-//! the mutator an object's count equals the words in objects, roots and globals that hold it, plus the references that
-//! compiled code carries in registers and has said so; a count at or above 2³¹ is *stuck* and left to the mark.
+//! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]`
+//! Between two operations of the mutator an object's count equals the words in objects, roots and globals that hold it,
+//! plus the references that compiled code carries in registers and has said so; a count at or above 2³¹ is *stuck* and
+//! left to the mark.
 //!
 //! Which cycles are garbage decides `cycle-detector`, through the same door as under the deferred plan.
 
@@ -82,8 +83,8 @@ pub struct Prompt {
     pub watch: Watch,
 }
 
-/// Whether garbage may have been passed over that nobody notes, by batches or a sample of what they brought up: a recount cannot tell it from
-/// garbage that was lost.
+/// Whether garbage may have been passed over that nobody notes, by batches or a sample of what they brought up: a
+/// recount cannot tell it from garbage that was lost.
 #[derive(Debug, Default)]
 pub struct PassedOver {
     since_mark: bool,

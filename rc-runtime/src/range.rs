@@ -44,8 +44,8 @@ const BUFFERED_BASE: u64 = table(5);
 const BLOCK_INFO_BASE: u64 = table(6);
 const TYPE_TABLE_BASE: u64 = table(7);
 
-/// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have memory, for tests of the
-/// runtime by itself: compiled code and `tally.h` know the other place.
+/// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
+/// memory, for tests of the runtime by itself: compiled code and `tally.h` know the other place.
 const fn table(number: u64) -> u64 {
     if cfg!(tally_tsan) { 0x5800_0000_0000 + (number << 37) } else { 0x3000_0000_0000 + (number << 40) }
 }
@@ -199,14 +199,14 @@ pub const fn block_start(block: u32) -> u64 {
     HEAP_BASE + ((block as u64) << BLOCK_SHIFT)
 }
 
-/// 1 while a write to one of these 16 bytes must be logged first, because the object they belong to (or the chunk, of a large one) is
-/// mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]` No two cells have slots in one granule, since
-/// there is a header between them.
+/// 1 while a write to one of these 16 bytes must be logged first, because the object they belong to (or the chunk, of a
+/// large one) is mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]` No two cells
+/// have slots in one granule, since there is a header between them.
 pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 /// 1 for every 8 bytes of a mature cell, header included.
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
-/// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not [`MARK`], which a mark in
-/// slices has in use meanwhile.
+/// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not
+/// [`MARK`], which a mark in slices has in use meanwhile.
 pub const SHOWN: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.
 pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
@@ -234,8 +234,8 @@ pub fn prefetch_count(word: u64) {
     prefetch((word >> 4).wrapping_add(COUNTS_BIAS));
 }
 
-/// The trial scratch byte of the object at `address`: zero, or one more than the references to it from inside the running trial; prompt plan:
-/// references that a mark has found in what is unmarked.
+/// The trial scratch byte of the object at `address`: zero, or one more than the references to it from inside the
+/// running trial; prompt plan: references that a mark has found in what is unmarked.
 #[inline(always)]
 pub fn trial_cell(address: u64) -> *mut u8 {
     debug_assert!(in_heap(address), "{address:#x} is not in the heap");
@@ -272,8 +272,8 @@ pub fn block_info(block: u32) -> *mut BlockInfo {
     (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *mut BlockInfo
 }
 
-/// Number of the heap that owns block `block`, 0 for none. Any thread may ask: about a block that it gave back, of which another heap's thread may
-/// be the owner by now.
+/// Number of the heap that owns block `block`, 0 for none. Any thread may ask: about a block that it gave back, of
+/// which another heap's thread may be the owner by now.
 pub fn owner_of(block: u32) -> u32 {
     owner(block).load(Ordering::Relaxed)
 }
@@ -284,8 +284,8 @@ pub fn set_owner(block: u32, number: u32) {
 }
 
 fn owner<'a>(block: u32) -> &'a AtomicU32 {
-    // SAFETY: an aligned word of the table, which is mapped for every block of the range. What is written while another thread may ask, is
-    // written by `set_owner`.
+    // SAFETY: an aligned word of the table, which is mapped for every block of the range. What is written while another
+    // thread may ask, is written by `set_owner`.
     unsafe { AtomicU32::from_ptr(&raw mut (*block_info(block)).owner) }
 }
 
@@ -307,8 +307,9 @@ pub fn type_cell(id: u32) -> *mut u64 {
     (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
 }
 
-/// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a fault for each
-/// page. Only saves time: where the system cannot (Linux before 5.14, valgrind, no memory left) faults provide it, or fail to.
+/// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a
+/// fault for each page. Only saves time: where the system cannot (Linux before 5.14, valgrind, no memory left) faults
+/// provide it, or fail to.
 pub fn provide_pages(start: u64, end: u64) {
     debug_assert!(in_heap(start));
     let counts = (count_cell(start) as u64 & !4095, (count_cell(end) as u64 + 4095) & !4095);
@@ -318,9 +319,9 @@ pub fn provide_pages(start: u64, end: u64) {
     }
 }
 
-/// Has the system back the range from `start` on, as far as `TALLY_HUGE_PAGES` allows, with pages of 2 MiB, if it has any. A program that goes
-/// through its objects in no order waits less for translations of their addresses then. Not for all of the range: where the system has to
-/// make huge pages first, by moving others, it costs more than it saves.
+/// Has the system back the range from `start` on, as far as `TALLY_HUGE_PAGES` allows, with pages of 2 MiB, if it has
+/// any. A program that goes through its objects in no order waits less for translations of their addresses then. Not
+/// for all of the range: where the system has to make huge pages first, by moving others, it costs more than it saves.
 pub fn ask_for_huge_pages(start: u64) {
     let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(DEFAULT_HUGE_BYTES));
     if HEAP_BASE + bytes > start {

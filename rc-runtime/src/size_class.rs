@@ -7,9 +7,10 @@
 //!        71 … 81    16, 32, 64 … 16384 bytes                     payload aligned to the cell's size
 //! ```
 //!
-//! A cell of a class up to 70 is at most an eighth larger than asked for. The last classes are for types that ask for more than 8
-//! bytes of alignment: their cells are powers of two and each payload lies at a multiple of that. The scheme of steps per doubling
-//! is that of jemalloc and mimalloc (Leijen, Zorn, de Moura 2019, "Mimalloc: Free List Sharding in Action").
+//! A cell of a class up to 70 is at most an eighth larger than asked for. The last classes are for types that ask for
+//! more than 8 bytes of alignment: their cells are powers of two and each payload lies at a multiple of that. The
+//! scheme of steps per doubling is that of jemalloc and mimalloc (Leijen, Zorn, de Moura 2019, "Mimalloc: Free List
+//! Sharding in Action").
 
 use crate::object::SMALLEST_CELL;
 use crate::range::BLOCK_BYTES;

@@ -12,11 +12,12 @@
 //! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
 //! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! A verdict on many objects takes the first step for all of them before any finalizer runs: [`Heap::begin_reclaim_all`]. `[WEAK]`
+//! A verdict on many objects takes the first step for all of them before any finalizer runs:
+//! [`Heap::begin_reclaim_all`]. `[WEAK]`
 //!
-//! **Dead young objects** are never touched under the deferred plan, so those that are special stand on a list. When the increments
-//! of a flip are done, whoever is on it and not mature is dead ([`Heap::judge_young_special`]): the cost is that of the young special
-//! objects, not of the young.
+//! **Dead young objects** are never touched under the deferred plan, so those that are special stand on a list. When
+//! the increments of a flip are done, whoever is on it and not mature is dead ([`Heap::judge_young_special`]): the cost
+//! is that of the young special objects, not of the young.
 
 use crate::errand::Errands;
 use crate::heap::Heap;
@@ -94,7 +95,8 @@ pub struct Specials {
     pub(crate) maps_made: u64,
     /// What is to be done when the collector has returned.
     pub errands: Errands,
-    /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been roots of it.
+    /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
+    /// roots of it.
     pub upgraded: List<ObjectRef>,
     /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.
     pub mark_condemns: bool,
@@ -212,9 +214,9 @@ impl Heap {
         }
     }
 
-    /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is dead. Does up
-    /// to `units` of work; what is left, and whether all is done. If it has queued objects for promotion, it is to be called again when
-    /// those are promoted.
+    /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
+    /// dead. Does up to `units` of work; what is left, and whether all is done. If it has queued objects for promotion,
+    /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
         if self.specials.judgement == Judgement::Waits {
             self.specials.judgement = Judgement::Condemn(0);

@@ -67,7 +67,8 @@ pub struct Statistics {
     pub mark_units: u64,
     /// Most units of work that one slice did. Deferred plan.
     pub slice_units_max: u64,
-    /// Most managed frames walked at once: by a flip, a step of a slice, or a return to a frame that was not walked yet. Deferred plan.
+    /// Most managed frames walked at once: by a flip, a step of a slice, or a return to a frame that was not walked
+    /// yet. Deferred plan.
     pub frames_at_once_max: u64,
 }
 

@@ -119,7 +119,8 @@ pub struct RuntimeSymbol {
 }
 
 impl RuntimeSymbol {
-    /// Whether its result is a reference, valid until the next safepoint: what allocates beside `tally_new`, and what services answer.
+    /// Whether its result is a reference, valid until the next safepoint: what allocates beside `tally_new`, and what
+    /// services answer.
     pub fn returns_reference(&self) -> bool {
         let kinds = ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_"];
         kinds.iter().any(|prefix| self.name.starts_with(prefix)) && self.signature.starts_with('p')

@@ -84,8 +84,8 @@ pub struct TypeInfo {
     pub words_tail: bool,
     /// Bytes of a cell without tail elements, header included.
     pub fixed_cell: u64,
-    /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One comparison then asks
-    /// whether there is room, a tail, a finalizer, an alignment to be kept.
+    /// The same if such a cell needs nothing but a bump, a header and nulls; else more than any hole has. One
+    /// comparison then asks whether there is room, a tail, a finalizer, an alignment to be kept.
     pub bump_cell: u64,
     /// Reference offsets of the fixed part.
     pub fixed: SmallVec<[u32; 8]>,

@@ -1,17 +1,19 @@
 //! Weak slots: words of objects that refer without counting. `[WEAK]`
 //!
-//! A weak slot is any word of an object that its descriptor does not name. Which words are weak slots now, and what they refer to,
-//! is known here and nowhere else: the passes never see such a word. When the reclaim of a target begins, its slots are cleared:
-//! they become 0, or what the holder's type makes of them ([`TypeInfo::on_clear`](crate::type_registry::TypeInfo)).
+//! A weak slot is any word of an object that its descriptor does not name. Which words are weak slots now, and what
+//! they refer to, is known here and nowhere else: the passes never see such a word. When the reclaim of a target
+//! begins, its slots are cleared: they become 0, or what the holder's type makes of them
+//! ([`TypeInfo::on_clear`](crate::type_registry::TypeInfo)).
 //!
-//! The key of an ephemeron is such a slot, too; it is cleared later, when the memory of its target goes: a dead key with a finalizer
-//! is still one while that runs.
+//! The key of an ephemeron is such a slot, too; it is cleared later, when the memory of its target goes: a dead key
+//! with a finalizer is still one while that runs.
 //!
-//! **Upgrade** makes a reference of a weak slot's word, or null. Under the prompt plan counts say all: what is not being taken apart
-//! may be had, also when it is at zero and waits for the drain. Under the deferred plan the target may have been unreachable at the last
-//! flip, while the passes over that are still running: it is counted once more and entered with the flip's roots, so that it
-//! survives what they will find, as if a root had held it ([`Specials::upgraded`](crate::special::Specials)). Expected cost: when the
-//! target is young or among the flip's roots 20 instructions; the first upgrade of an epoch a push.
+//! **Upgrade** makes a reference of a weak slot's word, or null. Under the prompt plan counts say all: what is not
+//! being taken apart may be had, also when it is at zero and waits for the drain. Under the deferred plan the target
+//! may have been unreachable at the last flip, while the passes over that are still running: it is counted once more
+//! and entered with the flip's roots, so that it survives what they will find, as if a root had held it
+//! ([`Specials::upgraded`](crate::special::Specials)). Expected cost: when the target is young or among the flip's
+//! roots 20 instructions; the first upgrade of an epoch a push.
 //!
 //! Both ends of a slot find it in constant time, so that a holder with a million of them, or a target, is no worse than
 //! a million holders.
@@ -74,7 +76,8 @@ impl Heap {
         Ok(weak)
     }
 
-    /// The same with a callback, which is called with the weak reference once that was cleared, if that is alive then. A safepoint.
+    /// The same with a callback, which is called with the weak reference once that was cleared, if that is alive then.
+    /// A safepoint.
     ///
     /// # Errors
     /// [`OutOfMemory`].
@@ -86,8 +89,8 @@ impl Heap {
         Ok(weak)
     }
 
-    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint. `object` is what the
-    /// slot's word says; `None` when its reclaim has begun. `[WEAK]`
+    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
+    /// `object` is what the slot's word says; `None` when its reclaim has begun. `[WEAK]`
     #[inline(always)]
     pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         match self.plan {
@@ -111,7 +114,8 @@ impl Heap {
 
     #[inline(never)]
     fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the program's hands.
+        // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the
+        // program's hands.
         if self.special_of(object).is_some_and(|record| record.awaits_finalizer) {
             return None;
         }
@@ -138,8 +142,8 @@ impl Heap {
         }
     }
 
-    /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet, and lives. What
-    /// died by counting has none any more, and was not written to since the flip.
+    /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet,
+    /// and lives. What died by counting has none any more, and was not written to since the flip.
     #[cold]
     fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
         let epoch = self.epoch;

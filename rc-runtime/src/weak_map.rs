@@ -10,10 +10,10 @@
 //! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
 //! | both | refers weakly to both | with whichever is first |
 //!
-//! An entry that has lost one side is dead: it is passed over, its place is used again, and a table that fills up is made anew without such.
-//! So the time of all operations together is linear in their number. Objects never move: the hash is the address. Keys and values outside
-//! the heap never go away. What a map knows of its dead entries stands with the heap's records, by the map's number, since an entry may
-//! outlive its map.
+//! An entry that has lost one side is dead: it is passed over, its place is used again, and a table that fills up is
+//! made anew without such. So the time of all operations together is linear in their number. Objects never move: the
+//! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
+//! with the heap's records, by the map's number, since an entry may outlive its map.
 //!
 //! Who looks a key up has it, and by that its value ([`crate::ephemeron`]).
 
@@ -220,8 +220,8 @@ impl Heap {
         map.slot(USED).read() - self.specials.dead_entries[&map.slot(NUMBER).read()]
     }
 
-    /// Positions are numbers from 1 on: the first after `position` at which key and value are alive; 0 when there is none. An insertion may
-    /// change them all.
+    /// Positions are numbers from 1 on: the first after `position` at which key and value are alive; 0 when there is
+    /// none. An insertion may change them all.
     pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> u64 {
         let Some(table) = Table::of(map) else { return 0 };
         let alive = |heap: &mut Heap, at: u64| {

@@ -12,8 +12,8 @@ use budget::{for_a_while, within};
 use mutation::Mutation;
 use std::path::Path;
 
-/// Those that somebody has written are accepted: of plain references, with a tail, tagged, NaN-boxed, by a trace function, an ephemeron. Those that
-/// fuzzing has found are refused, each at another place, or accepted.
+/// Those that somebody has written are accepted: of plain references, with a tail, tagged, NaN-boxed, by a trace
+/// function, an ephemeron. Those that fuzzing has found are refused, each at another place, or accepted.
 fn corpus() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/descriptor");
     let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,8 +1,8 @@
 //! All roots of the calling thread, whatever lies between its managed frames.
 //!
 //! This is what an epoch calls. It is the crate's story in one loop: walk by frame pointers; at a native frame, or one
-//! that needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every managed frame down to the entry is visited exactly
-//! once, or the end says why not.
+//! that needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every
+//! managed frame down to the entry is visited exactly once, or the end says why not.
 //!
 //! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.
 
@@ -27,8 +27,8 @@ pub fn visit_thread_stack<F: Lookup + ?Sized>(
 
 /// The same from a frame on that an earlier visit came to, and of about `limit` frames: it pauses below a managed one.
 ///
-/// So that a visit in parts does not step over all that lies above each time, it goes on with the unwinder at the native frame itself, and
-/// from the top only if that leads nowhere (a frame that needs rbx).
+/// So that a visit in parts does not step over all that lies above each time, it goes on with the unwinder at the
+/// native frame itself, and from the top only if that leads nowhere (a frame that needs rbx).
 pub fn visit_some<F: Lookup + ?Sized>(
     from: Position,
     mut read_word: impl FnMut(u64) -> Option<u64>,
@@ -130,7 +130,8 @@ pub enum StackEnd {
         /// Of the frame that entered managed code.
         registers: Registers,
     },
-    /// As many as were asked for have been visited. As in [`WalkEnd::Paused`], the return address of the next lies at `registers.sp - 8`.
+    /// As many as were asked for have been visited. As in [`WalkEnd::Paused`], the return address of the next lies at
+    /// `registers.sp - 8`.
     Paused {
         /// Where to go on.
         at: Position,

@@ -1,14 +1,15 @@
 //! Random programs whose destructors print, and who says in which order they should: order of destruction under the prompt plan.
 //!
-//! A program is a few functions over small objects: straight statements, branches, loops, calls. `text.rs` writes it as C over
-//! `tally_gc.h`, `machine.rs` runs it by the definition of the plan, with recursion and a list; both print births, destructions and
-//! a mark after every statement, so one misplaced death is one line that differs.
+//! A program is a few functions over small objects: straight statements, branches, loops, calls. `text.rs` writes it as
+//! C over `tally_gc.h`, `machine.rs` runs it by the definition of the plan, with recursion and a list; both print
+//! births, destructions and a mark after every statement, so one misplaced death is one line that differs.
 //!
-//! Objects refer only to objects of a lower rank, so that there are no cycles: when those die is for trials to say. Arguments are
-//! variables and fields: a new object that is nothing but an argument dies inside the call, or right after it, as the caller's code was
-//! optimised.
+//! Objects refer only to objects of a lower rank, so that there are no cycles: when those die is for trials to say.
+//! Arguments are variables and fields: a new object that is nothing but an argument dies inside the call, or right
+//! after it, as the caller's code was optimised.
 //!
-//! `tests/tests/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and saved above.
+//! `tests/tests/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and
+//! saved above.
 
 pub mod machine;
 mod text;

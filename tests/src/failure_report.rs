@@ -46,8 +46,8 @@ pub fn report_without_picture(setup: &Setup, origin: Option<&Origin>, ops: &[Op]
     )
 }
 
-/// The model as it was when the program failed, or after its last op: beside the real heap, or, where that ends the process or panics,
-/// beside the toy heap, which has no faults.
+/// The model as it was when the program failed, or after its last op: beside the real heap, or, where that ends the
+/// process or panics, beside the toy heap, which has no faults.
 pub fn graph_at(setup: &Setup, ops: &[Op], failure: Option<&Failure>) -> HeapGraph {
     let upto = failure.and_then(|failure| failure.op_index).map_or(ops.len(), |index| index + 1);
     let real = failure.and_then(|_| {

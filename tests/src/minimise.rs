@@ -1,7 +1,7 @@
 //! Makes the program in a file short, one child process a try, so that a crash or an endless loop is a failure like any other.
 //!
-//! The soak command and the replay command do it; the child is either of them, told to run a file (`--run FILE`) and to answer by its exit
-//! status.
+//! The soak command and the replay command do it; the child is either of them, told to run a file (`--run FILE`) and to
+//! answer by its exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -44,7 +44,8 @@ pub fn run_apart(place: &Path) -> Result<ExitStatus, String> {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(|error| format!("timeout: {error}"))
 }
 
-/// The shortest failing program found, written to `smaller`; `None` when this one does not fail. `tell` hears how long it is by now.
+/// The shortest failing program found, written to `smaller`; `None` when this one does not fail. `tell` hears how long
+/// it is by now.
 pub fn minimise(place: &Path, smaller: &Path, mut tell: impl FnMut(usize)) -> Result<Option<Failing>, String> {
     let (setup, ops) = read(place)?;
     let write = |ops: &[Op]| {

@@ -38,8 +38,8 @@ pub enum Word {
     Raw(u64),
     /// A reference to that object, encoded as the object's kind demands.
     Reference(Id),
-    /// A weak slot that refers to that object; unless it is `sure`, it may have been cleared meanwhile, because the object was dead for
-    /// a while and a finalizer has brought it back.
+    /// A weak slot that refers to that object; unless it is `sure`, it may have been cleared meanwhile, because the
+    /// object was dead for a while and a finalizer has brought it back.
     Weak {
         /// To whom.
         target: Id,

@@ -1,8 +1,8 @@
 //! Where a random program comes from, in a form that can be printed, typed and replayed: `sliced/17/42/1500` is program 42 of
 //! seed 17, of at most 1500 ops, in the setup `sliced`.
 //!
-//! `check_series` prints it with a failure, `cargo xtask replay` reads it. Program n of a seed is always the same one, as long as the
-//! strategies are.
+//! `check_series` prints it with a failure, `cargo xtask replay` reads it. Program n of a seed is always the same one,
+//! as long as the strategies are.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,9 +1,10 @@
 //! The deferred plan's protocol between a program's writes and the sliced passes, as a model small enough to be searched whole.
 //!
-//! A state is a heap of at most four objects with everything that the protocol remembers of each: stamp, count, unlogged bit,
-//! flags, what the running and the last log say of it, and the queue it is in. A action is one operation of the mutator (allocate, load, write, clear:
-//! the references that change, not the instructions) or one unit of work of a pass. The search tries every action in
-//! every state (`protocol/search.rs`), and asks in each whether the named invariants hold (`protocol/invariant.rs`).
+//! A state is a heap of at most four objects with everything that the protocol remembers of each: stamp, count,
+//! unlogged bit, flags, what the running and the last log say of it, and the queue it is in. A action is one operation
+//! of the mutator (allocate, load, write, clear: the references that change, not the instructions) or one unit of work
+//! of a pass. The search tries every action in every state (`protocol/search.rs`), and asks in each whether the named
+//! invariants hold (`protocol/invariant.rs`).
 //!
 //! What is modelled, and where it is from:
 //!
@@ -15,12 +16,14 @@
 //!  mark.rs      cycle-detector/src/mark.rs                      discover, release, free; given up at any time
 //! ```
 //!
-//! What is not: where objects lie, large objects, finalizers, weak slots. Where the real passes take an order from addresses (which of two log entries
-//! comes first), or from budgets (whether a death or a root is next), the model takes every order. An
-//! object's name means nothing: states that differ in names alone are one (`protocol/canonical.rs`).
+//! What is not: where objects lie, large objects, finalizers, weak slots. Where the real passes take an order from
+//! addresses (which of two log entries comes first), or from budgets (whether a death or a root is next), the model
+//! takes every order. An object's name means nothing: states that differ in names alone are one
+//! (`protocol/canonical.rs`).
 //!
-//! Each protective rule of the protocol can be left out ([`Rule`]). The tests see the search find a violation then: a model that could not fail would say
-//! nothing. (After Holzmann's "The Model Checker SPIN", 1997: depth for shortness of traces, and fingerprints instead of states.)
+//! Each protective rule of the protocol can be left out ([`Rule`]). The tests see the search find a violation then: a
+//! model that could not fail would say nothing. (After Holzmann's "The Model Checker SPIN", 1997: depth for shortness
+//! of traces, and fingerprints instead of states.)
 
 mod action;
 mod canonical;

@@ -2,10 +2,11 @@
 //!
 //! The op programs of `strategies.rs` drive the heap; these drive all of it: lowering, optimiser, code generator, stack
 //! maps, walk, epochs. A program keeps the rules of `tally_gc.h` by construction, prints a checksum of everything it
-//! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says what
-//! is right. It may be several modules, whose functions call each other's and hand references over; it may throw, through frames of
-//! any kind (then it is compiled as IR, with landing pads); and under the prompt plan its types have destructors, which run once for
-//! each object. Some keep a list of their roots beside, and ask the walk whether it finds the same.
+//! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says
+//! what is right. It may be several modules, whose functions call each other's and hand references over; it may throw,
+//! through frames of any kind (then it is compiled as IR, with landing pads); and under the prompt plan its types have
+//! destructors, which run once for each object. Some keep a list of their roots beside, and ask the walk whether it
+//! finds the same.
 //!
 //! * `kinds.rs`: the types (their C stands in `prelude.h`) and how their fields are named
 //! * `function.rs`: signatures, frames, parameters, results; `body.rs`: what a function's text is made of

@@ -1,9 +1,10 @@
 //! A second recount of the real heap: dumb, and sharing no code with the runtime's own verification.
 //!
 //! It takes the list of live objects and what the roots hold, reads every payload word by word, decides with `shape.rs`
-//! which words are references (the runtime decides with descriptors), and counts how often each object is referred to. Right
-//! after an epoch, with nothing written since, that must be the object's count (`COUNT`), and every reference must lead to
-//! an object of the list (`HEADER`). A stuck count of the deferred plan (255) says nothing; the prompt plan's are exact (`EXACT`).
+//! which words are references (the runtime decides with descriptors), and counts how often each object is referred to.
+//! Right after an epoch, with nothing written since, that must be the object's count (`COUNT`), and every reference
+//! must lead to an object of the list (`HEADER`). A stuck count of the deferred plan (255) says nothing; the prompt
+//! plan's are exact (`EXACT`).
 
 use std::collections::HashMap;
 

@@ -13,8 +13,9 @@
 //! A heap that promises prompt deaths ([`Deaths`]) is held to it: at every `poll` the live set is compared, too, and what
 //! plain counting frees must be gone; without trials and marks, nothing else may be.
 //!
-//! Finalizers and callbacks run inside the heap's safepoints and leave events, which are applied to the model as soon as the heap has
-//! returned (`replay/finalizers.rs`). So the model has seen everything in the order in which it happened.
+//! Finalizers and callbacks run inside the heap's safepoints and leave events, which are applied to the model as soon
+//! as the heap has returned (`replay/finalizers.rs`). So the model has seen everything in the order in which it
+//! happened.
 
 mod builders;
 mod compare;

@@ -1,19 +1,21 @@
 //! A second opinion of where roots are: the same program over LLVM's own shadow stack.
 //!
-//! Tally's maps are held against a program that knows nothing of them. Its functions have LLVM's strategy `shadow-stack`, which links
-//! each frame's roots into a list while the program runs; it is compiled without any pass, and allocates with calloc. At every
-//! allocation both builds say which objects their roots hold, by number in order of allocation (`second_opinion/witness.c`), and the
-//! shadow build also says which roots were read later. At each look
+//! Tally's maps are held against a program that knows nothing of them. Its functions have LLVM's strategy
+//! `shadow-stack`, which links each frame's roots into a list while the program runs; it is compiled without any pass,
+//! and allocates with calloc. At every allocation both builds say which objects their roots hold, by number in order of
+//! allocation (`second_opinion/witness.c`), and the shadow build also says which roots were read later. At each look
 //!
 //! ```text
 //! what is read from a root later  ⊆  what Tally's map leads to  ⊆  what the shadow stack holds
 //! ```
 //!
-//! as multisets of objects. The left side is what a lost root breaks; the right side a slot that is named where it holds something
-//! else or nothing. Between them liveness decides: a root that is not used again need not be in the map.
+//! as multisets of objects. The left side is what a lost root breaks; the right side a slot that is named where it
+//! holds something else or nothing. Between them liveness decides: a root that is not used again need not be in the
+//! map.
 //!
-//! `instrument.rs` makes the two texts of one; `tests/tests/second_opinion.rs` runs examples, hazards and random programs, and maps damaged on
-//! purpose; `cargo run -p tally-tests --bin random_programs -- --second-opinion` runs as many as one likes.
+//! `instrument.rs` makes the two texts of one; `tests/tests/second_opinion.rs` runs examples, hazards and random
+//! programs, and maps damaged on purpose; `cargo run -p tally-tests --bin random_programs -- --second-opinion` runs as
+//! many as one likes.
 
 pub mod instrument;
 
@@ -82,7 +84,8 @@ pub struct Opinion {
 }
 
 impl Opinion {
-    /// Builds modules of textual IR over the shadow stack and runs them till `looks_max` allocations were made. `native` is linked as it is.
+    /// Builds modules of textual IR over the shadow stack and runs them till `looks_max` allocations were made.
+    /// `native` is linked as it is.
     ///
     /// # Errors
     /// What a tool said, or how the program ended.

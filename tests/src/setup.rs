@@ -1,9 +1,10 @@
 //! The setups of the heap that programs are run in, and `check`, which runs one program in all of them.
 //!
-//! All but `default` and `prompt-pause-goal` count work in units instead of looking at the clock, so that a program runs the same way each time.
-//! The setups differ in everything that may not change what a program sees: how small the slices are, whether the passes
-//! are sliced at all, whether candidates are tried, how often the heap flips by itself, whether a block is logged as a
-//! whole early, whether the heap is nearly full, zeal, and the plan: both plans run the same programs.
+//! All but `default` and `prompt-pause-goal` count work in units instead of looking at the clock, so that a program
+//! runs the same way each time. The setups differ in everything that may not change what a program sees: how small the
+//! slices are, whether the passes are sliced at all, whether candidates are tried, how often the heap flips by itself,
+//! whether a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the
+//! same programs.
 
 use rc_runtime::heap::HeapOptions;
 use rc_runtime::plan::Plan;

@@ -1,8 +1,9 @@
 //! A heap so simple that it is right by inspection, and ways to make it wrong.
 //!
-//! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and must
-//! object to each [`Fault`] within a few random programs, which `shrink.rs` then makes short. If a kind of bug slips past
-//! here, it would slip past on the real heap too. Its services, and what can be wrong with those, stand in `toy_heap/services.rs`.
+//! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and
+//! must object to each [`Fault`] within a few random programs, which `shrink.rs` then makes short. If a kind of bug
+//! slips past here, it would slip past on the real heap too. Its services, and what can be wrong with those, stand in
+//! `toy_heap/services.rs`.
 
 mod services;
 

@@ -202,7 +202,8 @@ fn polls_alone_keep_a_toggled_field_from_leaking() {
     );
 }
 
-/// Words between the references of an array's elements are none, whatever they look like: some of these are addresses of the heap.
+/// Words between the references of an array's elements are none, whatever they look like: some of these are addresses
+/// of the heap.
 #[test]
 fn copied_elements_hold_numbers_that_look_like_addresses() {
     check(

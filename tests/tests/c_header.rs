@@ -1,5 +1,5 @@
-//! `tally_gc.h` says no where C can: a wrong field, variable or value is a compile-time error whose text names it. And the descriptors it
-//! writes hold the numbers that the struct has, asserted by the C compiler itself.
+//! `tally_gc.h` says no where C can: a wrong field, variable or value is a compile-time error whose text names it. And
+//! the descriptors it writes hold the numbers that the struct has, asserted by the C compiler itself.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Order of destruction: C programs whose destructors print, against the definition (`tests/src/destruction.rs`).
 //!
-//! At -O0 every count of the plan is in the code; above, most are saved. The output may not differ, whichever are saved at whatever
-//! level. Two programs in three are of several modules.
+//! At -O0 every count of the plan is in the code; above, most are saved. The output may not differ, whichever are saved
+//! at whatever level. Two programs in three are of several modules.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,6 @@
-//! Op programs out of any text, as the fuzz target `heap_ops` makes them: its corpus, and a second of edits to it. The seeds are the same
-//! each time; `TALLY_DAMAGE_SECONDS=600 cargo test --release -p tally-tests --test heap_ops` goes on for longer.
+//! Op programs out of any text, as the fuzz target `heap_ops` makes them: its corpus, and a second of edits to it. The
+//! seeds are the same each time; `TALLY_DAMAGE_SECONDS=600 cargo test --release -p tally-tests --test heap_ops` goes on
+//! for longer.
 
 #[path = "../../fuzz/checks/heap_ops.rs"]
 mod heap_ops;

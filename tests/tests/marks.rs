@@ -160,7 +160,8 @@ fn reference_moves_behind_the_mark() {
     }
 }
 
-/// The same from far away: the mark comes to the end of a long list much later than to the other holder, and only the log tells it what was there.
+/// The same from far away: the mark comes to the end of a long list much later than to the other holder, and only the
+/// log tells it what was there.
 #[test]
 fn reference_moves_from_the_end_of_a_long_list() {
     for steps_before in 0..30 {
@@ -278,8 +279,8 @@ fn nothing_alive_uses_no_blocks() {
     assert_eq!(heap.mutator.heap().used_bytes(), 0);
 }
 
-/// A whole block is logged while a mark lets go of what it has condemned: what is condemned is left out. Logged, it was counted once
-/// more, and what it held was freed before the log let go of it.
+/// A whole block is logged while a mark lets go of what it has condemned: what is condemned is left out. Logged, it was
+/// counted once more, and what it held was freed before the log let go of it.
 #[test]
 fn block_logged_while_a_mark_condemns() {
     let program = "list boxed x 200 r3
@@ -315,8 +316,8 @@ fn block_logged_while_a_mark_condemns() {
     );
 }
 
-/// Prompt plan: a young object that outlives its batch waits to be tried, dies by counting, and the next batch is judged: it is no
-/// candidate any more. (Its free cell was marked as one.)
+/// Prompt plan: a young object that outlives its batch waits to be tried, dies by counting, and the next batch is
+/// judged: it is no candidate any more. (Its free cell was marked as one.)
 #[test]
 fn survivor_of_a_batch_that_dies_before_it_is_tried() {
     let program = "hub x 100 r3
@@ -352,8 +353,8 @@ fn survivor_of_a_batch_that_dies_before_it_is_tried() {
     check_in(&Setup::named("prompt-marks").expect("a setup"), &parse_program(program).expect("a program"));
 }
 
-/// An ephemeron's block is logged as a whole, then it dies, and its key before it lets go of its value itself. The log alone knows of that reference
-/// then, and a mark that is about to discover condemned the value under it.
+/// An ephemeron's block is logged as a whole, then it dies, and its key before it lets go of its value itself. The log
+/// alone knows of that reference then, and a mark that is about to discover condemned the value under it.
 #[test]
 fn ephemeron_that_the_log_names_dies_with_its_key() {
     let program = "allocate link 0 r0

@@ -1,5 +1,5 @@
-//! Misuse of the safe heap does not compile: each snippet is refused by rustc with the code that says why, and the same without the
-//! mistake is taken.
+//! Misuse of the safe heap does not compile: each snippet is refused by rustc with the code that says why, and the same
+//! without the mistake is taken.
 //!
 //! A small stand-in for a crate of compile-fail tests: the snippets are compiled against the library that this test itself was
 //! built with, to metadata only.

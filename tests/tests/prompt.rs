@@ -162,8 +162,8 @@ fn a_leak_check_lists_what_a_global_holds() {
     assert!(message.contains("Kept") && message.contains('1'), "{message}");
 }
 
-/// A function read nearly literally drains in front of its return: a result that its root holds as well had its own count before that drain, and a
-/// recount found one too many.
+/// A function read nearly literally drains in front of its return: a result that its root holds as well had its own
+/// count before that drain, and a recount found one too many.
 #[test]
 fn a_result_gets_its_count_after_the_drain_at_the_return() {
     for saved in SAVINGS.iter().chain(&["owned-results"]) {

@@ -1,7 +1,7 @@
 //! The protocol between the mutator's log and the sliced passes, searched whole for small heaps (`tally_tests::protocol`).
 //!
-//! First the protocol as it is: no interleaving breaks an invariant. Then each of its rules is left out, and the search must find that out:
-//! the situation in which it matters is a heap of a few objects and a few operations.
+//! First the protocol as it is: no interleaving breaks an invariant. Then each of its rules is left out, and the search
+//! must find that out: the situation in which it matters is a heap of a few objects and a few operations.
 
 use tally_tests::protocol::{Counterexample, Extent, First, Model, NULL, Rule, Start};
 
@@ -68,10 +68,11 @@ fn one_operation_on_every_heap_of_two_objects_with_two_fields() {
     assert!(extent.first_states == 127, "{extent:?}");
 }
 
-/// More than fits a test of every day: in eight minutes on a busy machine two million states of two objects without end, 11 and 15 million of three objects
-/// (three operations and whole blocks; four operations), 32 million of four objects (three operations), 20 million of four with cohorts and whole
-/// blocks (two operations), 7 million of three with two fields. Nothing was found. Since the model's trials follow those that judge what they have seen,
-/// the first four again: 2,145,469, 11,276,314, 15,237,532 and 32,573,438 states.
+/// More than fits a test of every day: in eight minutes on a busy machine two million states of two objects without
+/// end, 11 and 15 million of three objects (three operations and whole blocks; four operations), 32 million of four
+/// objects (three operations), 20 million of four with cohorts and whole blocks (two operations), 7 million of three
+/// with two fields. Nothing was found. Since the model's trials follow those that judge what they have seen, the first
+/// four again: 2,145,469, 11,276,314, 15,237,532 and 32,573,438 states.
 #[test]
 #[ignore = "takes minutes and gigabytes; run it after a change to the protocol, with --release"]
 fn larger_heaps() {

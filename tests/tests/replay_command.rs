@@ -1,5 +1,5 @@
-//! `cargo xtask replay`: what it takes, and what it answers. That it makes programs short, `shrink.rs` and `toy_heap.rs` test; what it draws,
-//! `failure_report.rs`.
+//! `cargo xtask replay`: what it takes, and what it answers. That it makes programs short, `shrink.rs` and
+//! `toy_heap.rs` test; what it draws, `failure_report.rs`.
 
 use std::process::{Command, Output};
 

@@ -1,7 +1,8 @@
-//! Tally's stack maps against LLVM's shadow stack: examples, hazards of the lowering, random programs, and maps damaged on purpose.
+//! Tally's stack maps against LLVM's shadow stack: examples, hazards of the lowering, random programs, and maps damaged
+//! on purpose.
 //!
-//! `cargo run --release -p tally-tests --bin random_programs -- --second-opinion --count 300 --go-on` runs more random programs. With
-//! `TALLY_HAZARD_MATRIX` in the environment each program here meets all levels under both plans.
+//! `cargo run --release -p tally-tests --bin random_programs -- --second-opinion --count 300 --go-on` runs more random
+//! programs. With `TALLY_HAZARD_MATRIX` in the environment each program here meets all levels under both plans.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

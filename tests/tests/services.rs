@@ -1,5 +1,5 @@
-//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under both plans at every level, with the
-//! leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
+//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under both plans at every
+//! level, with the leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
 //!
 //! The same services from Rust, in more situations: `cycle-detector/tests/`.
 

@@ -1,9 +1,10 @@
 //! `cargo xtask coverage`: which lines of the crates without LLVM do tests run?
 //!
-//! The crates are built with the compiler's own instrumentation in a target folder of its own, their tests run, and those of the oracle
-//! that need no compiled programs; then LLVM's tools make a table of it. What only compiled programs reach (the C entry points, the walk of their
-//! stacks, the handling of their signals) is tested by frontend-glue's suites and shows here as not run: `libtally.a` is not
-//! instrumented. Processes that end by a signal leave no profile, and a test that forks counts the parent only.
+//! The crates are built with the compiler's own instrumentation in a target folder of its own, their tests run, and
+//! those of the oracle that need no compiled programs; then LLVM's tools make a table of it. What only compiled
+//! programs reach (the C entry points, the walk of their stacks, the handling of their signals) is tested by
+//! frontend-glue's suites and shows here as not run: `libtally.a` is not instrumented. Processes that end by a signal
+//! leave no profile, and a test that forks counts the parent only.
 //!
 //! The tools must be as new as the compiler's LLVM; Debian's `llvm-22` has them.
 

@@ -1,9 +1,10 @@
 //! `cargo xtask mutants`: rules of the runtime and of the lowering are broken on purpose, one at a time, and a test must notice.
 //!
-//! `tests/mutants.toml` holds the mutants ([`Mutant`]): which text becomes what, and the test that must kill it. The tree is copied to a folder
-//! of its own with a target folder of its own, so that nobody's build is touched. There each named test must pass first, unchanged;
-//! then each mutant is applied, built, its test run, and the text put back. A mutant that does not build, or whose text no longer stands in
-//! the source exactly once, is an error of the list: it says so, and counts as not killed.
+//! `tests/mutants.toml` holds the mutants ([`Mutant`]): which text becomes what, and the test that must kill it. The
+//! tree is copied to a folder of its own with a target folder of its own, so that nobody's build is touched. There each
+//! named test must pass first, unchanged; then each mutant is applied, built, its test run, and the text put back. A
+//! mutant that does not build, or whose text no longer stands in the source exactly once, is an error of the list: it
+//! says so, and counts as not killed.
 
 use crate::failure::{Failure, Outcome};
 use crate::{process, tree};

@@ -1,7 +1,8 @@
 //! `cargo xtask replay WHAT` and `cargo xtask soak`: the oracle of the heap, built in release form and started.
 //!
-//! What they are told goes to the two commands of `tests/src/bin/`, so an option of theirs needs no change here: `--help` says what
-//! there is. The exit status is theirs: 0 nothing differs, 1 something does, 2 a wrong command line. Neither needs LLVM.
+//! What they are told goes to the two commands of `tests/src/bin/`, so an option of theirs needs no change here:
+//! `--help` says what there is. The exit status is theirs: 0 nothing differs, 1 something does, 2 a wrong command line.
+//! Neither needs LLVM.
 
 use crate::failure::{Failure, Outcome};
 use crate::{process, tree};

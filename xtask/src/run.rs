@@ -38,8 +38,8 @@ pub fn run(arguments: &Arguments) -> Outcome {
 pub fn build_tally() -> Result<PathBuf, Failure> {
     let packages = ["-p", "frontend-glue", "-p", "aot-runtime"];
     let mut build = process::cargo();
-    // With CARGO_INCREMENTAL=1 in the environment a crate becomes several units, and some paths are up to 7 in a hundred longer or
-    // shorter: what is measured and what is run should not depend on who builds it.
+    // With CARGO_INCREMENTAL=1 in the environment a crate becomes several units, and some paths are up to 7 in a
+    // hundred longer or shorter: what is measured and what is run should not depend on who builds it.
     build.args(["build", "--release"]).args(packages).env("CARGO_INCREMENTAL", "0");
     process::must_succeed(&mut build)?;
     let tally = tree::release()?.join("tally");

@@ -1,9 +1,10 @@
 //! `cargo xtask scenarios`: which of the situations that other collectors' test suites check are covered here, and by what.
 //!
-//! `tests/scenarios.toml` holds an entry per situation; its first lines say how one is written ([`ledger`]). A row is printed for each,
-//! the chosen ones only if options say so, and a summary of all. The ledger and the sources must agree: what a ledger says
-//! of tests is compared with the tests that there are ([`test_index`]), whatever was asked to be printed, and each
-//! disagreement fails the command. The test at the end of this file asks the same, so that `cargo xtask check` does.
+//! `tests/scenarios.toml` holds an entry per situation; its first lines say how one is written ([`ledger`]). A row is
+//! printed for each, the chosen ones only if options say so, and a summary of all. The ledger and the sources must
+//! agree: what a ledger says of tests is compared with the tests that there are ([`test_index`]), whatever was asked to
+//! be printed, and each disagreement fails the command. The test at the end of this file asks the same, so that `cargo
+//! xtask check` does.
 
 mod ledger;
 mod test_index;

@@ -1,7 +1,8 @@
 //! The batch: trial deletion from all young objects together.
 //!
-//! The idea is CPython's generation 0 (Schemenauer 2000, "Garbage Collection for Python"), by blocks instead of lists; its passes are Bacon and
-//! Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint, pending list drained, counts exact:
+//! The idea is CPython's generation 0 (Schemenauer 2000, "Garbage Collection for Python"), by blocks instead of lists;
+//! its passes are Bacon and Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint,
+//! pending list drained, counts exact:
 //!
 //! | pass | does | answers |
 //! |---|---|---|
@@ -97,7 +98,8 @@ impl Default for Batch {
 }
 
 impl Batch {
-    /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not paid lately.
+    /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not
+    /// paid lately.
     pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut Rings, always: bool) -> Judged {
         let mut judged = Judged::default();
         if !always && !heap.prompt.cells.youth.is_due() {
@@ -333,7 +335,8 @@ impl Batch {
     }
 }
 
-/// The same, by another look at the dead members. Nobody who was none has become one since; who is held for its finalizer may look like none.
+/// The same, by another look at the dead members. Nobody who was none has become one since; who is held for its
+/// finalizer may look like none.
 #[cold]
 fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
     for object in blocks.iter().flat_map(|&block| CellSpace::carved(block).cells()) {
@@ -370,8 +373,8 @@ fn is_shown(object: ObjectRef) -> bool {
     CellSpace::is_young(object.address()) && SHOWN.get(object.address())
 }
 
-/// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them before they had grown
-/// up, when nobody notes it; a ring of which it was the last from outside was lost.
+/// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them
+/// before they had grown up, when nobody notes it; a ring of which it was the last from outside was lost.
 fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {

@@ -10,17 +10,17 @@
 //! > overwritten or has died since, which is a decrement of a member, of those that are noted, whatever other roots and words
 //! > the reference went through later.
 //!
-//! So it does not matter which way a reference takes from root to root, as long as all who hold one uncounted by a word of the
-//! heap are asked: the roots of compiled frames and of the shadow stack, those of the host, and the words in flight. [`visit`] is the
-//! one place where they are listed; a suspended stack would be another line there. Globals, finalizers' objects and what
-//! native code has counted by hand are let go of by decrements that note.
+//! So it does not matter which way a reference takes from root to root, as long as all who hold one uncounted by a word
+//! of the heap are asked: the roots of compiled frames and of the shadow stack, those of the host, and the words in
+//! flight. [`visit`] is the one place where they are listed; a suspended stack would be another line there. Globals,
+//! finalizers' objects and what native code has counted by hand are let go of by decrements that note.
 //!
-//! A candidate that a root holds need not be tried: while a round runs it is marked, and goes back into the buffer as it is. (Between
-//! batches and marks no object has its bit set otherwise.)
+//! A candidate that a root holds need not be tried: while a round runs it is marked, and goes back into the buffer as
+//! it is. (Between batches and marks no object has its bit set otherwise.)
 //!
-//! Expected cost: the walk, 3 to 7 ns a frame, and a look at the count byte for each root. Stacks may be a million frames deep, so
-//! what makes a round or a batch due grows with the frames seen at the last one: the walks cost about an eighth of what
-//! the program did in between.
+//! Expected cost: the walk, 3 to 7 ns a frame, and a look at the count byte for each root. Stacks may be a million
+//! frames deep, so what makes a round or a batch due grows with the frames seen at the last one: the walks cost about
+//! an eighth of what the program did in between.
 
 use crate::collector::Collector;
 use crate::stack::StackRoots;

@@ -1,8 +1,9 @@
 //! The marker: follows references from what is alive, at once or in parts. Both marks of the prompt plan have one.
 //!
-//! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program runs, and what is on
-//! the stack may die and be something else by then: what comes from an earlier part is looked at before it is visited. A stack that cannot grow
-//! forgets: once all others were visited, all marked objects are visited again, as [`crate::discovery`] does it.
+//! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program
+//! runs, and what is on the stack may die and be something else by then: what comes from an earlier part is looked at
+//! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
+//! again, as [`crate::discovery`] does it.
 
 use crate::soon::Soon;
 use rc_runtime::list::List;
@@ -202,8 +203,8 @@ impl Marker {
         spent
     }
 
-    /// Ephemerons that were held back, and have another key, none, or one that is marked by now, are visited after all: true when there are any.
-    /// Those that have gone are forgotten.
+    /// Ephemerons that were held back, and have another key, none, or one that is marked by now, are visited after all:
+    /// true when there are any. Those that have gone are forgotten.
     pub(super) fn follow_released_ephemerons(&mut self, heap: &Heap) -> bool {
         let (held_back, released): (List<_>, List<_>) = std::mem::take(&mut self.held_back)
             .into_iter()

@@ -1,8 +1,9 @@
 //! The proof: which of the objects that a mark has not reached are dead? In slices, the program running in between. `[EXACT]`
 //!
-//! A mark that takes a while misses what the program moves meanwhile, and a barrier that tells it would cost each write. But counts are exact. So what
-//! is unmarked is only suspected, and judged as a trial judges its members: whoever has more references than those that were found in unmarked
-//! objects is alive, and what that reaches. Only this takes three passes with the program running between any two objects of them:
+//! A mark that takes a while misses what the program moves meanwhile, and a barrier that tells it would cost each
+//! write. But counts are exact. So what is unmarked is only suspected, and judged as a trial judges its members:
+//! whoever has more references than those that were found in unmarked objects is alive, and what that reaches. Only
+//! this takes three passes with the program running between any two objects of them:
 //!
 //! | pass | does |
 //! |---|---|
@@ -11,22 +12,26 @@
 //! | roots | all at once: what roots hold is alive |
 //! | judge | who has not as many references as were found, waits for the drain, or is stuck, is alive. What is alive is followed |
 //!
-//! > Let *C* be what is unmarked in the end, and *t* the moment at which the roots were looked at. No root held a member of *C* then. Had an object outside of *C*
-//! > held member *o*, that reference would still have been there when *o* was judged, or *o* would be marked: references that go
-//! > touch *o*, and what is touched is marked. So would be those that were found in *o*'s sum, all of them from members: from others, which were marked since, *o* would have been
-//! > reached. So *o* would have had one reference more than its sum says, and would be marked. Nothing led into *C* at *t*, and nothing has since: a weak slot that
-//! > yields a member touches it.
+//! > Let *C* be what is unmarked in the end, and *t* the moment at which the roots were looked at. No root held a
+//! > member of *C* then. Had an object outside of *C* held member *o*, that reference would still have been there when
+//! > *o* was judged, or *o* would be marked: references that go touch *o*, and what is touched is marked. So would be
+//! > those that were found in *o*'s sum, all of them from members: from others, which were marked since, *o* would have
+//! > been reached. So *o* would have had one reference more than its sum says, and would be marked. Nothing led into
+//! > *C* at *t*, and nothing has since: a weak slot that yields a member touches it.
 //!
-//! This is the Σ-test and the Δ-test of Bacon & Rajan 2001 ("Concurrent Cycle Collection in Reference Counted Systems", §4), with one sum for each
-//! object and the roots apart. Counts alone could not be compared in slices: what a root lets go of is noted by nobody, and a program that goes through a list,
-//! node by node, would be away from each when that is looked at.
+//! This is the Σ-test and the Δ-test of Bacon & Rajan 2001 ("Concurrent Cycle Collection in Reference Counted Systems",
+//! §4), with one sum for each object and the roots apart. Counts alone could not be compared in slices: what a root
+//! lets go of is noted by nobody, and a program that goes through a list, node by node, would be away from each when
+//! that is looked at.
 //!
-//! Who is suspected is no candidate any more, and unsettled. Whoever is found alive after all is noted again, or whoever it hangs on (`[CANDIDATE]`): what roots hold,
-//! what loses a reference, what a weak slot yields, and who has more references than the sum says. Without the last two a ring was lost that a root had let go of before
-//! the roots were looked at, but that had got a reference from within since its sum was taken; and one that the program had by a weak slot for a moment.
+//! Who is suspected is no candidate any more, and unsettled. Whoever is found alive after all is noted again, or
+//! whoever it hangs on (`[CANDIDATE]`): what roots hold, what loses a reference, what a weak slot yields, and who has
+//! more references than the sum says. Without the last two a ring was lost that a root had let go of before the roots
+//! were looked at, but that had got a reference from within since its sum was taken; and one that the program had by a
+//! weak slot for a moment.
 //!
-//! What an ephemeron holds whose key is unmarked counts as found in something unmarked: it lets go of it if the key dies. A count that is stuck proves nothing; the
-//! mark that stops the world judges that.
+//! What an ephemeron holds whose key is unmarked counts as found in something unmarked: it lets go of it if the key
+//! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
 use rc_runtime::list::List;
@@ -179,8 +184,8 @@ impl Proof {
         }
     }
 
-    /// The third: who is alive, as far as its own references say, is shown to the marker; and noted, since what holds it may be a root that has let
-    /// go of it by now, or only what it reaches itself.
+    /// The third: who is alive, as far as its own references say, is shown to the marker; and noted, since what holds
+    /// it may be a root that has let go of it by now, or only what it reaches itself.
     pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
         let mut spent = BLOCK_UNITS;
         for object in place.objects().filter(|&object| is_suspected(object)) {

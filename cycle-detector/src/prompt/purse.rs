@@ -1,8 +1,8 @@
 //! What trials may cost: each level has a purse of references it may follow. `[BOUND]`
 //!
-//! Allocation fills the purses, and so does success: a trial that frees a good part of what it looked at pays for itself, and
-//! small ones may fail more often than they succeed. Candidates on a large live heap, which all fail, so cost a bounded part of the
-//! allocation, whatever their number: two references for each cell allocated.
+//! Allocation fills the purses, and so does success: a trial that frees a good part of what it looked at pays for
+//! itself, and small ones may fail more often than they succeed. Candidates on a large live heap, which all fail, so
+//! cost a bounded part of the allocation, whatever their number: two references for each cell allocated.
 
 /// Members at which the levels of a trial end.
 pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];

@@ -6,10 +6,11 @@
 //! | orphans | references that something dead held |
 //! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was noted by nobody |
 //!
-//! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next. Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses allow. What
-//! seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in other ways than others. A
-//! candidate of the first kind that was passed over, or any that was cut off, is a suspect: it keeps flag and settled byte, without its bit, and is nobody's until
-//! a mark comes by evidence.
+//! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next.
+//! Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses
+//! allow. What seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in
+//! other ways than others. A candidate of the first kind that was passed over, or any that was cut off, is a suspect:
+//! it keeps flag and settled byte, without its bit, and is nobody's until a mark comes by evidence.
 
 use super::purse::LEVELS;
 use super::sample::Sample;
@@ -199,7 +200,8 @@ impl Rings {
         }
     }
 
-    /// The batch has ended: its seeds have grown up. Those of earlier batches that still wait are not looked at: they may have died.
+    /// The batch has ended: its seeds have grown up. Those of earlier batches that still wait are not looked at: they
+    /// may have died.
     pub(super) fn note_seeds(&mut self, heap: &mut Heap) {
         for seed in self.new_seeds.drain(..) {
             let noted = seed.has(prompt_flag::CANDIDATE) || heap.flag_candidate(seed);

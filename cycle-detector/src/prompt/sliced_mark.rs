@@ -7,17 +7,19 @@
 //!           at its begin                               are for lives   was held    back
 //! ```
 //!
-//! **The mark only finds; counts prove.** No barrier tells the mark what the program moves while it discovers, and it need not know: what it
-//! has missed is found alive by the proof (`proof.rs`), at the cost of marking it then. So `Discover` is as good as any other way to find out where garbage may be, and
-//! can be given up at any point. From the end of `Judge` on what is unmarked is known to be dead, and nobody can come to it:
+//! **The mark only finds; counts prove.** No barrier tells the mark what the program moves while it discovers, and it
+//! need not know: what it has missed is found alive by the proof (`proof.rs`), at the cost of marking it then. So
+//! `Discover` is as good as any other way to find out where garbage may be, and can be given up at any point. From the
+//! end of `Judge` on what is unmarked is known to be dead, and nobody can come to it:
 //!
-//! - with finalizers among it, weak slots to it are cleared, its finalizers are queued, and what they are for is marked as what the
-//!   program touches meanwhile is;
+//! - with finalizers among it, weak slots to it are cleared, its finalizers are queued, and what they are for is
+//!   marked as what the program touches meanwhile is;
 //! - then ephemerons lose their dead keys, all at once with the last look at who is touched;
 //! - first all the dead let go of survivors, then they are freed: a cell that was used again would be taken for a survivor.
 //!
-//! Rounds and batches go on beside `Clear` and `Discover`, and beside the last two stages, since nothing that they look at leads to
-//! the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it held.
+//! Rounds and batches go on beside `Clear` and `Discover`, and beside the last two stages, since nothing that they look
+//! at leads to the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it
+//! held.
 //!
 //! Not sliced: the roots, twice; the young objects of one batch; special objects that die, and finalizers. `[BOUND]`
 
@@ -387,8 +389,8 @@ impl SlicedMark {
         }
     }
 
-    /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and what is summed
-    /// is not: later an ephemeron might be both.
+    /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and
+    /// what is summed is not: later an ephemeron might be both.
     fn begin_sum(&mut self, heap: &Heap) -> i64 {
         if !self.marker.follow_released_ephemerons(heap) {
             self.marker.held_back.iter().for_each(|&ephemeron| self.proof.sum_held_back(ephemeron));
@@ -397,9 +399,9 @@ impl SlicedMark {
         1
     }
 
-    /// Whether there is more to be followed before what is unmarked is known to be dead: ephemerons whose keys are alive, and what dying objects
-    /// still hold. Who dies after the roots were looked at, and before it was judged itself, is not followed, and lets go of what it held
-    /// in slices.
+    /// Whether there is more to be followed before what is unmarked is known to be dead: ephemerons whose keys are
+    /// alive, and what dying objects still hold. Who dies after the roots were looked at, and before it was judged
+    /// itself, is not followed, and lets go of what it held in slices.
     fn finds_more(&mut self, heap: &Heap) -> bool {
         for cascade in &heap.prompt.cascades {
             cascade.for_each_held(|object| self.marker.show(object));

@@ -17,8 +17,8 @@ pub(super) struct Cohort {
 }
 
 impl Cohort {
-    /// How many epochs lie between the target's block and the candidate's; far for large objects. Told from the block table alone,
-    /// because most references that leave a ring lead to cold memory.
+    /// How many epochs lie between the target's block and the candidate's; far for large objects. Told from the block
+    /// table alone, because most references that leave a ring lead to cold memory.
     #[inline(always)]
     pub(super) fn distance(&self, target: ObjectRef) -> u32 {
         let block = target.block();
@@ -31,8 +31,8 @@ impl Cohort {
     }
 }
 
-/// In the trial table: 0 is no node, others are one more than the references to it from inside the subgraph, and this is a node that
-/// something outside holds.
+/// In the trial table: 0 is no node, others are one more than the references to it from inside the subgraph, and this
+/// is a node that something outside holds.
 pub(super) const LIVE: u8 = 255;
 /// Counts beyond this are not judged: the table could not hold them.
 pub(super) const COUNT_MAX: u8 = 253;
@@ -63,9 +63,9 @@ pub(super) fn push_within(list: &mut List<ObjectRef>, object: ObjectRef) -> bool
     has_room
 }
 
-/// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate: rings that hang on a
-/// large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings that die old started a mark of the
-/// live heap, which was in vain and a fifth of the run.)
+/// A reference from a dead cycle to a survivor goes away; whether that is a doubt. The survivor becomes no candidate:
+/// rings that hang on a large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings
+/// that die old started a mark of the live heap, which was in vain and a fifth of the run.)
 pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
     if heap.mark_discovers {
         heap.show_to_mark(target);
@@ -73,8 +73,8 @@ pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
     heap.decrement_only(target).into()
 }
 
-/// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer to: most lie where
-/// nobody has looked for long.
+/// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer
+/// to: most lie where nobody has looked for long.
 #[inline(always)]
 pub(super) fn prefetch_next(heap: &Heap) {
     if let [.., far, _, _, _, near, _, _, _] = heap.candidates[..]

@@ -216,8 +216,8 @@ fn a_key_that_waits_for_its_finalizer_is_not_yielded() {
     }
 }
 
-/// A mark that has discovered all while thousands of the dead are still to be taken apart: behind them waits an object with a finalizer, its
-/// count at zero. What that object holds is no garbage before its finalizer has run.
+/// A mark that has discovered all while thousands of the dead are still to be taken apart: behind them waits an object
+/// with a finalizer, its count at zero. What that object holds is no garbage before its finalizer has run.
 #[test]
 fn finalizer_of_an_object_whose_death_is_still_to_come_when_a_mark_has_discovered_all() {
     const DEAD: u64 = 5000;

@@ -200,7 +200,8 @@ fn finalizers_change_the_table_of_roots() {
     );
 }
 
-/// scenario 82: the first time that it is found dead a finalizer says no, and asks to be called again; the second time it does not.
+/// scenario 82: the first time that it is found dead a finalizer says no, and asks to be called again; the second time
+/// it does not.
 #[test]
 fn a_finalizer_that_vetoes_the_first_death_lets_the_second_happen() {
     each(

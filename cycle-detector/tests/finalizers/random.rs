@@ -1,7 +1,7 @@
 //! Random graphs of objects with and without finalizers, while epochs, trials and marks run in slices of any size.
 //!
-//! What is finalized no root reaches; what is left at the end was reachable or is finalized then; everything exactly once for each time that it
-//! was registered; and the heap is sound all along.
+//! What is finalized no root reaches; what is left at the end was reachable or is finalized then; everything exactly
+//! once for each time that it was registered; and the heap is sound all along.
 
 use crate::{Action, FILE, NODE, ON_REQUEST, OWNER, PLANS, REVERSE, mutator_with, seen, set, type_of};
 use cycle_detector::Mutator;

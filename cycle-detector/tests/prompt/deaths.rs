@@ -203,8 +203,9 @@ static WIDE_OFFSETS: [u32; WIDE_FIELDS] = {
 /// More references than are taken off an object at a time.
 static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", WIDE_FIELDS as u64 * 8, &WIDE_OFFSETS);
 
-/// Objects of all shapes wait for one another: large arrays, small ones, plain ones of many fields, and a list that fills the stack of references. What
-/// they hold lives on, so that the recount after each slice would miss, or find twice, any reference that was taken off or still waits.
+/// Objects of all shapes wait for one another: large arrays, small ones, plain ones of many fields, and a list that
+/// fills the stack of references. What they hold lives on, so that the recount after each slice would miss, or find
+/// twice, any reference that was taken off or still waits.
 #[test]
 fn between_two_slices_each_reference_of_what_is_taken_apart_is_accounted_for() {
     for units in [1, 7, 40] {

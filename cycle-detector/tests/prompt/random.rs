@@ -1,5 +1,5 @@
-//! Random programs against two models: a graph of plain numbers for who is alive, and the recursion of the definition for the order
-//! in which finalizers run.
+//! Random programs against two models: a graph of plain numbers for who is alive, and the recursion of the definition
+//! for the order in which finalizers run.
 
 use crate::{options, set, type_of};
 use cycle_detector::Mutator;

@@ -5,7 +5,8 @@ use crate::{ARRAY, NODE, live, options, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::HeapOptions;
 
-/// A million live objects, and rings among them: the units of work are bounded, whatever the clock says, and garbage goes while the program runs.
+/// A million live objects, and rings among them: the units of work are bounded, whatever the clock says, and garbage
+/// goes while the program runs.
 #[test]
 fn each_slice_of_a_mark_beside_a_million_live_objects_is_bounded() {
     let units = 20_000;

@@ -1,7 +1,7 @@
 //! Candidates and the mark in slices: whom the proof has taken off the candidates, and finds alive, is noted again. `[CANDIDATE]`
 //!
-//! As in `sliced_marks`, each situation is played for every place at which it could come, and the heap is recounted after each slice; then a round
-//! without a mark must find what is garbage.
+//! As in `sliced_marks`, each situation is played for every place at which it could come, and the heap is recounted
+//! after each slice; then a round without a mark must find what is garbage.
 
 use crate::sliced_marks::{at_each_place, collect_with, is_there, ring, ring_of_blocks, sliced};
 use crate::{nodes, set};
@@ -26,8 +26,8 @@ fn what_a_weak_slot_yields_between_two_slices_and_nobody_keeps_is_noted() {
     });
 }
 
-/// The mark has missed a ring that a root holds. Then a member gets one more reference from within than the proof has found, and so the ring is
-/// taken for alive when the root has let go of it, unnoted.
+/// The mark has missed a ring that a root holds. Then a member gets one more reference from within than the proof has
+/// found, and so the ring is taken for alive when the root has let go of it, unnoted.
 #[test]
 fn a_ring_that_got_a_reference_from_within_while_it_was_proved_is_noted() {
     for trials in [false, true] {

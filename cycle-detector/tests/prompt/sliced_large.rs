@@ -11,7 +11,8 @@ const LENGTH: u64 = 2100;
 /// References to one object: more than a byte counts.
 const MANY: u64 = 400;
 
-/// An array in a ring with a node, to which [`MANY`] of its elements lead; the others lead to `survivor`. Held by the root that is answered.
+/// An array in a ring with a node, to which [`MANY`] of its elements lead; the others lead to `survivor`. Held by the
+/// root that is answered.
 fn ring_with_array(m: &mut Mutator, survivor: ObjectRef) -> (RootIndex, ObjectRef, ObjectRef) {
     let array = m.allocate_array(type_of(&ARRAY), LENGTH).expect("room");
     let root = m.push_root(Some(array));

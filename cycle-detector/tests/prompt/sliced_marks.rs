@@ -1,7 +1,8 @@
 //! The mark in slices: what the program does between two of them, at each point, and how much a slice may do.
 //!
-//! Each situation is played again for every place at which it could come: before the first slice, between the first two, and so on. With
-//! slices of one unit that is between any two blocks of each pass. After each slice the heap is recounted.
+//! Each situation is played again for every place at which it could come: before the first slice, between the first
+//! two, and so on. With slices of one unit that is between any two blocks of each pass. After each slice the heap is
+//! recounted.
 
 use crate::{ARRAY, live, node, nodes, options, set, type_of};
 use cycle_detector::Mutator;
@@ -33,7 +34,8 @@ thread_local!(static KEEPS: Cell<Option<(ObjectRef, *mut rc_runtime::Heap)>> = c
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
     if let Some((holder, heap)) = KEEPS.take() {
-        // SAFETY: the heap calls, and is not borrowed meanwhile. What the door leads to is kept, and the door does not lead to it any more.
+        // SAFETY: the heap calls, and is not borrowed meanwhile. What the door leads to is kept, and the door does not
+        // lead to it any more.
         unsafe {
             let door = ObjectRef::from_address(object as u64);
             let kept = door.slot(0).read();
@@ -73,7 +75,8 @@ pub fn is_there(m: &mut Mutator, object: ObjectRef) -> bool {
     m.live_objects().contains(&object)
 }
 
-/// Steps until a collection is complete. Before step number `at` the program does `deed`; answers whether that came before the end.
+/// Steps until a collection is complete. Before step number `at` the program does `deed`; answers whether that came
+/// before the end.
 pub fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutator)) -> bool {
     for step in 0..1_000_000 {
         if step == at {
@@ -186,8 +189,8 @@ fn a_ring_through_which_the_program_walks_lives() {
     }
 }
 
-/// A ring whose members lie in different blocks, and which the mark has missed or not, is held by a root, by an object that is visited early, by one
-/// that is visited late, or by several of these, and what holds it changes all the time.
+/// A ring whose members lie in different blocks, and which the mark has missed or not, is held by a root, by an object
+/// that is visited early, by one that is visited late, or by several of these, and what holds it changes all the time.
 #[test]
 fn a_ring_that_is_handed_on_at_random_lives() {
     let (mut missed, mut steps) = (0, 0);

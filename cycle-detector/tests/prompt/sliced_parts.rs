@@ -16,8 +16,8 @@ fn ring_in_an_array(m: &mut Mutator) -> (ObjectRef, Vec<ObjectRef>) {
     (array, ring)
 }
 
-/// Parts until one is complete, and with `round_at` polls between them, where a round is due before that part: then nothing of `garbage` is
-/// there. Answers how many parts that took.
+/// Parts until one is complete, and with `round_at` polls between them, where a round is due before that part: then
+/// nothing of `garbage` is there. Answers how many parts that took.
 fn collect_in_parts(m: &mut Mutator, round_at: Option<usize>, garbage: &[ObjectRef]) -> usize {
     for part in 0..1_000_000 {
         if let Some(round_at) = round_at {
@@ -34,7 +34,8 @@ fn collect_in_parts(m: &mut Mutator, round_at: Option<usize>, garbage: &[ObjectR
     panic!("never complete");
 }
 
-/// The batch with which a mark begins frees the young ring; its array is taken apart while the mark runs, and holds the old one all the while.
+/// The batch with which a mark begins frees the young ring; its array is taken apart while the mark runs, and holds the
+/// old one all the while.
 #[test]
 fn a_ring_that_an_array_of_a_young_ring_held_is_gone_when_the_parts_are_complete() {
     for (trials, round_at) in [(false, None), (true, None), (false, Some(3)), (true, Some(3))] {

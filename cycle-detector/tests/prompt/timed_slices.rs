@@ -1,4 +1,5 @@
-//! Slices that end by the clock, as those of programs do. The clock is taken out of the tests: a slice has no time at all, or all of it.
+//! Slices that end by the clock, as those of programs do. The clock is taken out of the tests: a slice has no time at
+//! all, or all of it.
 
 use crate::{live, node, nodes, options, set};
 use cycle_detector::Mutator;

@@ -1,5 +1,6 @@
-//! The allocator has no memory while garbage is collected, at any point of it, under both plans: nothing is lost, nothing is corrupted, the
-//! program goes on, and with memory everything that is garbage goes. `[MEMORY]` A room of its own, because it has an allocator of its own.
+//! The allocator has no memory while garbage is collected, at any point of it, under both plans: nothing is lost,
+//! nothing is corrupted, the program goes on, and with memory everything that is garbage goes. `[MEMORY]` A room of its
+//! own, because it has an allocator of its own.
 
 mod allocator;
 mod program;
@@ -20,7 +21,8 @@ fn run(options: HeapOptions, nodes: u64, refuse: Refuse) -> u64 {
     requests
 }
 
-/// The ways in which garbage is found: by itself, in steps of few units with a mark always on its way, and in slices with a pause goal.
+/// The ways in which garbage is found: by itself, in steps of few units with a mark always on its way, and in slices
+/// with a pause goal.
 fn ways(plan: Plan) -> [HeapOptions; 4] {
     let default = options(plan);
     [

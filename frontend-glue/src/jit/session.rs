@@ -175,8 +175,8 @@ impl Session {
     /// this is a safepoint: what only the module's globals held dies before its code goes.
     ///
     /// # Safety
-    /// No reference is held in no root; no other thread has a frame of the module on its stack, no thread will call it again, and no module that is left refers
-    /// to it. This thread's stack is looked at.
+    /// No reference is held in no root; no other thread has a frame of the module on its stack, no thread will call it
+    /// again, and no module that is left refers to it. This thread's stack is looked at.
     ///
     /// # Errors
     /// [`SessionError::Active`] when this thread is inside the module, [`SessionError::Hidden`] when that cannot be said;

@@ -64,8 +64,8 @@ impl Descriptor {
         self.stride > 0
     }
 
-    /// Whether the runtime has nothing to note when such an object is born: of those with finalizers the deferred plan keeps a list while
-    /// they are young, and both plans number those whose finalizers run in reverse order.
+    /// Whether the runtime has nothing to note when such an object is born: of those with finalizers the deferred plan
+    /// keeps a list while they are young, and both plans number those whose finalizers run in reverse order.
     pub(crate) fn is_born_unnoted(&self, plan: Plan) -> bool {
         !(self.numbered || self.finalized && plan == Plan::Deferred)
     }
@@ -86,8 +86,8 @@ impl OneWord {
     /// A word that is a reference or null.
     pub(crate) const PLAIN: OneWord = OneWord { mask: 0, pattern: 0, pointer: u64::MAX };
 
-    /// How the word of the type at `address` is read, if eight bytes with one reference are all there is to it; none, too, where only
-    /// `trace` or another module knows.
+    /// How the word of the type at `address` is read, if eight bytes with one reference are all there is to it; none,
+    /// too, where only `trace` or another module knows.
     pub(crate) fn of_type(module: Module, address: Value) -> Option<OneWord> {
         let descriptor = Descriptor::read(module, address)?;
         if descriptor.size != 8 || descriptor.references.as_deref() != Some(&[0]) {

@@ -1,8 +1,9 @@
 //! Deferred plan: functions that lend roots note their frames, and functions that call `setjmp` that they were come back to.
 //!
-//! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but for one kind: a
-//! root whose address was passed on may be stored to by whoever has it, and what it held at the flip would be counted by nobody. So a function with
-//! such a root notes its frame pointer where it is entered, if it is the highest so far:
+//! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but
+//! for one kind: a root whose address was passed on may be stored to by whoever has it, and what it held at the flip
+//! would be counted by nobody. So a function with such a root notes its frame pointer where it is entered, if it is the
+//! highest so far:
 //!
 //! ```text
 //!   context.lent_high = max(context.lent_high, frame pointer)

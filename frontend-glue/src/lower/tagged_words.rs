@@ -1,8 +1,9 @@
 //! Which integers may be tagged words: references in disguise that only their use gives away.
 //!
 //! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64`, go into a root, or leave the
-//! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower integers
-//! (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that never writes tagged words has none, but for what a function turns into a pointer itself.
+//! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower
+//! integers (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that
+//! never writes tagged words has none, but for what a function turns into a pointer itself.
 
 use crate::callee::{Callee, Callees, WRITE_WORD};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};

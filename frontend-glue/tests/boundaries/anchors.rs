@@ -37,7 +37,8 @@ long through(call_managed *call, void *(*back)(void *), void *with, long n) {
 }
 "#;
 
-/// Managed frames call `through`, `qsort`, and each other, and collect at the bottom of it all; `leave` ends some of it by longjmp.
+/// Managed frames call `through`, `qsort`, and each other, and collect at the bottom of it all; `leave` ends some of it
+/// by longjmp.
 const PROGRAM: &str = r#"
 #include <dlfcn.h>
 #include <setjmp.h>

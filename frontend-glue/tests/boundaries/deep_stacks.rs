@@ -1,6 +1,7 @@
-//! Stacks so deep that a flip leaves most of their frames for later, and what may happen before they have been visited: the program
-//! comes back to them, by a return or an exception, or passes them by with a jump; they change by way of a pointer; native frames stand
-//! between them. `docs/ir-contract.md` promises nothing of it in particular: all is as if each flip had visited them all.
+//! Stacks so deep that a flip leaves most of their frames for later, and what may happen before they have been visited:
+//! the program comes back to them, by a return or an exception, or passes them by with a jump; they change by way of a
+//! pointer; native frames stand between them. `docs/ir-contract.md` promises nothing of it in particular: all is as if
+//! each flip had visited them all.
 //!
 //! Each situation runs epochs of 64 KiB: `flip()` in these programs allocates until there was one, and frames then return by the
 //! thousand without allocating, so that the walk has no slice in which to go on by itself.
@@ -11,8 +12,8 @@ use crate::program::{Folder, of_nodes, plan};
 use crate::{native_code, prints, runs};
 use frontend_glue::lower::Plan;
 
-/// `flip` allocates until an epoch has begun, and not much longer; `check_pauses` prints how many frames were walked at once if those
-/// are more than a flip walks.
+/// `flip` allocates until an epoch has begun, and not much longer; `check_pauses` prints how many frames were walked at
+/// once if those are more than a flip walks.
 const FLIPS: &str = r#"
 static void flip(void) {
     tally_statistics before, now;

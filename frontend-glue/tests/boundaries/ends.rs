@@ -121,7 +121,8 @@ int main(void) {
     ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("505152 42\n"), "{name}"));
 }
 
-/// scenario 155: the threads take blocks of the process and give them back all the time: a child that finds that lock taken would wait for ever.
+/// scenario 155: the threads take blocks of the process and give them back all the time: a child that finds that lock
+/// taken would wait for ever.
 #[test]
 fn child_of_a_fork_beside_threads_that_take_blocks_waits_for_none_of_them() {
     let main = r#"

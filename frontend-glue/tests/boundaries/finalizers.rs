@@ -149,7 +149,8 @@ fn at_the_end_of_the_program_all_finalizers_run_once_the_newest_first() {
     assert_eq!(folder.program(&[], &["off"]), prints("main returns\n"));
 }
 
-/// The callback that leaves never returns; the finalizer that runs at the end drops an object whose weak reference has a callback, too.
+/// The callback that leaves never returns; the finalizer that runs at the end drops an object whose weak reference has
+/// a callback, too.
 const LEFT_BY_A_CALLBACK: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>

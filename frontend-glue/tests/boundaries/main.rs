@@ -1,6 +1,6 @@
-//! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the stack,
-//! the host that loads and unloads code. Promised in `docs/embedding.md`, for both plans: `program.rs` says how each test comes to
-//! run under either.
+//! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the
+//! stack, the host that loads and unloads code. Promised in `docs/embedding.md`, for both plans: `program.rs` says how
+//! each test comes to run under either.
 
 #[path = "../cli/tally.rs"]
 #[allow(dead_code, reason = "the tests of the command use all of it")]

@@ -13,8 +13,8 @@ use crate::tally::{self, Outcome};
 /// The variable that names the plan.
 pub const VARIABLE: &str = "BOUNDARIES_PLAN";
 
-/// Lists and rings. `push` roots its parameter; `garbage` makes rings; `work` makes garbage of both kinds, keeps one list through it
-/// and answers its sum, `rounds * (rounds - 1) / 2`.
+/// Lists and rings. `push` roots its parameter; `garbage` makes rings; `work` makes garbage of both kinds, keeps one
+/// list through it and answers its sum, `rounds * (rounds - 1) / 2`.
 const NODES: &str = r#"
 #include <pthread.h>
 #include <setjmp.h>

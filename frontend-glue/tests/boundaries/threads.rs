@@ -327,8 +327,8 @@ int main(void) {
 }
 "#;
 
-/// A thread's end is a full collection of its heap: rings are found then, and what frames held that are not there any more. What a
-/// global holds is let go of by nobody.
+/// A thread's end is a full collection of its heap: rings are found then, and what frames held that are not there any
+/// more. What a global holds is let go of by nobody.
 #[test]
 fn what_a_thread_leaves_is_destroyed_when_it_ends_however_it_ends() {
     if plan() == Plan::Deferred {

@@ -14,10 +14,10 @@
 //!                                   output, `status N`, `signal`, or what is said while it is compiled
 //! ```
 //!
-//! A right program runs under `tally run` with tiny epochs and a leak check at every level and under either plan, under zeal at
-//! two, and as an executable at two, again under either plan; and under the prompt plan with other counts saved than its level saves.
-//! One program alone: `TALLY_HAZARD=name cargo test --test hazards`; every level with every choice of savings:
-//! `TALLY_HAZARD_MATRIX=1`.
+//! A right program runs under `tally run` with tiny epochs and a leak check at every level and under either plan, under
+//! zeal at two, and as an executable at two, again under either plan; and under the prompt plan with other counts saved
+//! than its level saves. One program alone: `TALLY_HAZARD=name cargo test --test hazards`; every level with every
+//! choice of savings: `TALLY_HAZARD_MATRIX=1`.
 
 mod limits;
 mod program;

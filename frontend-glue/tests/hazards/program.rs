@@ -10,8 +10,8 @@ const TINY_EPOCHS: &str = "4KiB";
 /// The same program, counted at once: at level 0 read literally, else with all patterns.
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 
-/// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level, in the order of its
-/// place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
+/// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
+/// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
 const SAVINGS: [&str; 9] = [
     "none",
     "lazy-roots,quiet-calls,last-use,owned-results,postponed",

@@ -87,8 +87,9 @@ fn sanitisers_after_the_lowering_are_refused() {
     }
 }
 
-/// Native code under the address sanitiser, between managed frames and unwound through; its calls of malloc are the runtime's, too.
-/// (Leaks are not asked for: what is registered is kept for the life of the process, in memory where LeakSanitizer does not look.)
+/// Native code under the address sanitiser, between managed frames and unwound through; its calls of malloc are the
+/// runtime's, too. (Leaks are not asked for: what is registered is kept for the life of the process, in memory where
+/// LeakSanitizer does not look.)
 #[test]
 fn native_code_under_the_address_sanitiser() {
     build_runtime();

@@ -4,11 +4,12 @@
 //! cargo test --release -p frontend-glue --test random_modules -- --count 10000 --seed 1
 //! ```
 //!
-//! Module number n of a seed is always the same one. Each is lowered, verified, optimised, verified again, compiled and run
-//! by `tally run` at every level under either plan, with epochs after every 16 KiB; under the prompt plan also with the counts of
-//! another level (literal where the level saves, saved at 0, or a part of the savings); every fourth one under zeal, either plan at
-//! every other level. It must print the sum that its author knows (`inject.rs`). A failure is kept in the folder that is printed, with the command that shows it.
-//! Where the plain module of llvm-stress makes stock LLVM crash at that level, it is LLVM's own and only counted.
+//! Module number n of a seed is always the same one. Each is lowered, verified, optimised, verified again, compiled and
+//! run by `tally run` at every level under either plan, with epochs after every 16 KiB; under the prompt plan also with
+//! the counts of another level (literal where the level saves, saved at 0, or a part of the savings); every fourth one
+//! under zeal, either plan at every other level. It must print the sum that its author knows (`inject.rs`). A failure
+//! is kept in the folder that is printed, with the command that shows it. Where the plain module of llvm-stress makes
+//! stock LLVM crash at that level, it is LLVM's own and only counted.
 //!
 //! Without arguments, as in `cargo test`, it stops after 15 seconds. It is no libtest program: its arguments are its own.
 //!

@@ -1,7 +1,7 @@
 //! Damaged modules, as text and as bitcode, as `tally lower` meets them under both plans: lowered, or refused in words.
 //!
-//! Through the command, not in this process: LLVM's reader of bitcode crashes at some damage, for which the command has a net. The
-//! fuzz target `module` does the same in one process.
+//! Through the command, not in this process: LLVM's reader of bitcode crashes at some damage, for which the command has
+//! a net. The fuzz target `module` does the same in one process.
 
 use crate::budget::for_a_while;
 use crate::mutation::Mutation;

@@ -1,8 +1,8 @@
 //! The C symbols of weak references, ephemerons and weak maps; what they mean stands in `weak`, `ephemeron` and `weak_map`.
 //!
-//! References that are null or lead out of the heap are legal where `tally.h` does not say otherwise: nothing of the kind ever dies, and a weak
-//! slot that holds such a word yields it. Expected cost of `tally_weak_get` of a target that is young, or was upgraded in this epoch before, and under
-//! the prompt plan, 20 instructions.
+//! References that are null or lead out of the heap are legal where `tally.h` does not say otherwise: nothing of the
+//! kind ever dies, and a weak slot that holds such a word yields it. Expected cost of `tally_weak_get` of a target that
+//! is young, or was upgraded in this epoch before, and under the prompt plan, 20 instructions.
 
 use super::{FOREIGN, answer, thread_heap};
 use crate::builtin::Callback;
@@ -133,7 +133,8 @@ fn upgraded_slowly(object: ObjectRef) -> u64 {
     thread_heap().upgrade(object).map_or(0, ObjectRef::address)
 }
 
-/// `void tally_weak_write(void *object, void *slot, void *target)`: a word of an object that its descriptor does not name refers weakly.
+/// `void tally_weak_write(void *object, void *slot, void *target)`: a word of an object that its descriptor does not
+/// name refers weakly.
 ///
 /// # Safety
 /// `slot` lies in `object` and is no reference by its descriptor.
@@ -159,7 +160,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
     slot.store(target);
 }
 
-/// `void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot))`: what clears weak slots of that type's objects.
+/// `void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot))`: what clears weak slots
+/// of that type's objects.
 ///
 /// # Safety
 /// `clear` stores to the slot and calls nothing of Tally.

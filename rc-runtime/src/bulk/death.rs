@@ -30,8 +30,8 @@ impl Heap {
         (units, self.statistics.freed_mature_objects - before)
     }
 
-    /// Objects that are dead, and whose references have been let go of: gives their memory back, or, while a mark is running, keeps it
-    /// until the mark ends.
+    /// Objects that are dead, and whose references have been let go of: gives their memory back, or, while a mark is
+    /// running, keeps it until the mark ends.
     pub fn reclaim_all(&mut self, dead: &[ObjectRef]) {
         if self.marking || self.zeal.is_some() {
             for &object in dead {
@@ -58,8 +58,8 @@ impl Heap {
         self.statistics.freed_mature_objects += freed;
     }
 
-    /// A dead object is no candidate, its cell is free, and its block has had a death. What stays in the tables are its unlogged bits, which are
-    /// cleared where memory is handed out again.
+    /// A dead object is no candidate, its cell is free, and its block has had a death. What stays in the tables are its
+    /// unlogged bits, which are cleared where memory is handed out again.
     #[inline(always)]
     fn forget_cell(&mut self, object: ObjectRef, cell: u64, last_block: &mut u32) {
         if BUFFERED.get(object.address()) {

@@ -1,11 +1,12 @@
 //! The last finalizers: at the end of the program, and when a module goes whose code they are.
 //!
-//! Whatever has a finalizer that has not run is finalized, reachable or not; what those finalizers make is, too, round by round, and a
-//! chain that never ends is cut off with a message. Who has been stored somewhere lives on and is not finalized again. An error stops
-//! nobody ([`super::on_error`]).
+//! Whatever has a finalizer that has not run is finalized, reachable or not; what those finalizers make is, too, round
+//! by round, and a chain that never ends is cut off with a message. Who has been stored somewhere lives on and is not
+//! finalized again. An error stops nobody ([`super::on_error`]).
 //!
-//! Order: owners before what they own, where the type says so (by depth-first search, whose order of leaving is the reverse; all that they reach is
-//! walked); then by number, the newest first, where the type says reverse; then the others, roughly the newest first.
+//! Order: owners before what they own, where the type says so (by depth-first search, whose order of leaving is the
+//! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
+//! others, roughly the newest first.
 
 use super::{ROUNDS_MAX, RUNNING};
 use crate::descriptor::FinalizeOrder;
@@ -156,7 +157,8 @@ impl Heap {
     }
 }
 
-/// The objects, each before those of them that it reaches, as far as they are in no ring; `None` when there is no memory to find out.
+/// The objects, each before those of them that it reaches, as far as they are in no ring; `None` when there is no
+/// memory to find out.
 fn owners_first(objects: &[ObjectRef]) -> Option<List<ObjectRef>> {
     let (mut meant, mut seen) = (FxHashSet::default(), FxHashSet::default());
     meant.try_reserve(objects.len()).ok()?;

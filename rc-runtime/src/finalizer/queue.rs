@@ -7,9 +7,9 @@
 //!                  or young
 //! ```
 //!
-//! The queue runs at the end of a safepoint, as mutator code, never inside the driver. Under the deferred plan it waits for the end of the
-//! epoch, so that all that one epoch found dead is one set; and finalizers do not nest: what a safepoint inside one finds waits for the
-//! next safepoint outside.
+//! The queue runs at the end of a safepoint, as mutator code, never inside the driver. Under the deferred plan it waits
+//! for the end of the epoch, so that all that one epoch found dead is one set; and finalizers do not nest: what a
+//! safepoint inside one finds waits for the next safepoint outside.
 //!
 //! | a type's order | within a set |
 //! |---|---|
@@ -17,12 +17,13 @@
 //! | reverse | who registered last is first; those objects carry a number in their record (`special`) |
 //! | owner first | who is held by nothing but the queue now; the others wait until that has let go of them; of rings all |
 //!
-//! **Dead young objects** are never touched under the deferred plan, so those with finalizers stand on a list. When the increments of a flip
-//! are done, whoever is on it and not mature is dead. They are all found first and held then: what one of them reaches and is
-//! promoted for its sake is as dead as before, and a set does not depend on where a slice ended.
+//! **Dead young objects** are never touched under the deferred plan, so those with finalizers stand on a list. When the
+//! increments of a flip are done, whoever is on it and not mature is dead. They are all found first and held then: what
+//! one of them reaches and is promoted for its sake is as dead as before, and a set does not depend on where a slice
+//! ended.
 //!
-//! Cost: types without finalizers pay nothing. With one, allocation takes the slow path under the deferred plan (a push and a pop), and a
-//! mark looks at the header of everything once more.
+//! Cost: types without finalizers pay nothing. With one, allocation takes the slow path under the deferred plan (a push
+//! and a pop), and a mark looks at the header of everything once more.
 
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
@@ -113,8 +114,9 @@ impl Heap {
         std::mem::swap(&mut young.current, &mut young.pending);
     }
 
-    /// Deferred plan, when the increments of the flip are done and weak references are cleared: finds the dead young objects that have
-    /// finalizers, then holds them. Does up to `units` of work; what is left, and whether all are on the queue.
+    /// Deferred plan, when the increments of the flip are done and weak references are cleared: finds the dead young
+    /// objects that have finalizers, then holds them. Does up to `units` of work; what is left, and whether all are on
+    /// the queue.
     pub(crate) fn judge_young_finalizable(&mut self, mut units: i64) -> (i64, bool) {
         while let Some(object) = self.finalizers.young.pending.pop() {
             // More than once: it was forgotten and registered again.
@@ -228,8 +230,8 @@ impl Heap {
         }
     }
 
-    /// Deferred plan, when a collection in parts has come to its end: runs finalizers. True when there is no reason to collect again for
-    /// their sake: none has run, or they register objects anew, and would do so without end.
+    /// Deferred plan, when a collection in parts has come to its end: runs finalizers. True when there is no reason to
+    /// collect again for their sake: none has run, or they register objects anew, and would do so without end.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).

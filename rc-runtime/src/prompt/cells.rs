@@ -11,9 +11,9 @@
 //! entry  free: first free cell (offset / 8), used: cells handed out, carved: cells that have a header
 //! ```
 //!
-//! `used` counts what was handed to the context's list as used: what is carved and not used is on the block's own list. A
-//! block whose last cell comes back is free for any class (`spare`). Fresh cells are carved a few at a time, so that memory is touched in
-//! address order and no more of it than needed.
+//! `used` counts what was handed to the context's list as used: what is carved and not used is on the block's own list.
+//! A block whose last cell comes back is free for any class (`spare`). Fresh cells are carved a few at a time, so that
+//! memory is touched in address order and no more of it than needed.
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 

@@ -20,9 +20,10 @@
 //! write(o.slot, v): increment(v); old = o.slot; o.slot = v; decrement(old)
 //! ```
 //!
-//! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a candidate, or
-//! never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive looks at the roots, and what
-//! they hold stays a candidate (`cycle_detector::prompt::held`). `[CANDIDATE]` A free cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
+//! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a
+//! candidate, or never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive
+//! looks at the roots, and what they hold stays a candidate (`cycle_detector::prompt::held`). `[CANDIDATE]` A free
+//! cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
 //! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the
 //! mark does.
@@ -274,8 +275,8 @@ impl Heap {
         slots.for_each(|slot| slot.store(word));
     }
 
-    /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is only noted,
-    /// not freed.
+    /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is
+    /// only noted, not freed.
     fn release_slots(&mut self, info: &TypeInfo, object: ObjectRef, bytes: std::ops::Range<u64>) {
         info.for_each_slot_among(object, bytes, |slot| {
             if let Some(old) = info.decode(slot.read()) {

@@ -23,7 +23,8 @@ use crate::object::{ObjectRef, prompt_flag};
 use crate::range::{self, BUFFERED};
 use std::mem::MaybeUninit;
 
-/// References that may wait. More are not needed for trees; a list that is linked by its first field and has others needs any number.
+/// References that may wait. More are not needed for trees; a list that is linked by its first field and has others
+/// needs any number.
 pub(super) const ROOM: usize = 128;
 
 /// Flags of an object that dies otherwise than in this loop.

@@ -1,8 +1,9 @@
 //! Finalizers of objects that die by counting: inside the drain, with the object held by one count meanwhile.
 //!
-//! What the finalizer stores into the dying object is released with its other fields; if it stores the object somewhere, that
-//! lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside it takes what became pending since it began. Members of dead cycles wait on the queue
-//! ([`crate::finalizer`]) until the driver has returned, and their cycle is judged again afterwards.
+//! What the finalizer stores into the dying object is released with its other fields; if it stores the object
+//! somewhere, that lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside
+//! it takes what became pending since it began. Members of dead cycles wait on the queue ([`crate::finalizer`]) until
+//! the driver has returned, and their cycle is judged again afterwards.
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, prompt_flag};

@@ -188,8 +188,8 @@ impl Heap {
             if depth == 0 && !rationed {
                 Heap::continue_cascades(heap);
             }
-            // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave the rest to
-            // the next safepoint.
+            // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
+            // the rest to the next safepoint.
             let mut rounds = 0;
             while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.errands.are_due() {
                 let called = (*heap).finalizers.called;
@@ -238,8 +238,8 @@ impl Heap {
             let mut called = (*heap).finalizers.called;
             while at < (&mut *heap).pending_len() {
                 if at >= generation_end {
-                    // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint; ephemerons whose keys
-                    // died come to an end.
+                    // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint;
+                    // ephemerons whose keys died come to an end.
                     let more = std::mem::replace(&mut called, (*heap).finalizers.called) != called;
                     generation += u32::from(more);
                     if generation == ROUNDS_MAX {

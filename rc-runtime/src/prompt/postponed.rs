@@ -1,21 +1,23 @@
 //! Writes whose counts compiled code has put off. `[EXACT]`
 //!
-//! In a loop of writes the counts of what is written, and of what the field held before, are cache misses, and their branches (was
-//! it null? has anything to be noted?) guess wrongly; behind such a branch, or with the instructions of two counts between one write
-//! and the next, a processor looks for no other miss. But nothing dies before the next safepoint, and nobody reads a count till
-//! then. So a loop only notes both words, whatever they are, and counts follow in one pass, whose misses overlap:
+//! In a loop of writes the counts of what is written, and of what the field held before, are cache misses, and their
+//! branches (was it null? has anything to be noted?) guess wrongly; behind such a branch, or with the instructions of
+//! two counts between one write and the next, a processor looks for no other miss. But nothing dies before the next
+//! safepoint, and nobody reads a count till then. So a loop only notes both words, whatever they are, and counts follow
+//! in one pass, whose misses overlap:
 //!
 //! ```text
 //! compiled:  old = o.slot;  o.slot = v;  *context.postponed_top++ = (v, old)      at the end of the room: tally_postpone
 //! here:      for each pair, in order:  increment(v);  decrement(old): at zero pending, at once; not settled: noted afterwards
 //! ```
 //!
-//! The lowering has this done before every safepoint but its own polls, and before its function ends; so does each drain, and
-//! whatever begins with one. What reaches zero otherwise waits for what was put off before it: objects are pending in the order in
-//! which they lost their references.
+//! The lowering has this done before every safepoint but its own polls, and before its function ends; so does each
+//! drain, and whatever begins with one. What reaches zero otherwise waits for what was put off before it: objects are
+//! pending in the order in which they lost their references.
 //!
-//! Expected cost of a write: 3 loads, 4 stores, 1 branch that is always guessed; of its pair here about 30 instructions. Ten million
-//! random writes into a million objects take three quarters of the time. Without fetching ahead they took 0.9.
+//! Expected cost of a write: 3 loads, 4 stores, 1 branch that is always guessed; of its pair here about 30
+//! instructions. Ten million random writes into a million objects take three quarters of the time. Without fetching
+//! ahead they took 0.9.
 
 use super::count::{LOW, SETTLED};
 use crate::heap::Heap;

@@ -16,11 +16,12 @@
 //! large objects, references that are not plain words at fixed offsets, and what finds the stack full. Such an object *waits*: it
 //! keeps its memory and its references, a few of which at a time are put on the stack, and it is freed with its last.
 //!
-//! Objects that wait are linked through themselves (the pointer reversal of Schorr and Waite 1967, on what dies instead of what
-//! is marked): the word of the last reference that was taken holds the object that has waited longer, and the stamp holds how many
-//! there are, which is the next, and at which height of the stack the object went to wait: what lies above goes first. So there is
-//! no memory to reserve and none to run out of. References that are not plain words are first written to the front of the
-//! payload, in order. A large object is worked off in chunks, from a small vector of such.
+//! Objects that wait are linked through themselves (the pointer reversal of Schorr and Waite 1967, on what dies instead
+//! of what is marked): the word of the last reference that was taken holds the object that has waited longer, and the
+//! stamp holds how many there are, which is the next, and at which height of the stack the object went to wait: what
+//! lies above goes first. So there is no memory to reserve and none to run out of. References that are not plain words
+//! are first written to the front of the payload, in order. A large object is worked off in chunks, from a small vector
+//! of such.
 //!
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 

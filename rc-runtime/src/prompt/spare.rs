@@ -1,9 +1,9 @@
 //! The prompt plan's blocks that hold nothing: used again before the heap grows, and given back when nobody wants them.
 //!
 //! [`CellSpace`](super::CellSpace) puts a block here when its last cell has come back, and takes one when a class has no cell left. The
-//! last that came is the first that goes, because it is in the cache; so what is idle lies at the bottom. How much of it was idle
-//! all the time is the fewest blocks that there ever were between two looks, which costs a comparison for each block taken, and no
-//! time stamps.
+//! last that came is the first that goes, because it is in the cache; so what is idle lies at the bottom. How much of
+//! it was idle all the time is the fewest blocks that there ever were between two looks, which costs a comparison for
+//! each block taken, and no time stamps.
 //!
 //! ```text
 //!  put ──► free │ … │ … │ … │ ──► take          grow ──► several at once: one is taken, the others are free

@@ -1,14 +1,15 @@
 //! What a mark that works in slices must hear of while the program runs in between. `[EXACT]`
 //!
-//! Most of such a mark (`cycle_detector::prompt::sliced_mark`) needs nothing of the program but that what is born is marked. Its last part
-//! proves by counts that what is unmarked is dead, and that proof holds only of objects that nobody has touched since it began. An object is touched when
+//! Most of such a mark (`cycle_detector::prompt::sliced_mark`) needs nothing of the program but that what is born is
+//! marked. Its last part proves by counts that what is unmarked is dead, and that proof holds only of objects that
+//! nobody has touched since it began. An object is touched when
 //!
-//! - a reference to it goes from an object or a global, or from something that dies: it was made *unsettled* before, so the decrement
-//!   comes to `flag_candidate`, whose first line asks here;
+//! - a reference to it goes from an object or a global, or from something that dies: it was made *unsettled* before,
+//!   so the decrement comes to `flag_candidate`, whose first line asks here;
 //! - a weak slot yields it, or it becomes immortal.
 //!
-//! What is touched is marked, and on a list: what it reaches is alive with it. References that come, and those of roots that go, are nobody's concern: the proof
-//! compares counts, and has looked at the roots.
+//! What is touched is marked, and on a list: what it reaches is alive with it. References that come, and those of roots
+//! that go, are nobody's concern: the proof compares counts, and has looked at the roots.
 //!
 //! Expected cost while no mark proves anything: one load and one branch for each candidate, and for each weak slot that is read.
 
@@ -59,8 +60,8 @@ impl Heap {
         }
     }
 
-    /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before the proof: what the program does with it
-    /// goes by roots, of which nothing is noted.
+    /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
+    /// the proof: what the program does with it goes by roots, of which nothing is noted.
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {

@@ -4,8 +4,9 @@
 //! Program number n of seed S is program S + n. A program that differs is kept in the folder that `--keep` names, with
 //! what was seen in a comment at its end, and made short unless `--no-reduce` says otherwise.
 //!
-//! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at all levels under both
-//! plans. Every ten seconds it is said how far it is; the last line is a result for docs/testing.md.
+//! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at
+//! all levels under both plans. Every ten seconds it is said how far it is; the last line is a result for
+//! docs/testing.md.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -1,8 +1,9 @@
 //! `cargo xtask replay WHAT`: a failing random program once more, made short, with a picture of the heap.
 //!
-//! WHAT is a file with a program, the origin that a failure has printed (`sliced/17/42/1500`), or a bare seed, whose first programs are
-//! then run in all setups until one fails. Every run is a process of its own. Written are the short program, a picture as Graphviz
-//! text and one as SVG. Exit status: 0 nothing fails, 1 something does, 2 a wrong command line.
+//! WHAT is a file with a program, the origin that a failure has printed (`sliced/17/42/1500`), or a bare seed, whose
+//! first programs are then run in all setups until one fails. Every run is a process of its own. Written are the short
+//! program, a picture as Graphviz text and one as SVG. Exit status: 0 nothing fails, 1 something does, 2 a wrong
+//! command line.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! Which garbage plain counting finds: what nothing refers to, and what then nothing refers to, and so on.
 //!
-//! Not what hangs under a garbage cycle, nor, where counts are small, under an object that was once widely shared. An object that is to be
-//! finalized first is not freed before it was, and neither is what it refers to: it is listed apart. What a live ephemeron or a
-//! weak map holds for the sake of a key or value that is garbage goes some time after that; the long form
-//! ([`ModelHeap::countable_in_time`]) counts it as freed, too.
+//! Not what hangs under a garbage cycle, nor, where counts are small, under an object that was once widely shared. An
+//! object that is to be finalized first is not freed before it was, and neither is what it refers to: it is listed
+//! apart. What a live ephemeron or a weak map holds for the sake of a key or value that is garbage goes some time after
+//! that; the long form ([`ModelHeap::countable_in_time`]) counts it as freed, too.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -29,8 +29,8 @@ struct Hold {
 }
 
 impl ModelHeap {
-    /// Of the known objects that are not `reachable`, those that plain counting frees or finalizes. Where counts `saturate` soon, what
-    /// was widely shared is not among them.
+    /// Of the known objects that are not `reachable`, those that plain counting frees or finalizes. Where counts
+    /// `saturate` soon, what was widely shared is not among them.
     pub fn countable_garbage(&self, reachable: &[bool], saturate: bool) -> Garbage {
         self.peel(reachable, saturate, false)
     }

@@ -1,9 +1,9 @@
 //! Which objects must be there: what roots reach, where ephemerons and weak maps have a say.
 //!
-//! An ephemeron's references are followed only if it has no key, or one that is reached; the values of a map with weak keys likewise. A map
-//! with weak values holds its keys, but an entry whose value nothing else reaches goes, at a time of the heap's choosing; so such
-//! an entry is taken out and the rest looked at again, until there is none. What is only reached before that may be there or not,
-//! as any garbage.
+//! An ephemeron's references are followed only if it has no key, or one that is reached; the values of a map with weak
+//! keys likewise. A map with weak values holds its keys, but an entry whose value nothing else reaches goes, at a time
+//! of the heap's choosing; so such an entry is taken out and the rest looked at again, until there is none. What is
+//! only reached before that may be there or not, as any garbage.
 
 use std::collections::BTreeSet;
 

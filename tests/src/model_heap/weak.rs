@@ -1,8 +1,9 @@
 //! What becomes of weak slots, keys and map entries when something dies.
 //!
-//! The heap clears them by itself, at moments that the model does not know in advance. The rules: when a finalizer runs, what refers weakly
-//! to its object is null; what refers weakly to other garbage may be, for that may be part of the same set. When an object is gone,
-//! everything that referred to it weakly is null, an ephemeron that had it for a key is empty, and entries with it are none.
+//! The heap clears them by itself, at moments that the model does not know in advance. The rules: when a finalizer
+//! runs, what refers weakly to its object is null; what refers weakly to other garbage may be, for that may be part of
+//! the same set. When an object is gone, everything that referred to it weakly is null, an ephemeron that had it for a
+//! key is empty, and entries with it are none.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,10 @@
 //! What a finalizer does: a little program of one line, which the object that it belongs to carries in a word of its payload.
 //!
-//! A finalizer runs inside a safepoint of the heap under test, out of the driver's sight. So it does not ask the model what to
-//! do: it reads its deed from the object, does it, and leaves [`Event`]s, which the driver applies to the model in the order in which
-//! they happened, as soon as the heap has returned. Deeds touch the object itself, globals and what globals hold, and nothing else: the
-//! registers of the program stay as they are, so that an op may rely on them across its own safepoints.
+//! A finalizer runs inside a safepoint of the heap under test, out of the driver's sight. So it does not ask the model
+//! what to do: it reads its deed from the object, does it, and leaves [`Event`]s, which the driver applies to the model
+//! in the order in which they happened, as soon as the heap has returned. Deeds touch the object itself, globals and
+//! what globals hold, and nothing else: the registers of the program stay as they are, so that an op may rely on them
+//! across its own safepoints.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! One state for all that differ in the objects' names alone.
 //!
-//! Objects are put in the order of what is true of them without names, then of what is true of those that they refer to and that refer to them.
-//! Objects that are still alike keep their order: if they are not interchangeable after all, a state is searched twice, which costs time and is
-//! not wrong.
+//! Objects are put in the order of what is true of them without names, then of what is true of those that they refer to
+//! and that refer to them. Objects that are still alike keep their order: if they are not interchangeable after all, a
+//! state is searched twice, which costs time and is not wrong.
 
 use super::{Entry, NULL, Name, OBJECTS_MAX, Object, State, Words};
 

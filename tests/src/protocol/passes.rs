@@ -1,7 +1,7 @@
 //! The flip, and the passes after it in units; after `cycle-detector/src/{epoch,flip,reconcile,release}.rs`. `[ORDER]`
 //!
-//! Which unit of a pass is next where the real one goes by address or age of entries: any. The order of the kinds of work within a phase is the
-//! real one's.
+//! Which unit of a pass is next where the real one goes by address or age of entries: any. The order of the kinds of
+//! work within a phase is the real one's.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, Entry, Model, NULL, Name, Phase, Queue, Read, Rule, Stage, Stamp, State, flag};

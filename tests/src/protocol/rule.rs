@@ -35,8 +35,8 @@ pub enum Rule {
     BlockLogSparesUnreached,
     /// A candidate is buffered once. Without: at each decrement.
     CandidateOnce,
-    /// What is logged is not judged by a trial. Without: it is. (Nothing is pending when trials run, and nothing young can be reached from
-    /// what is clean; so this is all there is to "neither logged nor pending".)
+    /// What is logged is not judged by a trial. Without: it is. (Nothing is pending when trials run, and nothing young
+    /// can be reached from what is clean; so this is all there is to "neither logged nor pending".)
     LoggedIsNotJudged,
     /// What has a full count is not judged by a trial. Without: it is.
     FullIsNotJudged,
@@ -70,7 +70,8 @@ pub enum Rule {
     MarkWaitsForDeaths,
     /// The mark condemns nothing that counting has released. Without: it does.
     ReleasedIsNotCondemned,
-    /// Who a mark condemns takes nothing from others that it condemns. Without: it does. Saves work: what is at zero then is released by counting.
+    /// Who a mark condemns takes nothing from others that it condemns. Without: it does. Saves work: what is at zero
+    /// then is released by counting.
     CondemnedLoseNothing,
 }
 

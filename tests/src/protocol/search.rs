@@ -1,8 +1,8 @@
 //! The search: breadth first, so that the first counterexample is a shortest one.
 //!
-//! Of a state only its fingerprint is kept, and of the way to it the action that was taken: a trace is made by walking the actions again from
-//! the first state. Two states of one fingerprint would be taken for one; among the ten million of the largest search here that happens with
-//! a probability of three in a million.
+//! Of a state only its fingerprint is kept, and of the way to it the action that was taken: a trace is made by walking
+//! the actions again from the first state. Two states of one fingerprint would be taken for one; among the ten million
+//! of the largest search here that happens with a probability of three in a million.
 
 use super::invariant::{Violation, check_quiet};
 use super::{Action, Model, Name, OBJECTS_MAX, Phase, Stage, State};

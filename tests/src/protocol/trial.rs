@@ -1,7 +1,8 @@
 //! Trials; after `cycle-detector/src/trial.rs`. `[TRIAL]` `[CANDIDATE]`
 //!
-//! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort, and near enough not to be cut
-//! off, is decided by where they lie; so the action says which are `outside`, and every choice is tried.
+//! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort, and
+//! near enough not to be cut off, is decided by where they lie; so the action says which are `outside`, and every
+//! choice is tried.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, FIELDS_MAX, Model, Name, OBJECTS_MAX, Rule, Stage, Stamp, State, flag};

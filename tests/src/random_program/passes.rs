@@ -68,8 +68,8 @@ pub fn pipeline(dice: &mut Dice) -> String {
     if dice.one_in(3) { format!("cgscc(inline),{functions}") } else { functions }
 }
 
-/// Compiles the C file to IR, marks its managed functions, and runs the passes; where the result lies. IR is left as it is before the
-/// passes.
+/// Compiles the C file to IR, marks its managed functions, and runs the passes; where the result lies. IR is left as it
+/// is before the passes.
 ///
 /// # Errors
 /// What clang or opt said.

@@ -73,7 +73,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// A full collection; more of them if finalizers register objects anew, since ten rounds are all that one of them gives those.
+    /// A full collection; more of them if finalizers register objects anew, since ten rounds are all that one of them
+    /// gives those.
     pub(super) fn collect(&mut self) -> Result<(), String> {
         loop {
             let again = self.finalizing.registered_anew;
@@ -159,8 +160,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.fail(0);
     }
 
-    /// A part of a collection. When it says that it is complete, nothing is left of what was unreachable at the first part, unless
-    /// something has been brought back meanwhile.
+    /// A part of a collection. When it says that it is complete, nothing is left of what was unreachable at the first
+    /// part, unless something has been brought back meanwhile.
     pub(super) fn part(&mut self) -> Result<(), String> {
         if self.control.garbage_of_parts.is_none() && self.finalizing.idle_parts() {
             let reachable = self.model.reachable();

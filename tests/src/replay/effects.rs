@@ -167,7 +167,8 @@ fn copy_elements(kind: Kind, to: (u64, u64), from: (u64, u64), count: u32) -> Op
     Some((offset(to_element), offset(from_element), elements * shape.stride / 8))
 }
 
-/// Offsets of the words that are neither references, nor their tags, nor the length, nor weak slots, nor deeds, nor the runtime's.
+/// Offsets of the words that are neither references, nor their tags, nor the length, nor weak slots, nor deeds, nor the
+/// runtime's.
 pub(super) fn data_offsets(object: &ModelObject) -> Vec<u64> {
     let shape = object.kind.shape();
     let mut is_data = vec![true; object.words.len()];

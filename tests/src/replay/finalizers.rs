@@ -1,9 +1,9 @@
 //! Finalizers: what the heap did in their name, applied to the model in the order in which it happened, and checked.
 //!
-//! Nothing is finalized that roots reached all the time, or that is not registered; an object of an owner-first kind not before those of its kind that
-//! refer to it, unless rings are among them; and once an object's finalizer has begun, no weak reference yields it. What
-//! plain counting finds is finalized after a few epochs, or at the second safepoint under the prompt plan: the first may have brought
-//! it back.
+//! Nothing is finalized that roots reached all the time, or that is not registered; an object of an owner-first kind
+//! not before those of its kind that refer to it, unless rings are among them; and once an object's finalizer has
+//! begun, no weak reference yields it. What plain counting finds is finalized after a few epochs, or at the second
+//! safepoint under the prompt plan: the first may have brought it back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,8 +31,8 @@ pub(super) struct Finalizing {
     pub(super) collected_inside: bool,
     /// Finalizers or callbacks ran since the last comparison.
     ran: bool,
-    /// Garbage that was to be finalized at some moment of the op that is running: found dead together, all of it is, whatever the first of
-    /// its finalizers brings back.
+    /// Garbage that was to be finalized at some moment of the op that is running: found dead together, all of it is,
+    /// whatever the first of its finalizers brings back.
     was_dead: HashSet<Id>,
     /// A collection in parts is under way.
     pub(super) in_parts: bool,

@@ -1,7 +1,8 @@
 //! The services of a heap, op by op: objects with finalizers, weak references, ephemerons, weak maps.
 //!
-//! The rule for what is yielded, here and in `weak_state.rs`: what the model reaches is yielded always, what is gone never, and
-//! garbage that has not been found yet may be, whole and with all it refers to; then it is reachable again if the program keeps it.
+//! The rule for what is yielded, here and in `weak_state.rs`: what the model reaches is yielded always, what is gone
+//! never, and garbage that has not been found yet may be, whole and with all it refers to; then it is reachable again
+//! if the program keeps it.
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;

@@ -1,8 +1,8 @@
 //! What must be equal of weak slots, keys of ephemerons and weak maps, after an epoch or a collection.
 //!
-//! Words are read here, not asked for: an upgrade would keep its target alive. A weak slot whose target must be there refers to it; one whose
-//! target is gone is null; between the two, while the target is garbage that has not been found, either. After a collection there is nothing
-//! between. The model learns here what the heap has cleared.
+//! Words are read here, not asked for: an upgrade would keep its target alive. A weak slot whose target must be there
+//! refers to it; one whose target is gone is null; between the two, while the target is garbage that has not been
+//! found, either. After a collection there is nothing between. The model learns here what the heap has cleared.
 
 use std::collections::HashMap;
 

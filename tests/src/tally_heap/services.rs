@@ -1,7 +1,7 @@
 //! Weak references, maps and handles of the real heap, as the driver sees them.
 //!
-//! What is read here of the inside of weak maps is read from memory, not asked for: asking is an upgrade, and an upgrade keeps things
-//! alive for an epoch.
+//! What is read here of the inside of weak maps is read from memory, not asked for: asking is an upgrade, and an
+//! upgrade keeps things alive for an epoch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 

@@ -1,7 +1,7 @@
 //! The services of the toy heap: as simple as the rest of it, and as easily made wrong.
 //!
-//! Weak slots, entries and registrations are plain tables. What is dead is first finalized, one object at a time, and looked at again
-//! after that; only when nothing is left to finalize does anything go.
+//! Weak slots, entries and registrations are plain tables. What is dead is first finalized, one object at a time, and
+//! looked at again after that; only when nothing is left to finalize does anything go.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

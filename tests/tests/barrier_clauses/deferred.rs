@@ -219,7 +219,8 @@ proptest! {
     }
 }
 
-/// D8, where an object of the block is dead already, and nobody knows: it dies while the running log names it, and keeps its memory.
+/// D8, where an object of the block is dead already, and nobody knows: it dies while the running log names it, and
+/// keeps its memory.
 #[test]
 fn dead_object_logged_with_its_block_keeps_its_memory() {
     let options = HeapOptions { block_log_after: 1, ..HeapOptions::default() };

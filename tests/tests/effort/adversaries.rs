@@ -1,5 +1,6 @@
-//! Inputs on which trial deletion is known to degrade, each with the same three questions: were no more references followed than was paid
-//! for, is all garbage gone after an explicit collection, and was the work bounded when all of it was in vain?
+//! Inputs on which trial deletion is known to degrade, each with the same three questions: were no more references
+//! followed than was paid for, is all garbage gone after an explicit collection, and was the work bounded when all of
+//! it was in vain?
 
 use crate::{EPOCH_BYTES, Effort, World, options};
 use cycle_detector::evidence::TURNOVER;
@@ -7,7 +8,8 @@ use rc_runtime::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 
-/// Runs `program`; then `live` objects are left by a collection, none when the roots are gone, and what trials followed was paid for.
+/// Runs `program`; then `live` objects are left by a collection, none when the roots are gone, and what trials followed
+/// was paid for.
 fn check(live: u64, build: impl FnOnce(&mut World), program: impl FnOnce(&mut World)) -> Effort {
     let mut world = World::new();
     build(&mut world);

@@ -1,5 +1,5 @@
-//! Cyclic garbage is bounded: programs in a steady state that make garbage which no trial can see, for a long time. At no moment may there be
-//! more of it than [`GARBAGE_MAX`] times the live heap, and three epochs' allocation.
+//! Cyclic garbage is bounded: programs in a steady state that make garbage which no trial can see, for a long time. At
+//! no moment may there be more of it than [`GARBAGE_MAX`] times the live heap, and three epochs' allocation.
 
 use crate::{EPOCH_BYTES, World, options};
 use cycle_detector::evidence::GARBAGE_MAX;
@@ -107,7 +107,8 @@ fn rings_across_cohorts() {
             let rings = world.allocate(Kind::Array, RINGS);
             world.set_root(1, rings);
         }
-        // Another member for each ring; when it has eight, it is let go of, and the next ring begins with one that refers to itself.
+        // Another member for each ring; when it has eight, it is let go of, and the next ring begins with one that
+        // refers to itself.
         for index in 0..RINGS {
             let node = world.allocate(Kind::Pair, 0);
             let rings = world.root(1);

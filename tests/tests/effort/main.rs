@@ -1,8 +1,8 @@
-//! Proportional effort and bounded garbage: what the cycle detector may cost on inputs that were made to ruin it, and how much cyclic
-//! garbage there may be before it is found. Deferred plan.
+//! Proportional effort and bounded garbage: what the cycle detector may cost on inputs that were made to ruin it, and
+//! how much cyclic garbage there may be before it is found. Deferred plan.
 //!
-//! All programs are deterministic: slices are given in units of work, and nothing here looks at a clock. Effort is what the statistics say
-//! was followed and visited, compared with what the program allocated and logged.
+//! All programs are deterministic: slices are given in units of work, and nothing here looks at a clock. Effort is what
+//! the statistics say was followed and visited, compared with what the program allocated and logged.
 
 mod adversaries;
 mod garbage;

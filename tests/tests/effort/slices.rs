@@ -8,8 +8,8 @@ use tally_tests::shape::Kind;
 
 const SLICE_UNITS: u32 = 64;
 
-/// All that makes steps long: large arrays that are written, held by many roots and dropped, rings of all sizes, deep lists, wide and traced
-/// objects, ephemerons, in a heap that marks all the time.
+/// All that makes steps long: large arrays that are written, held by many roots and dropped, rings of all sizes, deep
+/// lists, wide and traced objects, ephemerons, in a heap that marks all the time.
 #[test]
 fn slices_of_a_mixed_heap_keep_to_their_budget() {
     let mut world = World::with(HeapOptions {

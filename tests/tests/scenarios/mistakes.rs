@@ -1,4 +1,5 @@
-//! Mistakes of a program that zeal names: references that are none, writes past an object's end, counts taken down once too often.
+//! Mistakes of a program that zeal names: references that are none, writes past an object's end, counts taken down once
+//! too often.
 
 use std::ffi::OsString;
 use tally_tests::tally_command::{describe, run_tally};

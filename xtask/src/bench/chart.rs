@@ -1,7 +1,8 @@
 //! Pictures of measurements, as SVG: bars side by side, and lines over a logarithmic axis.
 //!
-//! Called by `bench peers` and `bench scaling`. Written by hand because little is needed: a white ground, so that it can be read on
-//! any page; a scale that begins at zero; a bar that is longer than its panel is cut, and its number says how long it would be.
+//! Called by `bench peers` and `bench scaling`. Written by hand because little is needed: a white ground, so that it
+//! can be read on any page; a scale that begins at zero; a bar that is longer than its panel is cut, and its number
+//! says how long it would be.
 
 use std::fmt::Write;
 

@@ -2,9 +2,10 @@
 //!
 //! The benches are in benches/ and run by iai-callgrind, which wants a runner of exactly its own version; the version
 //! is read off Cargo.lock and the runner installed by cargo if it is not there. `counts` measures the runtime through
-//! its Rust API; `compiled` measures what the lowering emits, whole programs and the lowering, in executables that are built
-//! here. Afterwards what callgrind counted is compared with benches/approved.txt (counts/approved.rs), and what one operation
-//! costs is printed: its count without that of the loop around it, by benches/paths.txt. `--only-compiled` leaves the runtime out.
+//! its Rust API; `compiled` measures what the lowering emits, whole programs and the lowering, in executables that are
+//! built here. Afterwards what callgrind counted is compared with benches/approved.txt (counts/approved.rs), and what
+//! one operation costs is printed: its count without that of the loop around it, by benches/paths.txt.
+//! `--only-compiled` leaves the runtime out.
 //!
 //! Equal sources give equal counts in any folder, but for about a hundred instructions where `malloc` is called. For that,
 //! incremental compilation is switched off: it cuts crates into other units, and some paths were 7 in a hundred longer.

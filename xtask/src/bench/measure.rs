@@ -1,8 +1,9 @@
 //! One run of a program: what it printed, and what it cost as the kernel counted it.
 //!
-//! Called by everything that times. A program says `NAME sum=S gap_us=G` (benches/workloads/run.h): the sum proves what it did, the gap
-//! is the longest time between two ticks inside it. CPU time is that of the process and not of the clock, so that other programs on
-//! the machine disturb it less. A run that takes longer than its limit is ended; what it printed until then does not count.
+//! Called by everything that times. A program says `NAME sum=S gap_us=G` (benches/workloads/run.h): the sum proves what
+//! it did, the gap is the longest time between two ticks inside it. CPU time is that of the process and not of the
+//! clock, so that other programs on the machine disturb it less. A run that takes longer than its limit is ended; what
+//! it printed until then does not count.
 
 use crate::failure::Failure;
 use crate::process;

@@ -1,15 +1,16 @@
 //! `cargo xtask bench scaling`: what garbage and epochs cost beside live heaps of a thousand to ten million objects.
 //!
-//! Three questions. *Does a dead ring cost more beside a larger heap?* bigheap (rings die at once) and fifo (they die old) make a million
-//! rings beside N live objects; what the same takes with a quarter of the rings is taken off, so that the making of the heap does not
-//! count. *Does an epoch?* fifo has the same survivors, log and roots whatever N is; the time of all stops is divided by the epochs,
-//! again without those of the shorter run.
-//! *Do the ratios to hand-written frees hold?* mutate, bigheap, fifo and havlak at a million objects and more.
+//! Three questions. *Does a dead ring cost more beside a larger heap?* bigheap (rings die at once) and fifo (they die
+//! old) make a million rings beside N live objects; what the same takes with a quarter of the rings is taken off, so
+//! that the making of the heap does not count. *Does an epoch?* fifo has the same survivors, log and roots whatever N
+//! is; the time of all stops is divided by the epochs, again without those of the shorter run. *Do the ratios to
+//! hand-written frees hold?* mutate, bigheap, fifo and havlak at a million objects and more.
 //!
 //! The first is answered in instructions, too, for heaps of up to a million objects (scaling/instructions.rs).
 //!
-//! Medians of interleaved rounds. Reading a live object misses the cache on a larger heap, with hand-written frees too: their line is
-//! what to compare with. Tables go to standard output, plots to a folder, with `--document` both into docs/performance.md.
+//! Medians of interleaved rounds. Reading a live object misses the cache on a larger heap, with hand-written frees too:
+//! their line is what to compare with. Tables go to standard output, plots to a folder, with `--document` both into
+//! docs/performance.md.
 
 mod instructions;
 

@@ -8,12 +8,12 @@
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 1 load, 1 store,
-//! 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7 to count. A drain
-//! check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object replaces another, 9 where its counts
-//! are put off (`postponed`), and then some 40 when they are made up for. A grown-up object's first decrement by a write takes its
-//! call, which settles it; roots note nothing. benches/compiled.rs counts all of this and holds it. The calls preserve the registers
-//! of the code around them.
+//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 1 load,
+//! 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7
+//! to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object
+//! replaces another, 9 where its counts are put off (`postponed`), and then some 40 when they are made up for. A
+//! grown-up object's first decrement by a write takes its call, which settles it; roots note nothing.
+//! benches/compiled.rs counts all of this and holds it. The calls preserve the registers of the code around them.
 //!
 //! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
 //! not make LLVM forget what a field holds, so the first write to a field of a fresh object finds null there at compile time.

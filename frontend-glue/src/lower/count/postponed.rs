@@ -1,8 +1,8 @@
 //! Which changes of counts are put off, and where they are made up for.
 //!
-//! A loop that writes and meets no safepoint but polls runs into cache misses with every write: the counts of what it writes, and of what
-//! the field held before. There a write only notes the two (`rc_runtime::prompt::postponed`), and `apply` stands in front of the
-//! next safepoint. Elsewhere that would cost more than it saves.
+//! A loop that writes and meets no safepoint but polls runs into cache misses with every write: the counts of what it
+//! writes, and of what the field held before. There a write only notes the two (`rc_runtime::prompt::postponed`), and
+//! `apply` stands in front of the next safepoint. Elsewhere that would cost more than it saves.
 //!
 //! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that may throw or write
 //!    references itself, the end of a function; polls are none that the lowering has put there, since the program knows nothing of them.
@@ -10,8 +10,9 @@
 //!    An increment is put off if it is for a write that is; the others come early, which harms nobody.
 //! 3. A stop that something put off may reach has `apply` in front of it, before roots are settled and before its drain.
 //!
-//! So nothing dies later for it than at the next stop: what is at zero waits for one anyway. And no count is read, or falls inline,
-//! while it is too low: whoever reads or changes counts otherwise is a stop, or increments first what it decrements.
+//! So nothing dies later for it than at the next stop: what is at zero waits for one anyway. And no count is read, or
+//! falls inline, while it is too low: whoever reads or changes counts otherwise is a stop, or increments first what it
+//! decrements.
 
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
@@ -71,8 +72,8 @@ impl Postponing<'_> {
         postponed
     }
 
-    /// Polls at which something may wait, and goes on waiting: their drains are not the last. Asked before operations are in place;
-    /// those add no stop that is none yet.
+    /// Polls at which something may wait, and goes on waiting: their drains are not the last. Asked before operations
+    /// are in place; those add no stop that is none yet.
     pub(super) fn polls_passed(&self) -> HandleSet<Call> {
         let mut passed = HandleSet::default();
         self.for_each_while_something_waits(|instruction, step| {

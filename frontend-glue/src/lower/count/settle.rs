@@ -10,10 +10,11 @@
 //!   object           word & POINTER
 //! ```
 //!
-//! `expand` calls this. Which bits tell a reference stands in the root's descriptor, a constant; tag and heap range are one comparison,
-//! since both fix bits of the same word. A word that has not changed is compared and no more: most roots are settled far more often than they
-//! are stored to. Words found by `trace`, and roots of more than one word, are left to the runtime, which is given the handle of
-//! the type. The loaded word is frozen: what a program never stored may be anything, but the same in the comparison and in the shadow.
+//! `expand` calls this. Which bits tell a reference stands in the root's descriptor, a constant; tag and heap range are
+//! one comparison, since both fix bits of the same word. A word that has not changed is compared and no more: most
+//! roots are settled far more often than they are stored to. Words found by `trace`, and roots of more than one word,
+//! are left to the runtime, which is given the handle of the type. The loaded word is frozen: what a program never
+//! stored may be anything, but the same in the comparison and in the shadow.
 //!
 //! Expected cost: unchanged 3 instructions; else that and an increment and a decrement, as of other roots, and a store
 //! (benches/compiled.rs).

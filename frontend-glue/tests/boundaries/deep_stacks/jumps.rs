@@ -1,4 +1,5 @@
-//! Jumps over frames that wait for their visit: nobody tells the walk of them but the functions that call `setjmp`, if they are managed.
+//! Jumps over frames that wait for their visit: nobody tells the walk of them but the functions that call `setjmp`, if
+//! they are managed.
 
 use super::{program, runs_beside};
 use crate::runs;
@@ -115,8 +116,8 @@ int main(void) {
     runs_beside(("clang-22", "native.c", library), main, "200010000\n");
 }
 
-/// And where what it calls next covers the frames that are gone with a buffer of which only a part is written to: the diverted return is
-/// still there to be read, but no frame's, and the frames behind it are not what they were.
+/// And where what it calls next covers the frames that are gone with a buffer of which only a part is written to: the
+/// diverted return is still there to be read, but no frame's, and the frames behind it are not what they were.
 #[test]
 fn native_code_catches_a_longjmp_and_covers_what_is_gone() {
     let library = r#"

@@ -1,8 +1,9 @@
 //! What each path may cost, and who said why: benches/approved.txt.
 //!
-//! A count that is more than one in a hundred above the approved one fails. One that has become smaller does not, but stays a
-//! licence to grow back until it is approved, so the table points it out. A figure that has hardly changed keeps its line, so that
-//! a path cannot creep upwards by many small steps, each of them approved along with something else.
+//! A count that is more than one in a hundred above the approved one fails. One that has become smaller does not, but
+//! stays a licence to grow back until it is approved, so the table points it out. A figure that has hardly changed
+//! keeps its line, so that a path cannot creep upwards by many small steps, each of them approved along with something
+//! else.
 
 use crate::failure::Failure;
 use std::fmt;
@@ -149,8 +150,8 @@ impl Approved {
         paths.iter().filter_map(complaint).collect()
     }
 
-    /// Takes over what was counted where that has changed, in the order of the paths, and says how many have. Lines of paths that are
-    /// not there are left out, unless only some of the paths were counted.
+    /// Takes over what was counted where that has changed, in the order of the paths, and says how many have. Lines of
+    /// paths that are not there are left out, unless only some of the paths were counted.
     pub fn approve(&mut self, paths: &[Path], why: &str, some_only: bool) -> usize {
         let mut changed = 0;
         let mut lines = Vec::new();

@@ -1,7 +1,8 @@
 //! What the peers took, as tables in Markdown, as JSON, and as bars.
 //!
-//! A cell is the median of its runs. A peer that did not end in time has no number; one whose runs were cut short because they took
-//! long has an asterisk. Ratios are of CPU time, to the first peer; the geometric mean is over the workloads that the peer finished.
+//! A cell is the median of its runs. A peer that did not end in time has no number; one whose runs were cut short
+//! because they took long has an asterisk. Ratios are of CPU time, to the first peer; the geometric mean is over the
+//! workloads that the peer finished.
 
 use super::peer::PEERS;
 use crate::bench::chart::{self, Bar, Panel};

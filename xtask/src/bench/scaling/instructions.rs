@@ -1,7 +1,8 @@
-//! What a ring costs in instructions, counted by callgrind: the same at any size of the live heap, or the collector looks at too much.
+//! What a ring costs in instructions, counted by callgrind: the same at any size of the live heap, or the collector
+//! looks at too much.
 //!
-//! Time cannot show that, because a larger heap misses the cache more often. Two runs of each program differ in the number of rings
-//! only; their difference is the rings'. No slice ends by the clock, or each run would be another one.
+//! Time cannot show that, because a larger heap misses the cache more often. Two runs of each program differ in the
+//! number of rings only; their difference is the rings'. No slice ends by the clock, or each run would be another one.
 
 use crate::bench::build::{Executable, HAND_FREED};
 use crate::bench::chart::Line;

@@ -1,0 +1,31 @@
+//! What a trial comes to.
+
+/// What a trial found.
+pub(super) enum Verdict {
+    /// Held from outside.
+    Live,
+    /// So many objects were garbage.
+    Garbage(u64),
+    /// There is garbage, and it will be judged again when its finalizers have run.
+    Finalizing,
+    /// Cut off by a bound, and nothing of what was visited is garbage.
+    CutOff,
+    /// Something in it may not be judged now.
+    Undecided,
+}
+
+impl Verdict {
+    /// Whether there is garbage.
+    pub(super) fn has_freed(&self) -> bool {
+        matches!(self, Verdict::Garbage(_) | Verdict::Finalizing)
+    }
+}
+
+/// What a walk over a cohort came to.
+#[derive(PartialEq, Eq)]
+pub(super) enum Walk {
+    Complete,
+    CutOff,
+    /// At something that may not be judged.
+    Abandoned,
+}
