@@ -14,6 +14,7 @@ use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::mark::may_follow_logged_words;
 use crate::soon::Soon;
+use rc_runtime::count::STUCK;
 use rc_runtime::list::List;
 use rc_runtime::log::LogCursor;
 use rc_runtime::object::flag;
@@ -69,13 +70,20 @@ impl Collector {
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
         let mut soon = Soon::<AHEAD>::default();
+        let finds_owners = self.mark.follows_finalizable();
         let must_wait = loop {
             if spent >= units {
                 break false;
             }
             if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
-                spent +=
-                    if object.has(flag::LARGE) { self.enter_large(heap, object) } else { visit_small(heap, object) };
+                if object.has(flag::LARGE) {
+                    spent += self.enter_large(heap, object);
+                    continue;
+                }
+                spent += visit_small(heap, object);
+                if finds_owners {
+                    note_owned(object, Part::Whole);
+                }
             } else if let Some(shown) = self.show_roots(heap) {
                 spent += shown;
             } else if let Some((object, chunk)) = self.mark.large.pop() {
@@ -83,6 +91,9 @@ impl Collector {
                     self.mark.large.push((object, chunk + 1));
                 }
                 spent += 2 + show_part(heap, object, Part::Chunk(chunk));
+                if finds_owners {
+                    note_owned(object, Part::Chunk(chunk));
+                }
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
             } else if !matches!(self.phase, Phase::Idle | Phase::Try) || self.has_deaths(heap) {
@@ -210,6 +221,17 @@ fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
         heap.specials.held_back.push(object);
     }
     (held_back, values)
+}
+
+/// What is visited now hangs on objects that wait for their finalizers. Who of these is referred to by it is owned;
+/// where the count is stuck it does not say so.
+#[cold]
+fn note_owned(object: ObjectRef, part: Part) {
+    object.type_info().for_each_reference(object, part, |target| {
+        if target.count() == STUCK && target.needs_finalizer() {
+            target.add_flags(flag::FOUND);
+        }
+    });
 }
 
 fn show_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {

@@ -60,6 +60,11 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Whether what is visited now hangs on objects with finalizers that this mark has found dead.
+    pub(crate) fn follows_finalizable(&self) -> bool {
+        self.finalizable_found
+    }
+
     /// Whether a mark is in progress.
     pub fn is_running(&self) -> bool {
         self.stage != Stage::Off

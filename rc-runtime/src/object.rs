@@ -52,7 +52,8 @@ pub mod flag {
     pub const FINALIZED: u32 = 1 << 26;
     /// From birth: of a type with a finalizer.
     pub const ODD: u32 = 1 << 25;
-    /// Young and dead, with a finalizer, when the increments of a flip are done: it is about to be held.
+    /// Young and dead, with a finalizer, when the increments of a flip are done: it is about to be held. Mature, with a
+    /// finalizer and a stuck count: what a mark has found dead with it refers to it.
     pub const FOUND: u32 = 1 << 24;
     /// The heap has a record of the object ([`crate::special`]).
     pub const SPECIAL: u32 = 1 << 23;

@@ -375,3 +375,26 @@ fn ephemeron_that_the_log_names_dies_with_its_key() {
         &parse_program(program).expect("a program"),
     );
 }
+
+/// An owner with more references than its count holds: that does not say whether anybody else in the set holds it, and
+/// what it owns was finalized first.
+#[test]
+fn owner_whose_count_is_stuck_is_finalized_first() {
+    for owns in ["fill r4.0 x 1 = r1", "fill r1.0 x 1 = r4"] {
+        let program = format!(
+            "finalizable owner nothing r1
+             finalizable owner nothing r4
+             allocate array 2047 r5
+             fill r5.0 x 300 = r4
+             {owns}
+             epoch
+             set r5 = null
+             set r4 = null
+             set r1 = null
+             collect"
+        );
+        for setup in ["without-trials", "sliced", "eager-marks", "prompt", "stop-the-world"] {
+            check_in(&Setup::named(setup).expect("a setup"), &parse_program(&program).expect("a program"));
+        }
+    }
+}

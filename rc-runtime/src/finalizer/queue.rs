@@ -25,6 +25,7 @@
 //! Cost: types without finalizers pay nothing. With one, allocation takes the slow path under the deferred plan (a push
 //! and a pop), and a mark looks at the header of everything once more.
 
+use crate::count::STUCK;
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
 use crate::list::List;
@@ -148,6 +149,7 @@ impl Heap {
 
     /// The same as part of a set that the mark has not found all of.
     pub fn await_finalizer_with_others(&mut self, object: ObjectRef) {
+        object.remove_flags(flag::FOUND);
         self.hold_for_finalizer(object);
         self.finalizers.found_by_mark.push(object);
     }
@@ -287,7 +289,12 @@ impl Heap {
     pub(crate) fn order_finalizers(&mut self) {
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.finalizers.queue);
-        let is_owned = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.count_of(object) > 1;
+        let is_held = |heap: &Heap, object: ObjectRef| match heap.plan {
+            // The mark that found it dead has noted it.
+            Plan::Deferred if object.count() == STUCK => object.has(flag::FOUND),
+            _ => heap.count_of(object) > 1,
+        };
+        let is_owned = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && is_held(heap, object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
         if queue.iter().any(|&object| free(self, object)) {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
@@ -303,7 +310,6 @@ impl Heap {
         self.finalizers.queue = queue;
     }
 
-    /// The count that held the object for its finalizer goes.
     /// Those registered last come first, and those that have no number last; else the order stays.
     pub(super) fn sort_latest_first(&mut self, objects: &mut [ObjectRef]) {
         let number = |heap: &mut Heap, object| heap.special_of(object).map_or(0, |record| record.registration);
@@ -314,6 +320,7 @@ impl Heap {
         keys.iter().zip(objects).for_each(|(&(_, _, object), place)| *place = object);
     }
 
+    /// The count that held the object for its finalizer goes.
     fn let_go_after_finalizer(&mut self, object: ObjectRef) {
         self.note_waiting(object, false);
         match self.plan {
