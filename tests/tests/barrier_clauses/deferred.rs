@@ -190,6 +190,16 @@ proptest! {
         prop_assert!(scene.heap.live_objects().contains(&scene.objects[2].address()));
     }
 
+    /// D6, of objects that no root holds and that held nothing: their entries have no words.
+    #[test]
+    fn objects_that_held_nothing_are_counted_when_they_are_filled(more in writes(3, 30)) {
+        let mut scene = Scene::new(Plan::Deferred, Kind::Triple, 0);
+        scene.hold_by_an_array();
+        scene.settle();
+        more.iter().for_each(|&write| scene.write(write));
+        scene.assert_sound();
+    }
+
     /// D8
     #[test]
     fn blocks_are_logged_without_logging_anything_twice(

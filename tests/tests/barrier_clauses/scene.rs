@@ -121,7 +121,8 @@ impl Scene {
         UNLOGGED.get(self.objects[object].address())
     }
 
-    /// The running log.
+    /// The running log. An entry of a plain object that has no words says that all were null; one that has some, that
+    /// not all were.
     pub fn log(&mut self) -> Vec<Logged> {
         let heap = self.heap.mutator.heap();
         let (mut log, mut at, mut entries) = (std::mem::take(&mut heap.log), LogCursor::default(), vec![]);
@@ -130,7 +131,13 @@ impl Scene {
                 Part::Whole => None,
                 Part::Chunk(chunk) => Some(chunk),
             };
-            entries.push((entry.object, chunk, entry.words.to_vec()));
+            let info = entry.object.type_info();
+            let mut words = entry.words.to_vec();
+            if info.simple && chunk.is_none() {
+                assert!(words.is_empty() || words.iter().any(|&word| word != 0), "an entry of nulls has none of them");
+                words.resize(info.snapshot_words(entry.object, Part::Whole), 0);
+            }
+            entries.push((entry.object, chunk, words));
         }
         heap.log = log;
         entries
