@@ -111,15 +111,18 @@ fn rows(workload: &str, executables: &[Executable], runs: &[Vec<Run>]) -> String
 #[cfg(test)]
 mod tests {
     use super::{Executable, measure_in_turn, rows};
-    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+    use std::process::Command;
 
-    /// An executable that plays the workload lru with this sum.
+    /// An executable that plays the workload lru with this sum. Another process writes it: a file that this one had
+    /// open could not be executed while a child that another test has just forked still holds it open.
     fn player(folder: &Path, name: &'static str, sum: u32) -> Executable {
         let path = folder.join(name);
         let text = format!("#!/bin/sh\n[ $1 = lru ] || exit 3\necho lru sum={sum} gap_us=5\n");
-        std::fs::write(&path, text).expect("the script can be written");
-        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).expect("it can be made executable");
+        let script = path.with_extension("sh");
+        std::fs::write(&script, text).expect("the script can be written");
+        let copied = Command::new("install").args(["-m", "755"]).args([&script, &path]).status();
+        assert!(copied.expect("install is there").success(), "it can be made executable");
         Executable { name, path }
     }
 
