@@ -11,12 +11,13 @@
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
 use crate::collector::Collector;
-use crate::epoch::Phase;
+use crate::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::mark::may_follow_logged_words;
 use crate::soon::Soon;
 use rc_runtime::count::STUCK;
 use rc_runtime::list::List;
 use rc_runtime::log::LogCursor;
+use rc_runtime::mature::BlockWalk;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
@@ -35,8 +36,8 @@ pub(crate) struct Discovery {
     roots_left: usize,
     /// What else is held as if by roots.
     held: List<ObjectRef>,
-    /// Where the search for marked objects that were not visited is: the next block, then the next large object.
-    search_at: Option<(usize, usize)>,
+    /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
+    search_at: Option<(BlockWalk, usize)>,
 }
 
 impl Discovery {
@@ -70,7 +71,7 @@ impl Collector {
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
         let mut soon = Soon::<AHEAD>::default();
-        let finds_owners = self.mark.follows_finalizable();
+        let looks_for_owners = self.mark.looks_for_owners;
         let must_wait = loop {
             if spent >= units {
                 break false;
@@ -81,7 +82,7 @@ impl Collector {
                     continue;
                 }
                 spent += visit_small(heap, object);
-                if finds_owners {
+                if looks_for_owners {
                     note_owned(object, Part::Whole);
                 }
             } else if let Some(shown) = self.show_roots(heap) {
@@ -91,7 +92,7 @@ impl Collector {
                     self.mark.large.push((object, chunk + 1));
                 }
                 spent += 2 + show_part(heap, object, Part::Chunk(chunk));
-                if finds_owners {
+                if looks_for_owners {
                     note_owned(object, Part::Chunk(chunk));
                 }
             } else if let Some(read) = self.read_running_log(heap) {
@@ -139,26 +140,24 @@ impl Collector {
         2 + spent
     }
 
-    /// When marked objects were forgotten, visits all marked objects of one block, or one large object, once more;
+    /// When marked objects were forgotten, visits all marked objects of a part of a block, or one large object, once more;
     /// `None` when all were.
     fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
         let discovery = &mut self.mark.discovery;
-        let (block_at, large_at) = match discovery.search_at {
+        let (mut walk, large_at) = match discovery.search_at {
             Some(place) => place,
-            None if std::mem::take(&mut heap.mark_overflowed) => (0, 0),
+            None if std::mem::take(&mut heap.mark_overflowed) => Default::default(),
             None => return None,
         };
         let mut spent = 32;
-        if let Some(&block) = heap.blocks.owned.get(block_at) {
-            discovery.search_at = Some((block_at + 1, large_at));
-            heap.for_each_mature_in_block(block, |heap, object| {
-                spent += 1;
-                if is_marked(object) {
-                    spent += visit_small(heap, object);
-                }
-            });
+        let found = heap.walk_mature(&mut walk, BLOCK_STEP_UNITS, |heap, object| {
+            1 + if is_marked(object) { visit_small(heap, object) } else { 0 }
+        });
+        if let Some(units) = found {
+            discovery.search_at = Some((walk, large_at));
+            spent += units;
         } else if large_at < heap.large.places() {
-            discovery.search_at = Some((block_at, large_at + 1));
+            discovery.search_at = Some((walk, large_at + 1));
             if let Some(object) = heap.large.at(large_at).filter(|&object| object.is_mature() && is_marked(object)) {
                 spent += self.enter_large(heap, object);
             }

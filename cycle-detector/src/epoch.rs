@@ -21,9 +21,12 @@ use std::time::Instant;
 /// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
 pub const CHUNK_UNITS: i64 = 1024;
 
-/// What a slice may do beyond its budget: one step. The longest are a block that a mark condemns or looks through
-/// (2,048 objects, 4,096 references), a trial with its larger bound, and one object's references.
+/// What a slice may do beyond its budget: one step. The longest are a trial with its larger bound, and one object's
+/// references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
+
+/// What a step of the mark does in one block, but for its last object: a whole block of dead objects takes half a millisecond.
+pub const BLOCK_STEP_UNITS: i64 = 1024;
 
 /// Where the passes of the last flip are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

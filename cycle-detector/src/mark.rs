@@ -21,9 +21,11 @@
 
 use crate::collector::Collector;
 use crate::discovery::Discovery;
-use crate::epoch::Phase;
+use crate::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::evidence::Evidence;
+use rc_runtime::count::STUCK;
 use rc_runtime::list::List;
+use rc_runtime::mature::BlockWalk;
 use rc_runtime::object::flag;
 use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
@@ -47,7 +49,9 @@ pub struct Mark {
     pub(crate) discovery: Discovery,
     /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
     pub(crate) large: List<(ObjectRef, u64)>,
-    block_at: usize,
+    /// The block whose mark bits are cleared next.
+    clear_at: usize,
+    walk: BlockWalk,
     large_at: usize,
     live_at_start: u64,
     freed: u64,
@@ -55,16 +59,13 @@ pub struct Mark {
     aborted: bool,
     /// What has a finalizer was found.
     finalizable_found: bool,
+    /// Some of that has a stuck count: what is visited from then on tells whether anybody else of it holds it.
+    pub(crate) looks_for_owners: bool,
     /// What speaks for the next one.
     pub(crate) evidence: Evidence,
 }
 
 impl Mark {
-    /// Whether what is visited now hangs on objects with finalizers that this mark has found dead.
-    pub(crate) fn follows_finalizable(&self) -> bool {
-        self.finalizable_found
-    }
-
     /// Whether a mark is in progress.
     pub fn is_running(&self) -> bool {
         self.stage != Stage::Off
@@ -83,8 +84,8 @@ impl Collector {
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
-        (mark.block_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
-        mark.finalizable_found = false;
+        (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
+        (mark.finalizable_found, mark.looks_for_owners) = (false, false);
         mark.live_at_start = heap.statistics.live_objects;
         mark.evidence.note_start(std::mem::take(&mut heap.suspects));
         self.trials.doubts = 0;
@@ -95,8 +96,8 @@ impl Collector {
     /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
     fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(&block) = heap.blocks.owned.get(mark.block_at) {
-            mark.block_at += 1;
+        if let Some(&block) = heap.blocks.owned.get(mark.clear_at) {
+            mark.clear_at += 1;
             // SAFETY: this heap's block.
             unsafe { MARK.block_words(block) }.fill(0);
             return Some(4);
@@ -117,7 +118,7 @@ impl Collector {
 
     fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
-        (mark.block_at, mark.large_at) = (0, 0);
+        (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
         self.roots.append(&mut heap.specials.upgraded);
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
@@ -177,23 +178,22 @@ impl Collector {
         heap.empty_ephemerons(held_back);
     }
 
-    /// Looks for finalizers in one block, or at one large object; then discovery goes on with what they are for.
+    /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
     fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        let mut spent = 32;
-        if let Some(&block) = heap.blocks.owned.get(mark.block_at) {
-            mark.block_at += 1;
-            heap.for_each_mature_in_block(block, |heap, object| {
-                spent += 1;
-                await_if_unmarked(heap, object);
-            });
-        } else if mark.large_at < heap.large.places() {
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+            mark.looks_for_owners |= await_if_unmarked(heap, object);
+            1
+        }) {
+            return Some(32 + spent);
+        }
+        if mark.large_at < heap.large.places() {
             if let Some(object) = heap.large.at(mark.large_at) {
-                await_if_unmarked(heap, object);
+                mark.looks_for_owners |= await_if_unmarked(heap, object);
             }
             mark.large_at += 1;
         } else {
-            (mark.block_at, mark.large_at) = (0, 0);
+            (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
             heap.queue_found_by_mark();
             if self.phase == Phase::Idle {
                 heap.release_finalizers();
@@ -202,34 +202,33 @@ impl Collector {
             heap.mark_discovers = true;
             heap.specials.mark_condemns = false;
         }
-        Some(spent)
+        Some(1)
     }
 
-    /// One block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
+    /// A part of a block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
     /// first.
     fn release_unmarked(&mut self, heap: &mut Heap) -> Option<i64> {
         if self.has_deaths(heap) {
             return None;
         }
-        let mut spent = 32;
         if let Some((object, chunk)) = self.mark.large.pop() {
             if chunk + 1 < heap.large.stamps(object).len() as u64 {
                 self.mark.large.push((object, chunk + 1));
             }
-            spent = 2 + release_to_survivors(heap, object, Part::Chunk(chunk));
-        } else if let Some(&block) = heap.blocks.owned.get(self.mark.block_at) {
-            self.mark.block_at += 1;
-            let (mut freed, mut bytes) = (0, 0);
-            heap.for_each_mature_in_block(block, |heap, object| {
-                if is_unmarked(object) {
-                    freed += 1;
-                    bytes += object.type_info().cell_bytes_of(object);
-                    spent += 4 + condemn(heap, object);
-                }
-            });
-            self.mark.freed += freed;
-            self.mark.freed_bytes += bytes;
-        } else if self.mark.large_at < heap.large.places() {
+            return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
+        }
+        let mark = &mut self.mark;
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+            if !is_unmarked(object) {
+                return 1;
+            }
+            mark.freed += 1;
+            mark.freed_bytes += object.type_info().cell_bytes_of(object);
+            2 + condemn(heap, object)
+        }) {
+            return Some(32 + spent);
+        }
+        if self.mark.large_at < heap.large.places() {
             let place = self.mark.large_at;
             self.mark.large_at += 1;
             if let Some(object) = heap.large.at(place)
@@ -250,7 +249,7 @@ impl Collector {
             heap.marking = false;
             heap.specials.mark_condemns = false;
         }
-        Some(spent)
+        Some(1)
     }
 
     fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
@@ -294,10 +293,13 @@ pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
     object.count() != 0 && !object.has(flag::DEAD)
 }
 
-fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) {
-    if object.is_mature() && is_unmarked(object) && object.needs_finalizer() {
+/// Whether it waits for its finalizer from now on, and its count is stuck.
+fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) -> bool {
+    let waits = object.is_mature() && is_unmarked(object) && object.needs_finalizer();
+    if waits {
         heap.await_finalizer_with_others(object);
     }
+    waits && object.count() == STUCK
 }
 
 /// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has

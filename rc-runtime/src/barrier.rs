@@ -10,11 +10,11 @@
 //! If the object is pending (the increments of the last flip have not reached it) it is counted first: its words are
 //! about to stop being those of the flip. `[PENDING]`
 
-use crate::block::state;
 use crate::heap::Heap;
+use crate::log;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
 use crate::plan::Plan;
-use crate::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use crate::range::{UNLOGGED, block_info};
 use crate::visit::Part;
 
 impl Heap {
@@ -66,13 +66,8 @@ impl Heap {
         }
         let info = object.type_info();
         if info.simple {
-            let (fields, mut any) = (info.fixed.as_slice(), 0);
-            let words = self.log.append(object, Part::Whole, fields.len());
-            for (word, &offset) in words.iter_mut().zip(fields) {
-                *word = object.slot(offset as u64).read();
-                any |= *word;
-            }
-            if any == 0 {
+            let fields = info.fixed.as_slice();
+            if !log::copy_references(object, fields, self.log.append(object, Part::Whole, fields.len())) {
                 self.log.shorten(fields.len());
             }
         } else {
@@ -99,39 +94,6 @@ impl Heap {
         info.take_snapshot(object, part, words);
         self.large.note_logged(object, chunk, self.epoch);
         self.note_log_growth();
-    }
-
-    /// Calls `visit` with every mature object of a block of small objects, in address order.
-    pub fn for_each_mature_in_block(&mut self, block: u32, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        let end = block_start(block) + BLOCK_BYTES;
-        let mut at = block_start(block);
-        while let Some(cell) = LIVE.next_in_block(at, end) {
-            // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
-            let object = unsafe { ObjectRef::from_address(cell + HEADER_BYTES) };
-            at = cell + object.type_info().cell_bytes_of(object);
-            visit(self, object);
-        }
-    }
-
-    /// Calls `visit` with every mature object of the heap, large ones included; under the prompt plan with every object.
-    pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        if self.plan == Plan::Prompt {
-            return self.for_each_counted(visit);
-        }
-        for place in 0..self.blocks.owned.len() {
-            let block = self.blocks.owned[place];
-            // SAFETY: this heap's block.
-            debug_assert_ne!(unsafe { (*block_info(block)).state }, state::LARGE);
-            self.for_each_mature_in_block(block, &mut visit);
-        }
-        for place in 0..self.large.places() {
-            if let Some(object) = self.large.at(place)
-                && object.is_mature()
-                && (self.zeal.is_none() || !object.has(flag::DEAD))
-            {
-                visit(self, object);
-            }
-        }
     }
 
     #[inline(always)]

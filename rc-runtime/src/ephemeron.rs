@@ -179,12 +179,15 @@ impl Heap {
     /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
     /// before, and the log then let go of what was gone.)
     fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
+        if self.plan == Plan::Prompt {
+            return self.write(ephemeron, slot, 0);
+        }
         let value = ephemeron.type_info().decode(slot.read());
-        if self.plan == Plan::Prompt || !clean {
-            if let (Plan::Deferred, 0, Some(value)) = (self.plan, ephemeron.count(), value)
-                && value.is_mature()
-                && value.count() != 0
+        let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
+        if !clean {
+            let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;
+            if ephemeron.count() == 0
+                && let Some(value) = value.filter(was_counted)
             {
                 self.hold_until_flip(value);
             }

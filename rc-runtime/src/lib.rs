@@ -51,6 +51,7 @@ pub mod large;
 pub mod limits;
 pub mod list;
 pub mod log;
+pub mod mature;
 pub mod module_record;
 pub mod module_registry;
 pub mod object;

@@ -102,6 +102,17 @@ pub(crate) fn words_of_entry(rest: &[u64]) -> (usize, usize) {
     }
 }
 
+/// Copies the references of a plain object into `words`; false when all are null, and the entry needs none of them.
+#[inline(always)]
+pub(crate) fn copy_references(object: ObjectRef, fields: &[u32], words: &mut [u64]) -> bool {
+    let mut any = 0;
+    for (word, &offset) in words.iter_mut().zip(fields) {
+        *word = object.slot(offset as u64).read();
+        any |= *word;
+    }
+    any != 0
+}
+
 /// Asks for the header of the object whose address is in the low bits of `word`, if that is what they are.
 #[inline(always)]
 pub(crate) fn prefetch_header(word: u64) {

@@ -22,6 +22,11 @@ fn heap_after(setup: &str, program: &str) -> TallyHeap {
     heap
 }
 
+/// Runs the program in one setup and compares.
+fn check_program(setup: &str, program: &str) {
+    check_in(&Setup::named(setup).expect("a setup"), &parse_program(program).expect("a program"));
+}
+
 /// scenario 28: cyclic garbage goes without a collection and without a mark.
 #[test]
 fn trials_free_small_rings_in_ordinary_epochs() {
@@ -156,7 +161,7 @@ fn reference_moves_behind_the_mark() {
             "step 50\n".repeat(steps_before),
             "step 50\n".repeat(60),
         );
-        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+        check_program("eager-marks", &program);
     }
 }
 
@@ -190,7 +195,7 @@ fn reference_moves_from_the_end_of_a_long_list() {
             "load r2 = r2.0\n".repeat(199),
             "step 50\n".repeat(60),
         );
-        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+        check_program("eager-marks", &program);
     }
 }
 
@@ -213,7 +218,7 @@ fn object_promoted_while_a_mark_discovers() {
             "step 40\n".repeat(steps_before * 2),
             "step 40\n".repeat(60),
         );
-        check_in(&Setup::named("eager-marks").expect("a setup"), &parse_program(&program).expect("a program"));
+        check_program("eager-marks", &program);
     }
 }
 
@@ -310,10 +315,7 @@ fn block_logged_while_a_mark_condemns() {
          allocate tagged 0 r4
          ring medium x 148 r2
          toggle r1.0 r2 x 7";
-    check_in(
-        &Setup::named("marks-and-whole-blocks-logged").expect("a setup"),
-        &parse_program(program).expect("a program"),
-    );
+    check_program("marks-and-whole-blocks-logged", program);
 }
 
 /// Prompt plan: a young object that outlives its batch waits to be tried, dies by counting, and the next batch is
@@ -350,7 +352,7 @@ fn survivor_of_a_batch_that_dies_before_it_is_tried() {
          allocate pair 0 r0
          write r4.0 = r12
          list medium x 342 r4";
-    check_in(&Setup::named("prompt-marks").expect("a setup"), &parse_program(program).expect("a program"));
+    check_program("prompt-marks", program);
 }
 
 /// An ephemeron's block is logged as a whole, then it dies, and its key before it lets go of its value itself. The log
@@ -370,10 +372,7 @@ fn ephemeron_that_the_log_names_dies_with_its_key() {
          weak r0 = r1
          flip
          swap r2.0 r3.0";
-    check_in(
-        &Setup::named("marks-and-whole-blocks-logged").expect("a setup"),
-        &parse_program(program).expect("a program"),
-    );
+    check_program("marks-and-whole-blocks-logged", program);
 }
 
 /// An owner with more references than its count holds: that does not say whether anybody else in the set holds it, and
@@ -394,7 +393,7 @@ fn owner_whose_count_is_stuck_is_finalized_first() {
              collect"
         );
         for setup in ["without-trials", "sliced", "eager-marks", "prompt", "stop-the-world"] {
-            check_in(&Setup::named(setup).expect("a setup"), &parse_program(&program).expect("a program"));
+            check_program(setup, &program);
         }
     }
 }

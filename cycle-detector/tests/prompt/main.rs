@@ -11,6 +11,7 @@ mod sliced_candidates;
 mod sliced_large;
 mod sliced_marks;
 mod sliced_parts;
+mod slices;
 mod timed_slices;
 mod youth;
 

@@ -1,6 +1,6 @@
 //! How much a slice of a mark may do beside a large heap. `[BOUND]`
 
-use crate::sliced_marks::ring;
+use crate::slices::ring;
 use crate::{ARRAY, NODE, live, options, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::HeapOptions;

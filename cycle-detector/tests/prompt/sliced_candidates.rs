@@ -3,7 +3,8 @@
 //! As in `sliced_marks`, each situation is played for every place at which it could come, and the heap is recounted
 //! after each slice; then a round without a mark must find what is garbage.
 
-use crate::sliced_marks::{at_each_place, collect_with, is_there, ring, ring_of_blocks, sliced};
+use crate::sliced_marks::ring_of_blocks;
+use crate::slices::{at_each_place, collect_with, is_there, ring, sliced};
 use crate::{nodes, set};
 use rc_runtime::ObjectRef;
 use rc_runtime::range::MARK;

@@ -1,6 +1,6 @@
 //! Large arrays under a mark in slices: they are visited, summed and let go of by chunk, with the program running in between.
 
-use crate::sliced_marks::{at_each_place, collect_with, is_there, ring};
+use crate::slices::{at_each_place, collect_and_read_weak, collect_with, is_there, ring};
 use crate::{ARRAY, node, nodes, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::ObjectRef;
@@ -58,15 +58,7 @@ fn a_large_array_that_a_weak_slot_yields_between_its_chunks_lives() {
         let survivor = node(m);
         m.push_root(Some(survivor));
         let (root, array, member) = ring_with_array(m, survivor);
-        let weak = m.new_weak(member).expect("room");
-        m.push_root(Some(weak));
-        m.poll();
-        m.set_root(root, None);
-        let mut yielded = None;
-        let came = collect_with(m, at, |m| {
-            yielded = m.read_weak(weak.slot(0));
-            m.set_root(root, yielded);
-        });
+        let (came, yielded) = collect_and_read_weak(m, at, root, member);
         assert_eq!(is_there(m, array), yielded.is_some(), "at {at}");
         if let Some(member) = yielded {
             assert_eq!(u64::from(m.count_of(member)), 1 + MANY.max(LENGTH.div_ceil(LENGTH / MANY)), "at {at}");

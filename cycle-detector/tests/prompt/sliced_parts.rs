@@ -1,6 +1,7 @@
 //! A collection in parts that says that it is complete has left nothing that was unreachable when it began, whatever held that.
 
-use crate::sliced_marks::{CLOSED, DOOR, is_there, ring, sliced};
+use crate::sliced_marks::{CLOSED, DOOR};
+use crate::slices::{is_there, ring, sliced};
 use crate::{ARRAY, node, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::ObjectRef;

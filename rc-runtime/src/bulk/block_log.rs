@@ -48,18 +48,10 @@ impl Heap {
             tail = self.log.tail();
         }
         let entry = &mut tail[run.used..run.used + 1 + shape.fields.len()];
-        let mut any = 0;
-        for (word, &offset) in entry[1..].iter_mut().zip(shape.fields) {
-            *word = object.slot(offset as u64).read();
-            any |= *word;
-        }
-        if any != 0 {
-            entry[0] = log::plain_head(object, shape.fields.len());
-            run.used += 1 + shape.fields.len();
-        } else {
-            entry[0] = log::plain_head(object, 0);
-            run.used += 1;
-        }
+        let has_any = log::copy_references(object, shape.fields, &mut entry[1..]);
+        let words = if has_any { shape.fields.len() } else { 0 };
+        entry[0] = log::plain_head(object, words);
+        run.used += 1 + words;
         run.entries += 1;
         object.set_stamp(self.epoch);
         clear_unlogged(object, shape.cell);

@@ -1,14 +1,14 @@
 //! Taking entries out of a list, in order.
 
 use super::List;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// Entries of a range, on their way out of a list.
 pub struct Drain<'a, T: Copy> {
     list: &'a mut List<T>,
     start: usize,
-    at: usize,
-    end: usize,
+    /// Those that have not been taken.
+    left: Range<usize>,
 }
 
 impl<'a, T: Copy> Drain<'a, T> {
@@ -24,7 +24,7 @@ impl<'a, T: Copy> Drain<'a, T> {
             Bound::Unbounded => list.len(),
         };
         assert!(start <= end && end <= list.len(), "entries {start}..{end} of {}", list.len());
-        Drain { list, start, at: start, end }
+        Drain { list, start, left: start..end }
     }
 }
 
@@ -33,36 +33,33 @@ impl<T: Copy> Iterator for Drain<'_, T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        if self.at == self.end {
-            return None;
-        }
-        self.at += 1;
-        Some(self.list[self.at - 1])
+        self.left.next().map(|at| self.list[at])
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.end - self.at, Some(self.end - self.at))
+        self.left.size_hint()
     }
 }
 
 impl<T: Copy> Drop for Drain<'_, T> {
     fn drop(&mut self) {
-        self.list.copy_within(self.end.., self.start);
-        self.list.truncate(self.list.len() - (self.end - self.start));
+        let end = self.left.end;
+        self.list.copy_within(end.., self.start);
+        self.list.truncate(self.list.len() - (end - self.start));
     }
 }
 
 /// The entries of a list that is used up.
 pub struct IntoIter<T> {
     list: List<T>,
-    at: usize,
-    end: usize,
+    /// Those that have not been taken.
+    left: Range<usize>,
 }
 
 impl<T> IntoIter<T> {
     pub(super) fn new(mut list: List<T>) -> IntoIter<T> {
         let end = std::mem::take(&mut list.len);
-        IntoIter { list, at: 0, end }
+        IntoIter { list, left: 0..end }
     }
 }
 
@@ -71,16 +68,12 @@ impl<T> Iterator for IntoIter<T> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        if self.at == self.end {
-            return None;
-        }
-        self.at += 1;
         // SAFETY: written when the list was one, and not read before.
-        Some(unsafe { self.list.memory.start().add(self.at - 1).read() })
+        self.left.next().map(|at| unsafe { self.list.memory.start().add(at).read() })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.end - self.at, Some(self.end - self.at))
+        self.left.size_hint()
     }
 }
 

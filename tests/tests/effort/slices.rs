@@ -1,7 +1,7 @@
 //! `[BOUND]` No slice does more than its budget and one step, whatever is in the heap. The flip is no slice.
 
 use crate::{World, options};
-use cycle_detector::epoch::STEP_UNITS_MAX;
+use cycle_detector::epoch::{BLOCK_STEP_UNITS, STEP_UNITS_MAX};
 use rc_runtime::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
@@ -64,6 +64,26 @@ fn slices_of_a_mixed_heap_keep_to_their_budget() {
     let limit = u64::from(SLICE_UNITS) + STEP_UNITS_MAX;
     assert!(now.slice_units_max <= limit, "a slice did {} units, {limit} are allowed", now.slice_units_max);
     world.heap.verify().expect("in order");
+}
+
+/// What a mark condemns fills its blocks: 32 KiB of dead rings, each member of which lets go of a survivor, took as long as
+/// a whole slice may, and two of them twice that.
+#[test]
+fn block_full_of_the_dead_is_condemned_in_parts() {
+    let mut world = World::with(HeapOptions { slice_units: Some(SLICE_UNITS), trials: false, ..options() });
+    world.ring_at_root(0, 20_000);
+    world.heap.epoch();
+    world.set_root(0, 0);
+    world.heap.flip();
+    while world.heap.mutator.step(SLICE_UNITS.into()) {}
+    let before = world.heap.mutator.statistics();
+    world.heap.mutator.heap().options.eager_marks = true;
+    world.heap.flip();
+    while world.heap.mutator.step(SLICE_UNITS.into()) {}
+    let now = world.statistics();
+    assert!(now.marks > before.marks && now.live_objects == 0, "{now:?}");
+    let limit = u64::from(SLICE_UNITS) + BLOCK_STEP_UNITS as u64 + 64;
+    assert!(now.slice_units_max <= limit, "a slice did {} units, {limit} are allowed", now.slice_units_max);
 }
 
 /// A hundred thousand roots are not shown to a mark in one slice.
