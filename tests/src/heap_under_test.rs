@@ -4,6 +4,7 @@
 //! test the oracle itself: an oracle that cannot fail proves nothing. Objects are addresses here, words are raw bits;
 //! kinds are the only thing both sides have in common.
 
+use rc_runtime::OutOfMemory;
 use rc_runtime::weak_map::WeakMode;
 
 use crate::op::deed::Event;
@@ -38,6 +39,33 @@ pub enum Deaths {
     AtSafepointsExactly,
 }
 
+/// Why an object was not to be had.
+#[derive(Debug)]
+pub struct Refusal {
+    why: String,
+    /// This allocation was to fail, whether there is room or not.
+    pub asked_for: bool,
+}
+
+impl Refusal {
+    /// An allocation that was to fail.
+    pub fn asked_for(why: &str) -> Refusal {
+        Refusal { why: why.to_owned(), asked_for: true }
+    }
+}
+
+impl From<OutOfMemory> for Refusal {
+    fn from(error: OutOfMemory) -> Refusal {
+        Refusal { why: error.to_string(), asked_for: matches!(error, OutOfMemory::AskedFor { .. }) }
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
 /// A heap that runs op programs.
 pub trait HeapUnderTest: Services {
     /// What the heap promises of garbage outside cycles.
@@ -45,7 +73,7 @@ pub trait HeapUnderTest: Services {
         Deaths::Deferred
     }
     /// A new object with null reference words and its length set; a safepoint. An error is out of memory.
-    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String>;
+    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, Refusal>;
     /// Reads a payload word.
     fn load(&self, object: u64, offset: u64) -> u64;
     /// Writes a reference word (or the tag that belongs to one) with the barrier.
@@ -99,17 +127,17 @@ pub trait Services {
     /// It is not to be.
     fn forget_finalizer(&mut self, object: u64);
     /// A new weak reference, perhaps with a callback; a safepoint.
-    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, String>;
+    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, Refusal>;
     /// Writes a weak slot, which is the `key` of an ephemeron or is not.
     fn write_weak(&mut self, object: u64, offset: u64, target: Option<u64>, key: bool);
     /// What a weak slot yields.
     fn read_weak(&mut self, object: u64, offset: u64) -> Option<u64>;
     /// A new ephemeron of the runtime's; a safepoint.
-    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, String>;
+    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, Refusal>;
     /// A new weak map; a safepoint.
-    fn new_map(&mut self, mode: WeakMode) -> Result<u64, String>;
+    fn new_map(&mut self, mode: WeakMode) -> Result<u64, Refusal>;
     /// Lets a weak map have a value for a key; a safepoint.
-    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), String>;
+    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), Refusal>;
     /// What it has.
     fn map_get(&mut self, map: u64, key: u64) -> Option<u64>;
     /// Takes an entry out; whether there was one.

@@ -25,7 +25,7 @@ use rc_runtime::size_class::{LARGEST_CELL, aligned_class_of, class_of};
 use rc_runtime::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
 
 use crate::descriptors::descriptor;
-use crate::heap_under_test::{Deaths, HeapUnderTest, Services, Totals};
+use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Services, Totals};
 use crate::op::GLOBALS;
 use crate::op::deed::Event;
 use crate::recount::recount;
@@ -143,13 +143,13 @@ impl HeapUnderTest for TallyHeap {
         self.deaths
     }
 
-    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
+    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, Refusal> {
         let allocated = match kind.has_tail() {
             true => self.mutator.allocate_array(self.type_of(kind), length),
             false => self.mutator.allocate(self.type_of(kind)),
         };
         self.note_class(kind, length);
-        allocated.map(ObjectRef::address).map_err(|error| error.to_string())
+        Ok(allocated?.address())
     }
 
     fn load(&self, address: u64, offset: u64) -> u64 {

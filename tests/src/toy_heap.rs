@@ -9,7 +9,7 @@ mod services;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::heap_under_test::{Deaths, HeapUnderTest, Totals};
+use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Totals};
 use crate::shape::{Encoding, Kind};
 
 /// What the toy heap does wrong.
@@ -224,9 +224,9 @@ impl HeapUnderTest for ToyHeap {
         if self.prompt { Deaths::AtSafepointsExactly } else { Deaths::Deferred }
     }
 
-    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, String> {
+    fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, Refusal> {
         if self.is_to_fail() {
-            return Err("as was asked for".into());
+            return Err(Refusal::asked_for("as was asked for"));
         }
         let shape = kind.shape();
         let address = self.next.next_multiple_of(u64::from(shape.align.max(16)));

@@ -122,6 +122,21 @@ fn limit_collects_first_and_then_fails() {
     assert_eq!(heap.totals().live_objects, 0);
 }
 
+/// An allocation finds the heap at its limit, and the finalizer that the collection for it runs allocates; the one that
+/// was to fail comes later.
+#[test]
+fn failure_asked_for_comes_after_one_for_want_of_room() {
+    check(
+        "finalizable file allocate r1
+         allocate records 0 r1
+         limit 2048
+         fail 3
+         allocate wide-records 2065 r15
+         limit 0
+         ring link x 1 r0",
+    );
+}
+
 /// scenario 152: a walk of the heap lists each live object once, and knows them as the program does.
 #[test]
 fn heap_walk_lists_each_live_object_once() {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::effects::data_offsets;
 use super::{BLOCK_BYTES, Loaded, Replay};
-use crate::heap_under_test::HeapUnderTest;
+use crate::heap_under_test::{HeapUnderTest, Refusal};
 use crate::model_heap::{Id, Word};
 use crate::op::{Deed, Place, Register};
 use crate::shape::{DEED, Kind};
@@ -60,7 +60,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     /// A full heap is in order only if it was given a limit, and what is reachable pins nearly all of its blocks: a block
     /// stays in use as long as anything in it lives, and objects do not move. Where sizes have blocks of their own, one of each
     /// may be kept for the next.
-    pub(super) fn out_of_memory(&mut self, kind: Kind, length: u64, why: &str) -> Result<(), String> {
+    pub(super) fn out_of_memory(&mut self, kind: Kind, length: u64, why: &Refusal) -> Result<(), String> {
         let reachable = self.model.reachable();
         let mut blocks = BTreeSet::new();
         for id in (0..reachable.len() as Id).filter(|id| reachable[*id as usize]) {

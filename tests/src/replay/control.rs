@@ -3,7 +3,7 @@
 //! Whatever may run finalizers ends in [`Replay::after_work`], which applies what they did to the model.
 
 use super::Replay;
-use crate::heap_under_test::HeapUnderTest;
+use crate::heap_under_test::{HeapUnderTest, Refusal};
 use crate::model_heap::Id;
 use crate::shape::Kind;
 
@@ -89,7 +89,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     /// What an allocation has come to: the address, or nothing if it may have failed.
     pub(super) fn after_allocation(
         &mut self,
-        allocated: Result<u64, String>,
+        allocated: Result<u64, Refusal>,
         kind: Kind,
         length: u64,
     ) -> Result<Option<u64>, String> {
@@ -106,18 +106,23 @@ impl<H: HeapUnderTest> Replay<'_, H> {
                 self.control.failing = later;
                 Ok(Some(address))
             }
-            (Err(_), Some(Failing { left, exact })) if left == 1 || !exact => Ok(None),
-            (Err(why), _) => {
+            (Err(refusal), _) if !refusal.asked_for => {
                 self.control.failing = later;
-                self.out_of_memory(kind, length, &why).map(|()| None)
+                self.out_of_memory(kind, length, &refusal).map(|()| None)
             }
+            (Err(_), Some(Failing { left, exact })) if left == 1 || !exact => Ok(None),
+            (Err(refusal), _) => Err(format!("another allocation was to fail, or none: {refusal}")),
         }
     }
 
-    /// An allocation of a finalizer has failed: because one was to fail, after a collection as anywhere, or for want of memory.
+    /// An allocation of a finalizer has failed: because one was to fail, after a collection as anywhere, or for want of
+    /// memory, and then another is still to fail.
     pub(super) fn allocation_inside_failed(&mut self) -> Result<(), String> {
         let failing = self.control.failing.take();
         self.finalizing.collected_inside |= failing.is_some();
+        if self.heap_limit.is_some() {
+            self.control.failing = failing.map(|failing| Failing { exact: false, ..failing });
+        }
         match (failing, self.heap_limit) {
             (None, None) => Err("a finalizer was refused a pair, and memory has no limit".into()),
             _ => Ok(()),

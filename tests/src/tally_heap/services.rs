@@ -12,7 +12,7 @@ use rc_runtime::{Heap, ObjectRef, builtin};
 
 use super::deeds::called;
 use super::{TallyHeap, object};
-use crate::heap_under_test::Services;
+use crate::heap_under_test::{Refusal, Services};
 use crate::op::deed::Event;
 use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::Kind;
@@ -57,7 +57,7 @@ impl Services for TallyHeap {
         self.mutator.forget_finalizer(object(address));
     }
 
-    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, String> {
+    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, Refusal> {
         self.new_weak_reference(object(target), called)
     }
 
@@ -71,15 +71,15 @@ impl Services for TallyHeap {
         self.mutator.read_weak(object(address).slot(offset)).map(ObjectRef::address)
     }
 
-    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, String> {
+    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, Refusal> {
         self.new_builtin_ephemeron(object(key), value.map(object))
     }
 
-    fn new_map(&mut self, mode: WeakMode) -> Result<u64, String> {
+    fn new_map(&mut self, mode: WeakMode) -> Result<u64, Refusal> {
         self.new_weak_map(mode)
     }
 
-    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), String> {
+    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), Refusal> {
         self.weak_map_set(object(map), object(key), object(value))
     }
 
@@ -162,35 +162,35 @@ impl Services for TallyHeap {
 }
 
 impl TallyHeap {
-    fn new_weak_reference(&mut self, target: ObjectRef, with_callback: bool) -> Result<u64, String> {
+    fn new_weak_reference(&mut self, target: ObjectRef, with_callback: bool) -> Result<u64, Refusal> {
         let weak = match with_callback {
             true => self.mutator.new_weak_with(target, called),
             false => self.mutator.new_weak(target),
         };
         self.note_class_of(if with_callback { builtin::weak_with_callback() } else { builtin::weak() }, 0);
-        weak.map(ObjectRef::address).map_err(|error| error.to_string())
+        Ok(weak?.address())
     }
 
-    fn new_builtin_ephemeron(&mut self, key: ObjectRef, value: Option<ObjectRef>) -> Result<u64, String> {
+    fn new_builtin_ephemeron(&mut self, key: ObjectRef, value: Option<ObjectRef>) -> Result<u64, Refusal> {
         let ephemeron = self.mutator.new_ephemeron(key, value);
         self.note_class_of(builtin::ephemeron(), 0);
-        ephemeron.map(ObjectRef::address).map_err(|error| error.to_string())
+        Ok(ephemeron?.address())
     }
 
-    fn new_weak_map(&mut self, mode: WeakMode) -> Result<u64, String> {
+    fn new_weak_map(&mut self, mode: WeakMode) -> Result<u64, Refusal> {
         let map = self.mutator.new_weak_map(mode);
         self.note_class_of(builtin::weak_map(), 0);
         self.note_class_of(builtin::weak_map_entry(mode), 0);
-        map.map(ObjectRef::address).map_err(|error| error.to_string())
+        Ok(map?.address())
     }
 
-    fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), String> {
+    fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), Refusal> {
         let done = self.mutator.weak_map_set(map, key, value);
         let table = map.slot(0).read();
         if table != 0 {
             self.note_class_of(builtin::weak_map_table(), object(table).slot(0).read());
         }
-        done.map_err(|error| error.to_string())
+        Ok(done?)
     }
 }
 

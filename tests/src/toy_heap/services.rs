@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use rc_runtime::weak_map::WeakMode;
 
 use super::{Fault, ToyHeap};
-use crate::heap_under_test::{HeapUnderTest, Services};
+use crate::heap_under_test::{HeapUnderTest, Refusal, Services};
 use crate::op::deed::{Deed, Event, hang_offset};
 use crate::op::service::GLOBAL_HANDLES;
 use crate::op::{GLOBALS, deed};
@@ -203,7 +203,7 @@ impl Services for ToyHeap {
         self.services.registered.remove(&object);
     }
 
-    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, String> {
+    fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, Refusal> {
         let weak = self.allocate(if called { Kind::WeakCalled } else { Kind::Weak }, 0)?;
         self.write_weak(weak, 0, Some(target), false);
         Ok(weak)
@@ -224,22 +224,22 @@ impl Services for ToyHeap {
         Some(self.load(object, offset)).filter(|word| *word != 0)
     }
 
-    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, String> {
+    fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, Refusal> {
         let ephemeron = self.allocate(Kind::Ephemeron, 0)?;
         self.store_data(ephemeron, 0, value.unwrap_or(0));
         self.write_weak(ephemeron, 8, Some(key), true);
         Ok(ephemeron)
     }
 
-    fn new_map(&mut self, mode: WeakMode) -> Result<u64, String> {
+    fn new_map(&mut self, mode: WeakMode) -> Result<u64, Refusal> {
         let map = self.allocate(Kind::WeakMap, 0)?;
         self.services.maps.insert(map, (mode, BTreeMap::new()));
         Ok(map)
     }
 
-    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), String> {
+    fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), Refusal> {
         if self.is_to_fail() {
-            return Err("as was asked for".into());
+            return Err(Refusal::asked_for("as was asked for"));
         }
         self.services.maps.get_mut(&map).expect("a map").1.insert(key, value);
         Ok(())
