@@ -397,3 +397,26 @@ fn owner_whose_count_is_stuck_is_finalized_first() {
         }
     }
 }
+
+/// Owners in a ring: none can be first, and all of their finalizers run. What the first of these leaves of the ring says
+/// nothing of the others' order.
+#[test]
+fn ring_of_owners_that_the_first_finalizer_parts() {
+    for (parts, [first, second, third]) in (1..4).flat_map(|parts| [(parts, [1, 2, 3]), (parts, [3, 2, 1])]) {
+        let made: Vec<String> = (1..4)
+            .map(|number| format!("finalizable owner {} r{number}", if number == parts { "clear" } else { "nothing" }))
+            .collect();
+        check(&format!(
+            "{}
+             write r{first}.0 = r{second}
+             write r{second}.0 = r{third}
+             write r{third}.0 = r{first}
+             epoch
+             set r1 = null
+             set r2 = null
+             set r3 = null
+             collect",
+            made.join("\n")
+        ));
+    }
+}

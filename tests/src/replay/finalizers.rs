@@ -34,6 +34,8 @@ pub(super) struct Finalizing {
     /// Garbage that was to be finalized at some moment of the op that is running: found dead together, all of it is,
     /// whatever the first of its finalizers brings back.
     was_dead: HashSet<Id>,
+    /// Of that: in rings, or owned by some that are, until the finalizer of a member parted them.
+    in_rings: HashSet<Id>,
     /// A collection in parts is under way.
     pub(super) in_parts: bool,
 }
@@ -54,6 +56,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     pub(super) fn events_pending(&mut self) -> Result<bool, String> {
         let events = self.heap.take_events();
         self.finalizing.was_dead.clear();
+        self.finalizing.in_rings.clear();
         for event in &events {
             self.finalizing.ran_in_this_op = true;
             self.finalizing.ran = true;
@@ -87,7 +90,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if !self.finalizing.was_dead.contains(&id) {
             return Err(format!("the finalizer of {} ran, and that is reachable", self.describe(id)));
         }
-        self.check_order(id, &reachable)?;
+        if self.is_owner_first(id) {
+            self.check_order(id, &reachable)?;
+        }
         self.finalizing.epochs_awaiting.remove(&id);
         self.model.begin_reclaim(id, &reachable);
         self.control.note_resurrection();
@@ -127,34 +132,50 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// [`Finalizes::OwnerFirst`]: nobody of that kind who refers to the object is still to be finalized, where that is promised.
-    fn check_order(&self, id: Id, reachable: &[bool]) -> Result<(), String> {
-        let owner_first = |id: Id| self.model.object(id).kind.shape().finalizer == Some(Finalizes::OwnerFirst);
-        if !owner_first(id) {
+    fn is_owner_first(&self, id: Id) -> bool {
+        self.model.object(id).kind.shape().finalizer == Some(Finalizes::OwnerFirst)
+    }
+
+    /// Nobody of an owner-first kind who refers to the object is still to be finalized, unless rings are among those
+    /// above it: then all members of the set run, in any order.
+    fn check_order(&mut self, id: Id, reachable: &[bool]) -> Result<(), String> {
+        let garbage: Vec<Id> = self.model.known().filter(|other| !reachable[*other as usize]).collect();
+        let rings = self.rings_among(&garbage);
+        self.finalizing.in_rings.extend(rings);
+        if self.finalizing.in_rings.contains(&id) {
             return Ok(());
         }
-        let mut owners: HashMap<Id, Vec<Id>> = HashMap::new();
-        for garbage in self.model.known().filter(|other| !reachable[*other as usize]) {
-            self.model.references(garbage).for_each(|target| owners.entry(target).or_default().push(garbage));
+        let waits = |other: Id| self.is_owner_first(other) && self.model.registered.contains(&other);
+        let owns = |other: Id| waits(other) && self.model.references(other).any(|target| target == id);
+        match garbage.iter().find(|other| owns(**other)) {
+            Some(owner) => {
+                let (owned, owner) = (self.describe(id), self.describe(*owner));
+                Err(format!("{owned} was finalized before {owner}, which owns it"))
+            }
+            None => Ok(()),
         }
-        let waiting = |other: &&Id| owner_first(**other) && self.model.registered.contains(*other);
-        let Some(owner) = owners.get(&id).and_then(|owners| owners.iter().find(waiting)) else { return Ok(()) };
-        // Rings further up let all members of the set run in any order.
-        let (mut path, mut work) = (HashSet::new(), vec![(id, HashSet::from([id]))]);
-        while let Some((next, behind)) = work.pop() {
-            for up in owners.get(&next).into_iter().flatten() {
-                if behind.contains(up) {
-                    return Ok(());
-                }
-                if path.insert(*up) {
-                    let mut behind = behind.clone();
-                    behind.insert(*up);
-                    work.push((*up, behind));
+    }
+
+    /// Who of these is a member of a ring, or comes after one: what is left when those to whom nobody refers are taken
+    /// away, one after the other.
+    fn rings_among(&self, garbage: &[Id]) -> HashSet<Id> {
+        let mut owners: HashMap<Id, usize> = garbage.iter().map(|&id| (id, 0)).collect();
+        for target in garbage.iter().flat_map(|&id| self.model.references(id)) {
+            owners.entry(target).and_modify(|count| *count += 1);
+        }
+        let mut free: Vec<Id> = garbage.iter().copied().filter(|id| owners[id] == 0).collect();
+        while let Some(id) = free.pop() {
+            owners.remove(&id);
+            for target in self.model.references(id) {
+                if let Some(count) = owners.get_mut(&target) {
+                    *count -= 1;
+                    if *count == 0 {
+                        free.push(target);
+                    }
                 }
             }
         }
-        let (owned, owner) = (self.describe(id), self.describe(*owner));
-        Err(format!("{owned} was finalized before {owner}, which owns it"))
+        owners.into_keys().collect()
     }
 
     fn allocated(&mut self, address: u64, pair: Option<u64>) -> Result<(), String> {
