@@ -44,27 +44,32 @@ use rc_runtime::list::List;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
 use slice::Slice;
+use std::time::Instant;
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;
 const BYTES_PER_CANDIDATE: u64 = 512;
-/// References that a round may follow at once, with a pause goal.
+/// References that a round's trials may follow at once, with a pause goal.
 const ROUND_UNITS: i64 = 16 << 10;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
 impl Collector {
-    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last.
+    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. With
+    /// a pause goal rounds wait for that, too, while they judge a pile.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
         let rounds_wait = self.sliced_mark.is_running() && self.progress == Progress::Mark;
+        let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
         if rounds_wait || self.sliced_mark.proves() || !heap.round_is_due() {
-            let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
             if self.sliced_mark.is_running() && turn {
                 self.stopped(heap, Collector::sliced_mark_slice);
             }
             if heap.options.eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);
             }
+            return;
+        }
+        if heap.marks_in_slices() && !turn && heap.prompt.cells.youth.is_pile() {
             return;
         }
         self.stopped(heap, |collector, heap| {
@@ -95,7 +100,8 @@ impl Collector {
         }
     }
 
-    fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
+    pub(crate) fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
+        let start = Instant::now();
         self.open_round(heap);
         self.find_held(heap);
         let protected = hold_protected(heap);
@@ -104,6 +110,10 @@ impl Collector {
         let judges = unbounded || self.rings.are_due(heap);
         if judges {
             self.held.set_marks(true);
+            self.rings.slice = match heap.marks_in_slices() && !unbounded {
+                true => trial_slice(heap, start),
+                false => Slice::default(),
+            };
             freed += self.rings_round(heap, unbounded);
             self.held.set_marks(false);
         }
@@ -122,10 +132,6 @@ impl Collector {
 
     fn rings_round(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
         let full = heap.candidates.len() >= heap.prompt.round_at;
-        self.rings.slice = match heap.marks_in_slices() && !unbounded {
-            true => Slice::bounded(heap.options.slice_units.map_or(ROUND_UNITS, i64::from)),
-            false => Slice::default(),
-        };
         let (before, mut freed) = (heap.statistics.trial_edges, 0);
         loop {
             let more = self.rings.round(heap, &mut self.report, unbounded);
@@ -174,6 +180,14 @@ impl Collector {
     pub(crate) fn close_round(&mut self, heap: &mut Heap) {
         self.report.close(heap);
         self.last_report = self.report.clone();
+    }
+}
+
+/// What the trials of a round may do that began at `start`, with its batch.
+fn trial_slice(heap: &Heap, start: Instant) -> Slice {
+    match heap.options.slice_units {
+        Some(units) => Slice::of_units(units.into()),
+        None => Slice::of_time(ROUND_UNITS, start, heap.options.slice_ns),
     }
 }
 

@@ -105,21 +105,23 @@ impl Batch {
         if !always && !heap.prompt.cells.youth.is_due() {
             return judged;
         }
-        let (blocks, cells) = heap.prompt.cells.batch();
+        let bounded = heap.marks_in_slices() && !always;
+        let (young, count, cells) = heap.prompt.cells.batch(bounded);
+        let blocks = &young[..count];
         self.passed_over += 1;
         if !self.has_memory_for(cells, blocks.len()) {
-            self.let_grow_up(heap, &blocks, cells);
+            self.let_grow_up(heap, blocks, cells);
         } else if always || self.passed_over >= self.every {
-            self.judge_blocks(heap, rings, &blocks, &mut judged);
+            self.judge_blocks(heap, rings, blocks, &mut judged);
             self.learn(&mut judged, cells);
             self.passed_over = 0;
         } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.used_bytes() / UNSEEN {
-            self.probe(heap, rings, (&blocks, cells), &mut judged);
+            self.probe(heap, rings, (blocks, cells), &mut judged);
         } else {
-            self.let_grow_up(heap, &blocks, cells);
+            self.let_grow_up(heap, blocks, cells);
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
-        heap.prompt.cells.end_youth(blocks, &lists);
+        heap.prompt.cells.end_youth(young, count, &lists);
         // A root may have let go of them.
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
         rings.note_seeds(heap);

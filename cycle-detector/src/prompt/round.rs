@@ -113,7 +113,7 @@ impl Rings {
         turn: Turn,
         unbounded: bool,
     ) -> u64 {
-        self.slice.units -= UNITS_PER_CANDIDATE;
+        self.slice.spend(UNITS_PER_CANDIDATE);
         // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
         if !heap.still_owns(candidate) || !BUFFERED.get(candidate.address()) {
             return 0;
@@ -142,7 +142,7 @@ impl Rings {
         let waited = if let Turn::Waited(level) = turn { Some(level) } else { None };
         let verdict = self.trial(heap, candidate, waited, unbounded);
         heap.statistics.trial_edges += self.edges as u64;
-        self.slice.units -= self.edges;
+        self.slice.spend(self.edges);
         match verdict {
             Verdict::Live | Verdict::Finalizing => {
                 if !heap.specials.is_empty() {

@@ -21,6 +21,8 @@
 //! at leads to the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it
 //! held.
 //!
+//! A pile of young objects is judged a batch at a time before it begins; who makes objects faster than that waits once for all.
+//!
 //! Not sliced: the roots, twice; the young objects of one batch; special objects that die, and finalizers. `[BOUND]`
 
 use super::marker::Marker;
@@ -28,6 +30,7 @@ use super::proof::{Place, Proof, is_suspected};
 use crate::collector::Collector;
 use crate::epoch::CHUNK_UNITS;
 use crate::mark::release_to_marked;
+use crate::step::Progress;
 use rc_runtime::list::List;
 use rc_runtime::object::prompt_flag;
 use rc_runtime::prompt::{Bin, CellSpace};
@@ -35,6 +38,9 @@ use rc_runtime::range::MARK;
 use rc_runtime::visit::Part;
 use rc_runtime::{Heap, ObjectRef};
 use std::time::Instant;
+
+/// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
+const BATCHES_BEFORE_MAX: u32 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
@@ -58,6 +64,8 @@ pub struct SlicedMark {
     proof: Proof,
     block_at: usize,
     large_at: usize,
+    /// Batches of a pile that were judged before discovery.
+    batches_before: u32,
     freed: u64,
     suspects: u64,
     lost: u64,
@@ -122,6 +130,7 @@ impl Collector {
             let mark = &mut self.sliced_mark;
             mark.enter(Stage::Clear);
             (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
+            mark.batches_before = 0;
             mark.marker = std::mem::take(&mut self.counted_marks.marker);
             heap.prompt.watch.mark_runs = true;
         }
@@ -268,6 +277,13 @@ impl Collector {
 
     /// Young objects are judged together, so that all that are left are grown up; then the roots.
     fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
+        let may_judge = self.progress != Progress::Mark && heap.finalizers.depth() == 0;
+        if may_judge && heap.prompt.cells.youth.is_due() && self.sliced_mark.batches_before < BATCHES_BEFORE_MAX {
+            self.sliced_mark.batches_before += 1;
+            let before = heap.statistics.trial_edges;
+            self.prompt_round(heap, false);
+            return (heap.statistics.trial_edges - before) as i64 + 1;
+        }
         let queued = heap.finalizers.queue.len();
         self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;

@@ -13,6 +13,7 @@ mod sliced_marks;
 mod sliced_parts;
 mod slices;
 mod timed_slices;
+mod young_piles;
 mod youth;
 
 use cycle_detector::Mutator;

@@ -15,6 +15,10 @@
 //! with the old objects among its cells. Where only few cells are free this would not pay: those few are handed out grown up,
 //! and listed (`alone`), since a root may let go of them before anybody has looked: each is judged by itself with the batch.
 //!
+//! With a pause goal a batch takes a bounded number of blocks, those that are young for the longest time; the others are
+//! old for as long as that is judged, and belong to the next. (While a mark proves, no batch is judged, and four
+//! hundred blocks have been young afterwards.)
+//!
 //! A batch is judged with a walk of the stack. Where that is deep a batch is larger, so that the walks stay a part of the whole.
 //!
 //! Expected cost: two stores a block; a batch that is not judged one pass over the count bytes of its blocks, 2 KiB each.
@@ -30,6 +34,9 @@ use crate::size_class::{class_cell, first_payload};
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;
+/// Bytes of cells that are a pile, of which batches are judged with time for the program in between; and those that wait no longer.
+const PILE_BYTES: u64 = 2 * BATCH_BYTES;
+const PATIENCE_BYTES: u64 = 64 * BATCH_BYTES;
 /// Bytes of cells handed out for each frame of the stack that the next batch walks: they cost ten times what a frame does.
 const BYTES_PER_FRAME: u64 = 128;
 /// A block of which less than this part is free is not young when its list is taken over.
@@ -68,6 +75,11 @@ impl Youth {
     #[inline(always)]
     pub fn is_due(&self) -> bool {
         self.bytes >= BATCH_BYTES && self.bytes >= self.deep
+    }
+
+    /// Whether so much is young that it takes several batches, and not so much that these must not wait for the program.
+    pub fn is_pile(&self) -> bool {
+        (PILE_BYTES.max(2 * self.deep)..PATIENCE_BYTES.max(4 * self.deep)).contains(&self.bytes)
     }
 
     /// The stack was walked: so many frames and slots. The next batch is so large that another walk costs a small part of it.
@@ -145,22 +157,39 @@ impl CellSpace {
         entry(block).young = young;
     }
 
-    /// The blocks of the batch, which stay young until [`end_youth`](Self::end_youth); and the number of cells handed out in it.
-    pub fn batch(&mut self) -> (List<u32>, u64) {
-        (self.youth.bytes, self.youth.number) = (0, self.youth.number.wrapping_add(1));
-        (std::mem::take(&mut self.youth.blocks), std::mem::take(&mut self.youth.cells))
+    /// The blocks that are young; how many of them, from the first, are judged now, and the number of cells handed out in
+    /// those. The others are not young until [`end_youth`](Self::end_youth), which must follow.
+    pub fn batch(&mut self, bounded: bool) -> (List<u32>, usize, u64) {
+        let youth = &mut self.youth;
+        youth.number = youth.number.wrapping_add(1);
+        let blocks = std::mem::take(&mut youth.blocks);
+        let most = if bounded { (BATCH_BYTES.max(youth.deep) / BLOCK_BYTES) as usize } else { usize::MAX };
+        let (judged, all) = (blocks.len().min(most), blocks.len().max(1) as u64);
+        let rest = &blocks[judged..];
+        rest.iter().for_each(|&block| CellSpace::set_young(block, false));
+        let cells = youth.cells;
+        youth.bytes = youth.bytes * rest.len() as u64 / all;
+        youth.cells = cells * rest.len() as u64 / all;
+        if rest.is_empty() {
+            return (blocks, judged, cells);
+        }
+        let carved = blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum();
+        (blocks, judged, cells.min(carved))
     }
 
-    /// The survivors of the batch have grown up. What is left on the context's `lists` is born into the next one.
-    pub fn end_youth(&mut self, mut blocks: List<u32>, lists: &[u64]) {
-        let is_left = |first: &u64| *first != 0;
+    /// The survivors of the first `judged` blocks have grown up. What is left of those on the context's `lists` is born
+    /// into the next batch, to which the other blocks belong.
+    pub fn end_youth(&mut self, mut blocks: List<u32>, judged: usize, lists: &[u64]) {
+        let rest = &blocks[judged..];
+        let is_left = |first: &u64| *first != 0 && !rest.contains(&block_of(*first));
         let (left, alone): (List<u64>, List<u64>) =
             lists.iter().copied().filter(is_left).partition(|&first| CellSpace::is_young(first));
         for first in alone {
             let class = entry(block_of(first)).class;
             for_each_linked(first, |cell| self.youth.alone.push((cell, class)));
         }
-        blocks.drain(..).for_each(|block| entry(block).young = false);
+        rest.iter().for_each(|&block| CellSpace::set_young(block, true));
+        blocks.drain(..judged).for_each(|block| entry(block).young = false);
         self.youth.blocks = blocks;
         for first in left {
             for_each_linked(first, |cell| cell.set_count(FRESH));
