@@ -51,17 +51,23 @@ const GAP_MAX: usize = 8 << 10;
 const BYTES_PER_CANDIDATE: u64 = 512;
 /// References that a round's trials may follow at once, with a pause goal.
 const ROUND_UNITS: i64 = 16 << 10;
+/// Trials have this part of a slice at least, however long the batch took.
+const TRIALS_SHARE: u64 = 4;
 /// In zeal, rounds between two marks.
 const ZEAL_MARK_EVERY: u32 = 16;
 
 impl Collector {
-    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. With
-    /// a pause goal rounds wait for that, too, while they judge a pile.
+    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
+    /// a pile is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
+    /// would stay until all of the pile is judged.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
         let rounds_wait = self.sliced_mark.is_running() && self.progress == Progress::Mark;
         let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
-        if rounds_wait || self.sliced_mark.proves() || !heap.round_is_due() {
+        let piled = heap.marks_in_slices() && heap.prompt.cells.youth.is_pile();
+        let marks_turn = piled && self.sliced_mark.is_running() && self.mark_is_next;
+        if rounds_wait || self.sliced_mark.proves() || marks_turn || !heap.round_is_due() {
             if self.sliced_mark.is_running() && turn {
+                self.mark_is_next = false;
                 self.stopped(heap, Collector::sliced_mark_slice);
             }
             if heap.options.eager_marks && heap.marks_in_slices() {
@@ -69,9 +75,10 @@ impl Collector {
             }
             return;
         }
-        if heap.marks_in_slices() && !turn && heap.prompt.cells.youth.is_pile() {
+        if piled && !turn {
             return;
         }
+        self.mark_is_next = true;
         self.stopped(heap, |collector, heap| {
             collector.prompt_round(heap, false);
             if !collector.sliced_mark.is_running() && collector.counted_mark_is_due(heap) {
@@ -187,7 +194,10 @@ impl Collector {
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
     match heap.options.slice_units {
         Some(units) => Slice::of_units(units.into()),
-        None => Slice::of_time(ROUND_UNITS, start, heap.options.slice_ns),
+        None => {
+            let (ns, spent) = (heap.options.slice_ns, start.elapsed().as_nanos() as u64);
+            Slice::of_time(ROUND_UNITS, Instant::now(), ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
+        }
     }
 }
 

@@ -402,9 +402,16 @@ fn owner_whose_count_is_stuck_is_finalized_first() {
 /// nothing of the others' order.
 #[test]
 fn ring_of_owners_that_the_first_finalizer_parts() {
-    for (parts, [first, second, third]) in (1..4).flat_map(|parts| [(parts, [1, 2, 3]), (parts, [3, 2, 1])]) {
+    let orders = [[1, 2, 3], [3, 2, 1]];
+    for (parts, [first, second, third], other) in
+        (1..4).flat_map(|parts| orders.into_iter().flat_map(move |order| [(parts, order, 0), (parts, order, parts)]))
+    {
+        // One that parts the ring may be of a kind whose order does not matter.
         let made: Vec<String> = (1..4)
-            .map(|number| format!("finalizable owner {} r{number}", if number == parts { "clear" } else { "nothing" }))
+            .map(|number| {
+                let kind = if number == other { "file" } else { "owner" };
+                format!("finalizable {kind} {} r{number}", if number == parts { "clear" } else { "nothing" })
+            })
             .collect();
         check(&format!(
             "{}

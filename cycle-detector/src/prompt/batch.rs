@@ -106,10 +106,10 @@ impl Batch {
             return judged;
         }
         let bounded = heap.marks_in_slices() && !always;
-        let (young, count, cells) = heap.prompt.cells.batch(bounded);
-        let blocks = &young[..count];
+        let young = heap.prompt.cells.batch(bounded);
+        let (blocks, cells) = (&young.blocks[..young.judged], young.cells);
         self.passed_over += 1;
-        if !self.has_memory_for(cells, blocks.len()) {
+        if !self.has_memory_for(young.members_max, blocks.len()) {
             self.let_grow_up(heap, blocks, cells);
         } else if always || self.passed_over >= self.every {
             self.judge_blocks(heap, rings, blocks, &mut judged);
@@ -121,7 +121,7 @@ impl Batch {
             self.let_grow_up(heap, blocks, cells);
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
-        heap.prompt.cells.end_youth(young, count, &lists);
+        heap.prompt.cells.end_youth(young, &lists);
         // A root may have let go of them.
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
         rings.note_seeds(heap);
@@ -129,9 +129,9 @@ impl Batch {
     }
 
     /// Whether there is memory for what cannot be given up half-way: each member may be on the worklist.
-    fn has_memory_for(&mut self, cells: u64, blocks: usize) -> bool {
+    fn has_memory_for(&mut self, members: u64, blocks: usize) -> bool {
         self.members.clear();
-        self.worklist.try_reserve_exact(cells as usize) && self.members.try_reserve(blocks)
+        self.worklist.try_reserve_exact(members as usize) && self.members.try_reserve(blocks)
     }
 
     /// They are not judged.

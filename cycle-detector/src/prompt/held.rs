@@ -5,7 +5,7 @@
 //! those hold is a candidate afterwards. That is enough:
 //!
 //! > A cycle *C* becomes garbage when its last reference from outside goes. Let *T* be the last time before that when anything
-//! > was judged. If a member is younger than *T*, it is judged with its batch. If a root held a member at *T*, that is a
+//! > was judged. If a member is young at *T*, or younger, it is judged with its batch. If a root held a member at *T*, that is a
 //! > candidate since. Else what held *C* from outside at *T* were words of objects and globals. The last of them has been
 //! > overwritten or has died since, which is a decrement of a member, of those that are noted, whatever other roots and words
 //! > the reference went through later.

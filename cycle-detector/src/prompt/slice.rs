@@ -33,8 +33,7 @@ impl Slice {
         Slice { units, levels: SLICED_LEVELS, ..Slice::default() }
     }
 
-    /// With a pause goal: so many units at most, and until so much time has passed since the round began, but a chunk at
-    /// least.
+    /// With a pause goal: so many units at most, and until so much time has passed since `start`, but a chunk at least.
     pub(super) fn of_time(units: i64, start: Instant, ns: u64) -> Slice {
         Slice {
             until: start.checked_add(Duration::from_nanos(ns)),

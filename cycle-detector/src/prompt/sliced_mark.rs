@@ -21,7 +21,7 @@
 //! at leads to the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it
 //! held.
 //!
-//! A pile of young objects is judged a batch at a time before it begins; who makes objects faster than that waits once for all.
+//! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
 //! Not sliced: the roots, twice; the young objects of one batch; special objects that die, and finalizers. `[BOUND]`
 
@@ -282,7 +282,8 @@ impl Collector {
             self.sliced_mark.batches_before += 1;
             let before = heap.statistics.trial_edges;
             self.prompt_round(heap, false);
-            return (heap.statistics.trial_edges - before) as i64 + 1;
+            // It has looked at the roots, too.
+            return CHUNK_UNITS + (heap.statistics.trial_edges - before) as i64;
         }
         let queued = heap.finalizers.queue.len();
         self.judge_all_young(heap);

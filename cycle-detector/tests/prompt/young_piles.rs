@@ -1,8 +1,8 @@
 //! Young objects pile up while no batch may be judged. With a pause goal the pile is judged a part at a time, and what is
 //! left of it is young as before.
 
-use crate::slices::sliced;
-use crate::{node, set};
+use crate::slices::{ring, sliced};
+use crate::{node, nodes, set};
 use cycle_detector::{Mutator, prompt};
 use rc_runtime::ObjectRef;
 use rc_runtime::host_roots::RootIndex;
@@ -89,4 +89,32 @@ fn collection_takes_all_of_a_pile_at_once() {
     let held = reachable(&m);
     m.collect();
     assert_eq!(m.statistics().live_objects, held.len() as u64);
+}
+
+/// The program makes as much in each of its turns as a batch judges: the pile stays, and the mark comes to its end all
+/// the same.
+#[test]
+fn mark_beside_a_pile_that_stays_comes_to_its_end() {
+    let mut m = sliced(1 << 16, true);
+    let base = m.root_count();
+    let (root, _) = ring(&mut m, 20_000);
+    m.epoch();
+    m.set_root(root, None);
+    m.truncate_roots(base);
+    m.heap().options.eager_marks = true;
+    for turn in 0..60 {
+        m.stop();
+        for _ in 0..20_000 {
+            let [one, two] = nodes(&mut m);
+            set(&mut m, one, 0, Some(two));
+            set(&mut m, two, 0, Some(one));
+        }
+        m.restart();
+        assert!(m.heap().prompt.cells.youth.is_pile(), "turn {turn}");
+        m.poll();
+        if m.statistics().marks > 1 {
+            return prompt::verify(m.heap()).expect("sound");
+        }
+    }
+    panic!("{:?}", m.statistics());
 }

@@ -42,12 +42,25 @@ const BYTES_PER_FRAME: u64 = 128;
 /// A block of which less than this part is free is not young when its list is taken over.
 const SPARSE: u64 = 4;
 
+/// What is judged together.
+#[derive(Debug)]
+pub struct YoungBlocks {
+    /// All that are young; those behind the first `judged` are not until [`end_youth`](CellSpace::end_youth).
+    pub blocks: List<u32>,
+    /// How many, from the first, are judged.
+    pub judged: usize,
+    /// About as many cells were handed out in those.
+    pub cells: u64,
+    /// So many members they have at most.
+    pub members_max: u64,
+}
+
 /// The blocks of the next batch.
 #[derive(Debug, Default)]
 pub struct Youth {
     blocks: List<u32>,
     bytes: u64,
-    /// Cells handed out since the last batch.
+    /// Cells handed out since the last batch, and, about, in blocks that it has left.
     pub cells: u64,
     /// Nobody is born young: without trials there is no batch.
     pub off: bool,
@@ -157,29 +170,30 @@ impl CellSpace {
         entry(block).young = young;
     }
 
-    /// The blocks that are young; how many of them, from the first, are judged now, and the number of cells handed out in
-    /// those. The others are not young until [`end_youth`](Self::end_youth), which must follow.
-    pub fn batch(&mut self, bounded: bool) -> (List<u32>, usize, u64) {
+    /// Begins a batch, of a bounded number of blocks or of all; [`end_youth`](Self::end_youth) must follow. Bounded, it has
+    /// at least as many as the depth of the stack asks for.
+    pub fn batch(&mut self, bounded: bool) -> YoungBlocks {
         let youth = &mut self.youth;
         youth.number = youth.number.wrapping_add(1);
         let blocks = std::mem::take(&mut youth.blocks);
-        let most = if bounded { (BATCH_BYTES.max(youth.deep) / BLOCK_BYTES) as usize } else { usize::MAX };
-        let (judged, all) = (blocks.len().min(most), blocks.len().max(1) as u64);
+        let all = blocks.len().max(1) as u64;
+        let for_depth = youth.deep.saturating_mul(all) / youth.bytes.max(1);
+        let most = if bounded { for_depth.max(BATCH_BYTES / BLOCK_BYTES) as usize } else { usize::MAX };
+        let judged = blocks.len().min(most);
         let rest = &blocks[judged..];
         rest.iter().for_each(|&block| CellSpace::set_young(block, false));
         let cells = youth.cells;
         youth.bytes = youth.bytes * rest.len() as u64 / all;
         youth.cells = cells * rest.len() as u64 / all;
-        if rest.is_empty() {
-            return (blocks, judged, cells);
-        }
-        let carved = blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum();
-        (blocks, judged, cells.min(carved))
+        let carved = || blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum();
+        let members_max = if rest.is_empty() { cells } else { carved() };
+        YoungBlocks { cells: cells - youth.cells, members_max, judged, blocks }
     }
 
-    /// The survivors of the first `judged` blocks have grown up. What is left of those on the context's `lists` is born
+    /// The survivors of the blocks that were judged have grown up. What is left of those on the context's `lists` is born
     /// into the next batch, to which the other blocks belong.
-    pub fn end_youth(&mut self, mut blocks: List<u32>, judged: usize, lists: &[u64]) {
+    pub fn end_youth(&mut self, young: YoungBlocks, lists: &[u64]) {
+        let YoungBlocks { mut blocks, judged, .. } = young;
         let rest = &blocks[judged..];
         let is_left = |first: &u64| *first != 0 && !rest.contains(&block_of(*first));
         let (left, alone): (List<u64>, List<u64>) =

@@ -90,9 +90,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if !self.finalizing.was_dead.contains(&id) {
             return Err(format!("the finalizer of {} ran, and that is reachable", self.describe(id)));
         }
-        if self.is_owner_first(id) {
-            self.check_order(id, &reachable)?;
-        }
+        self.check_order(id, &reachable)?;
         self.finalizing.epochs_awaiting.remove(&id);
         self.model.begin_reclaim(id, &reachable);
         self.control.note_resurrection();
@@ -139,10 +137,14 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     /// Nobody of an owner-first kind who refers to the object is still to be finalized, unless rings are among those
     /// above it: then all members of the set run, in any order.
     fn check_order(&mut self, id: Id, reachable: &[bool]) -> Result<(), String> {
+        let waits = |other: Id| self.is_owner_first(other) && self.model.registered.contains(&other);
         let garbage: Vec<Id> = self.model.known().filter(|other| !reachable[*other as usize]).collect();
+        if !self.is_owner_first(id) && !garbage.iter().any(|other| waits(*other)) {
+            return Ok(());
+        }
         let rings = self.rings_among(&garbage);
         self.finalizing.in_rings.extend(rings);
-        if self.finalizing.in_rings.contains(&id) {
+        if !self.is_owner_first(id) || self.finalizing.in_rings.contains(&id) {
             return Ok(());
         }
         let waits = |other: Id| self.is_owner_first(other) && self.model.registered.contains(&other);
