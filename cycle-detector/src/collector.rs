@@ -60,8 +60,6 @@ pub struct Collector {
     pub(crate) counted_marks: CountedMarks,
     /// Prompt plan: the mark that goes in slices.
     pub(crate) sliced_mark: SlicedMark,
-    /// A pile is young, and its last batch has been judged since the last slice of the mark.
-    pub(crate) mark_is_next: bool,
     /// Units of work that the running slice has done.
     pub(crate) slice_units: u64,
     pub(crate) report: EpochReport,

@@ -61,13 +61,13 @@ impl Collector {
     /// a pile is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
     /// would stay until all of the pile is judged.
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
-        let rounds_wait = self.sliced_mark.is_running() && self.progress == Progress::Mark;
-        let turn = heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn();
+        let mark_runs = self.sliced_mark.is_running();
+        let rounds_wait = mark_runs && self.progress == Progress::Mark;
         let piled = heap.marks_in_slices() && heap.prompt.cells.youth.is_pile();
-        let marks_turn = piled && self.sliced_mark.is_running() && self.mark_is_next;
+        let marks_turn = piled && mark_runs && self.sliced_mark.is_next;
         if rounds_wait || self.sliced_mark.proves() || marks_turn || !heap.round_is_due() {
-            if self.sliced_mark.is_running() && turn {
-                self.mark_is_next = false;
+            if mark_runs && self.program_had_its_turn(heap) {
+                self.sliced_mark.is_next = false;
                 self.stopped(heap, Collector::sliced_mark_slice);
             }
             if heap.options.eager_marks && heap.marks_in_slices() {
@@ -75,10 +75,10 @@ impl Collector {
             }
             return;
         }
-        if piled && !turn {
+        if piled && !self.program_had_its_turn(heap) {
             return;
         }
-        self.mark_is_next = true;
+        self.sliced_mark.is_next = true;
         self.stopped(heap, |collector, heap| {
             collector.prompt_round(heap, false);
             if !collector.sliced_mark.is_running() && collector.counted_mark_is_due(heap) {
@@ -88,6 +88,11 @@ impl Collector {
                 }
             }
         });
+    }
+
+    /// Slices of fixed units ask for no time.
+    fn program_had_its_turn(&self, heap: &Heap) -> bool {
+        heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn()
     }
 
     /// Every candidate is tried, without bounds.
@@ -196,7 +201,7 @@ fn trial_slice(heap: &Heap, start: Instant) -> Slice {
         Some(units) => Slice::of_units(units.into()),
         None => {
             let (ns, spent) = (heap.options.slice_ns, start.elapsed().as_nanos() as u64);
-            Slice::of_time(ROUND_UNITS, Instant::now(), ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
+            Slice::of_time(ROUND_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
         }
     }
 }

@@ -30,12 +30,17 @@ fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
 /// What the rest of a walk visits, with one unit for an object.
 fn visited(m: &mut Mutator, walk: &mut BlockWalk, units: i64) -> Vec<ObjectRef> {
     let mut objects = Vec::new();
-    let visit = |objects: &mut Vec<ObjectRef>, object| {
+    while visit_some(m, walk, units, &mut objects) {}
+    objects
+}
+
+/// One step; false when there is none left.
+fn visit_some(m: &mut Mutator, walk: &mut BlockWalk, units: i64, objects: &mut Vec<ObjectRef>) -> bool {
+    let step = m.heap().walk_mature(walk, units, |_, object| {
         objects.push(object);
         1
-    };
-    while m.heap().walk_mature(walk, units, |_, object| visit(&mut objects, object)).is_some() {}
-    objects
+    });
+    step.is_some()
 }
 
 #[test]
@@ -56,10 +61,7 @@ fn object_across_the_place_where_a_walk_goes_on_is_no_other_object() {
     let (mut m, objects) = heap_with(3000);
     let mut walk = BlockWalk::default();
     let mut first = Vec::new();
-    m.heap().walk_mature(&mut walk, VISITED as i64, |_, object| {
-        first.push(object);
-        1
-    });
+    visit_some(&mut m, &mut walk, VISITED as i64, &mut first);
     assert_eq!(first, objects[..VISITED]);
     let gone = VISITED - 100..VISITED + 100;
     let place = objects[VISITED].address();

@@ -93,7 +93,7 @@ impl Heap {
 
 /// The first mature object of a block whose cell begins at `at` or behind; `at` lies in none.
 #[inline(always)]
-fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
+pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
     let cell = LIVE.next_in_block(at, end)?;
     // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
     Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })

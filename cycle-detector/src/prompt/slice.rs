@@ -33,10 +33,10 @@ impl Slice {
         Slice { units, levels: SLICED_LEVELS, ..Slice::default() }
     }
 
-    /// With a pause goal: so many units at most, and until so much time has passed since `start`, but a chunk at least.
-    pub(super) fn of_time(units: i64, start: Instant, ns: u64) -> Slice {
+    /// With a pause goal: so many units at most, and for so much time from now on, but a chunk at least.
+    pub(super) fn of_time(units: i64, ns: u64) -> Slice {
         Slice {
-            until: start.checked_add(Duration::from_nanos(ns)),
+            until: Instant::now().checked_add(Duration::from_nanos(ns)),
             next_look: units - CHUNK_UNITS,
             ..Slice::of_units(units)
         }
@@ -74,13 +74,13 @@ mod tests {
         by_units.spend(1);
         assert!(by_units.ends());
 
-        let mut late = Slice::of_time(100_000, Instant::now(), 0);
+        let mut late = Slice::of_time(100_000, 0);
         late.spend(CHUNK_UNITS - 1);
         assert!(!late.ends());
         late.spend(1);
         assert!(late.ends());
 
-        let mut early = Slice::of_time(10_000, Instant::now(), 60_000_000_000);
+        let mut early = Slice::of_time(10_000, 60_000_000_000);
         (0..9).for_each(|_| early.spend(1000));
         assert!(!early.ends());
         early.spend(1000);

@@ -64,6 +64,8 @@ pub struct SlicedMark {
     proof: Proof,
     block_at: usize,
     large_at: usize,
+    /// A round was after the last slice.
+    pub(super) is_next: bool,
     /// Batches of a pile that were judged before discovery.
     batches_before: u32,
     freed: u64,

@@ -1,6 +1,7 @@
 //! Young objects pile up while no batch may be judged. With a pause goal the pile is judged a part at a time, and what is
 //! left of it is young as before.
 
+use crate::random::Random;
 use crate::slices::{ring, sliced};
 use crate::{node, nodes, set};
 use cycle_detector::{Mutator, prompt};
@@ -14,16 +15,6 @@ const WINDOW: usize = 2000;
 /// Blocks that a batch may judge, of a thousand nodes with two references each; and what a round of trials may follow.
 const EDGES_MAX: u64 = 16 * 1024 * 2 + 32_768;
 
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 /// A heap whose collector was stopped while rings of all sizes were made; one in a hundred of the last is still held.
 fn pile(seed: u64) -> Mutator {
     let mut m = sliced(4096, true);
@@ -32,7 +23,7 @@ fn pile(seed: u64) -> Mutator {
     let window: Vec<RootIndex> = (0..WINDOW).map(|_| m.push_root(None)).collect();
     for number in 0..NODES {
         let new = node(&mut m);
-        let (to, from) = (m.root(window[random.below(WINDOW)]), m.root(window[random.below(WINDOW)]));
+        let [to, from] = [(); 2].map(|()| m.root(window[random.below(WINDOW as u64) as usize]));
         set(&mut m, new, 0, to);
         if let Some(from) = from {
             set(&mut m, from, 8, Some(new));

@@ -4,8 +4,9 @@ use super::Shape;
 use crate::barrier::clear_unlogged;
 use crate::heap::Heap;
 use crate::log;
+use crate::mature::next_mature;
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::range::{BLOCK_BYTES, LIVE, MARK, UNLOGGED, block_start};
+use crate::range::{BLOCK_BYTES, MARK, UNLOGGED, block_start};
 
 impl Heap {
     /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and nobody will
@@ -18,11 +19,10 @@ impl Heap {
         let (mut shape, mut run) = (Shape::NONE, Run::default());
         let end = block_start(block) + BLOCK_BYTES;
         let mut cell = block_start(block);
-        while let Some(at) = LIVE.next_in_block(cell, end) {
-            // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
-            let object = unsafe { ObjectRef::from_address(at + HEADER_BYTES) };
+        while let Some(object) = next_mature(cell, end) {
             let plain = shape.fits(object, object.meta(), flag::MATURE);
-            cell = at + if plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
+            let bytes = if plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
+            cell = object.address() - HEADER_BYTES + bytes;
             if !UNLOGGED.get(object.address()) || object.count() == 0 || condemns && !MARK.get(object.address()) {
                 continue;
             }

@@ -185,8 +185,10 @@ impl CellSpace {
         let cells = youth.cells;
         youth.bytes = youth.bytes * rest.len() as u64 / all;
         youth.cells = cells * rest.len() as u64 / all;
-        let carved = || blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum();
-        let members_max = if rest.is_empty() { cells } else { carved() };
+        let members_max = match rest.is_empty() {
+            true => cells,
+            false => blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum(),
+        };
         YoungBlocks { cells: cells - youth.cells, members_max, judged, blocks }
     }
 

@@ -134,12 +134,15 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.model.object(id).kind.shape().finalizer == Some(Finalizes::OwnerFirst)
     }
 
+    fn owner_waits(&self, id: Id) -> bool {
+        self.is_owner_first(id) && self.model.registered.contains(&id)
+    }
+
     /// Nobody of an owner-first kind who refers to the object is still to be finalized, unless rings are among those
     /// above it: then all members of the set run, in any order.
     fn check_order(&mut self, id: Id, reachable: &[bool]) -> Result<(), String> {
-        let waits = |other: Id| self.is_owner_first(other) && self.model.registered.contains(&other);
         let garbage: Vec<Id> = self.model.known().filter(|other| !reachable[*other as usize]).collect();
-        if !self.is_owner_first(id) && !garbage.iter().any(|other| waits(*other)) {
+        if !self.is_owner_first(id) && !garbage.iter().any(|other| self.owner_waits(*other)) {
             return Ok(());
         }
         let rings = self.rings_among(&garbage);
@@ -147,8 +150,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         if !self.is_owner_first(id) || self.finalizing.in_rings.contains(&id) {
             return Ok(());
         }
-        let waits = |other: Id| self.is_owner_first(other) && self.model.registered.contains(&other);
-        let owns = |other: Id| waits(other) && self.model.references(other).any(|target| target == id);
+        let owns = |other: Id| self.owner_waits(other) && self.model.references(other).any(|target| target == id);
         match garbage.iter().find(|other| owns(**other)) {
             Some(owner) => {
                 let (owned, owner) = (self.describe(id), self.describe(*owner));
