@@ -18,6 +18,7 @@
 //! Each round and each mark closes a report, as an epoch does under the deferred plan.
 
 mod batch;
+mod bound;
 mod held;
 mod mark;
 mod marker;
@@ -40,6 +41,7 @@ pub use verify::verify;
 use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::step::Progress;
+use bound::Haste;
 use rc_runtime::list::List;
 use rc_runtime::prompt::FIRST_ROUND;
 use rc_runtime::{Heap, ObjectRef};
@@ -65,10 +67,14 @@ impl Collector {
         let rounds_wait = mark_runs && self.progress == Progress::Mark;
         let piled = heap.marks_in_slices() && heap.prompt.cells.youth.is_pile();
         let marks_turn = piled && mark_runs && self.sliced_mark.is_next;
-        if rounds_wait || self.sliced_mark.proves() || marks_turn || !heap.round_is_due() {
-            if mark_runs && self.program_had_its_turn(heap) {
+        let haste = if mark_runs { self.counted_marks.cap.haste(heap) } else { Haste::None };
+        if rounds_wait || self.sliced_mark.proves() || marks_turn || haste == Haste::Much || !heap.round_is_due() {
+            if mark_runs && (haste != Haste::None || self.program_had_its_turn(heap)) {
                 self.sliced_mark.is_next = false;
                 self.stopped(heap, Collector::sliced_mark_slice);
+                while self.sliced_mark.is_running() && self.counted_marks.cap.haste(heap) == Haste::Much {
+                    self.stopped(heap, Collector::sliced_mark_slice);
+                }
             }
             if heap.options.eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);

@@ -268,6 +268,21 @@ impl Heap {
         self.statistics.freed_mature_objects
     }
 
+    /// Bytes of the cells of all objects there are now, dead ones that nobody has found included.
+    pub fn counted_live_bytes(&self) -> u64 {
+        self.prompt.cells.tally(self.context_lists()).live_bytes + self.large.totals().1
+    }
+
+    /// Bytes of all cells allocated so far; those that wait on the context's lists count, too.
+    pub fn counted_allocated_bytes(&self) -> u64 {
+        self.prompt.cells.handed_bytes() + self.large.taken_bytes
+    }
+
+    fn context_lists(&self) -> &[u64] {
+        // SAFETY: the context through which this heap allocates.
+        unsafe { &(&(*self.context).free)[..CLASSES as usize] }
+    }
+
     /// Brings the counters up to date that the inline paths do not maintain.
     pub fn refresh_statistics(&mut self) {
         self.statistics = self.statistics_now();
@@ -281,9 +296,7 @@ impl Heap {
         if self.plan == Plan::Deferred {
             return statistics;
         }
-        // SAFETY: the context through which this heap allocates.
-        let lists = unsafe { (*self.context).free };
-        let mut cells = self.prompt.cells.tally(&lists[..CLASSES as usize]);
+        let mut cells = self.prompt.cells.tally(self.context_lists());
         if self.zeal.is_some() {
             // Dead cells are never given back.
             (cells.live_objects, cells.live_bytes) = self.prompt.cells.living();

@@ -11,6 +11,7 @@
 //! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`; not while
 //! very many candidates that came at once wait for their trials.
 
+use super::bound::GarbageCap;
 use super::marker::Marker;
 use crate::collector::Collector;
 use rc_runtime::list::List;
@@ -20,8 +21,6 @@ use rc_runtime::range::{BUFFERED, MARK};
 use rc_runtime::{Heap, ObjectRef};
 use std::time::Instant;
 
-/// No mark is started by evidence while less than half as much again is in use.
-const BASE_MIN: u64 = 8 << 20;
 /// Bytes that one object is taken for.
 const BYTES_PER_OBJECT: f64 = 32.0;
 
@@ -31,11 +30,15 @@ const WAITING_PER_SUSPECT: u64 = 16;
 /// What the marks have learned.
 #[derive(Debug)]
 pub struct CountedMarks {
+    /// Bytes in use after the last mark. No mark is started by evidence while less than half as much again is in use, or
+    /// half an epoch.
     base_bytes: u64,
     growth_halves: u64,
     yield_per_suspect: f64,
     /// Garbage that nobody has noted, by estimate.
     pub(super) lost: u64,
+    /// How much there may be whatever the evidence says.
+    pub(super) cap: GarbageCap,
     /// Waits for a mark.
     pub(super) marker: Marker,
 }
@@ -43,10 +46,11 @@ pub struct CountedMarks {
 impl Default for CountedMarks {
     fn default() -> Self {
         CountedMarks {
-            base_bytes: BASE_MIN,
+            base_bytes: 0,
             growth_halves: 1,
             yield_per_suspect: 64.0,
             lost: 0,
+            cap: GarbageCap::default(),
             marker: Marker::reserved(),
         }
     }
@@ -54,9 +58,9 @@ impl Default for CountedMarks {
 
 impl Collector {
     /// Whether suspects and growth together say that a mark would pay.
-    pub(super) fn counted_mark_is_due(&self, heap: &Heap) -> bool {
+    pub(super) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
         let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
-        if heap.options.eager_marks {
+        if heap.options.eager_marks || self.counted_marks.cap.is_exceeded(heap) {
             return true;
         }
         if self.rings.catches_up() {
@@ -72,7 +76,8 @@ impl Collector {
             // Next to nothing, as far as one can tell.
             _ => 256,
         };
-        used.saturating_sub(marks.base_bytes) > marks.base_bytes * marks.growth_halves / 2 * patience
+        let base = marks.base_bytes.max(heap.options.epoch_bytes);
+        used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
     }
 
     /// Marks, and frees what is not marked. Answers how many objects were freed.
@@ -111,6 +116,7 @@ impl Collector {
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
         self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, false);
         self.close_round(heap);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
         freed
@@ -142,7 +148,7 @@ impl Collector {
     /// It freed so many objects, and so many more than samples and batches had led to expect.
     pub(super) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
         let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
-        marks.base_bytes = used.max(BASE_MIN);
+        marks.base_bytes = used;
         if suspects != 0 {
             marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
         }

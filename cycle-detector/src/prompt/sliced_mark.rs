@@ -133,6 +133,7 @@ impl Collector {
             mark.enter(Stage::Clear);
             (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
             mark.batches_before = 0;
+            self.counted_marks.cap.begin_pace(heap);
             mark.marker = std::mem::take(&mut self.counted_marks.marker);
             heap.prompt.watch.mark_runs = true;
         }
@@ -220,6 +221,7 @@ impl Collector {
             spent += self.step_of_sliced_mark(heap, units - spent);
         }
         self.slice_units += spent as u64;
+        self.counted_marks.cap.note_work(spent as u64);
         heap.statistics.mark_units += spent as u64;
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
     }
@@ -365,6 +367,7 @@ impl Collector {
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
         self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, true);
         self.open_round(heap);
         self.report.freed_by_mark = freed;
         self.close_round(heap);

@@ -33,6 +33,11 @@ impl CellSpace {
         self.handed.iter().sum()
     }
 
+    /// The bytes of them.
+    pub fn handed_bytes(&self) -> u64 {
+        (0..CLASSES).map(|class| self.handed[class as usize] * class_cell(class)).sum()
+    }
+
     /// The counters; `lists` are the context's free lists.
     pub fn tally(&self, lists: &[u64]) -> CellTally {
         let mut left = [0; CLASSES as usize];

@@ -59,6 +59,7 @@ pub struct YoungBlocks {
 #[derive(Debug, Default)]
 pub struct Youth {
     blocks: List<u32>,
+    /// Bytes of cells handed out since the last batch, and of large objects.
     bytes: u64,
     /// Cells handed out since the last batch, and, about, in blocks that it has left.
     pub cells: u64,
@@ -93,6 +94,12 @@ impl Youth {
     /// Whether so much is young that it takes several batches, and not so much that these must not wait for the program.
     pub fn is_pile(&self) -> bool {
         (PILE_BYTES.max(2 * self.deep)..PATIENCE_BYTES.max(4 * self.deep)).contains(&self.bytes)
+    }
+
+    /// A large object was allocated. No batch judges it, but what is large makes rounds due as what is small does: for
+    /// what it holds and what holds it, and since a mark is started by a round.
+    pub(super) fn note_large(&mut self, bytes: u64) {
+        self.bytes += bytes;
     }
 
     /// The stack was walked: so many frames and slots. The next batch is so large that another walk costs a small part of it.

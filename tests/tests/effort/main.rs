@@ -1,17 +1,19 @@
 //! Proportional effort and bounded garbage: what the cycle detector may cost on inputs that were made to ruin it, and
-//! how much cyclic garbage there may be before it is found. Deferred plan.
+//! how much cyclic garbage there may be before it is found. Effort under the deferred plan, garbage under both.
 //!
 //! All programs are deterministic: slices are given in units of work, and nothing here looks at a clock. Effort is what
 //! the statistics say was followed and visited, compared with what the program allocated and logged.
 
 mod adversaries;
 mod garbage;
+mod garbage_shapes;
 mod memory;
 mod slices;
 
 use cycle_detector::purse::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
 use cycle_detector::trial::EDGES_OVERDRAWN;
 use rc_runtime::host_roots::RootIndex;
+use rc_runtime::plan::Plan;
 use rc_runtime::statistics::Statistics;
 use rc_runtime::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
@@ -162,6 +164,9 @@ impl World {
     /// The passes of an epoch in slices, as a program would get them, with polls in between.
     fn epoch_in_slices(&mut self) {
         self.heap.flip();
+        if self.heap.mutator.heap().plan == Plan::Prompt {
+            return self.heap.poll();
+        }
         while self.heap.mutator.step(SLICE_UNITS.into()) {}
     }
 }

@@ -1,0 +1,131 @@
+//! How much garbage there may be under the prompt plan before a mark is due whatever the evidence says, and how fast a
+//! mark in slices must be. `[BOUND]`
+//!
+//! Evidence says when a mark would pay. Some garbage leaves none: large arrays that hold themselves, and cycles that
+//! only roots have let go of while batches are passed over. So there is a cap, in times of what was alive after the
+//! last mark, or of an epoch if that is more:
+//!
+//! ```text
+//! alive after the last mark │ START times: a mark begins │ PACED times: it has ended │ GARBAGE_MAX
+//! ```
+//!
+//! A mark that stops the world ends at once. One in slices ends before the program has allocated the second part: each
+//! byte allocated pays for a share of its work. While it is behind it does not wait until the program had its turn, so
+//! stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as all that
+//! may be allocated, is the pause goal given up for the rest of the mark.
+//!
+//! The cap grows with what is alive, so that marks in vain come at sizes of a geometric series. Objects allocated
+//! while a mark in slices runs are unknown to it: they count as garbage, up to three quarters of all. With more, a
+//! program that only allocates and frees would start a mark for ever.
+//!
+//! Cost: a comparison of blocks in use for each round; the exact number of bytes is counted, block by block, only when
+//! those exceed the cap, and after a sixteenth of it was allocated.
+
+use crate::evidence::GARBAGE_MAX;
+use rc_runtime::Heap;
+
+/// Garbage at which a mark begins, in times of what was alive after the last.
+const START: u64 = 5;
+/// The same when a mark in slices should have ended.
+const PACED: u64 = 8;
+/// Part of the cap that is allocated between two exact looks.
+const LOOKS: u64 = 16;
+/// Units of work that a mark may cost: so many for so many bytes of objects, of the smallest with references in all of their words.
+const WORK: (u64, u64) = (5, 8);
+/// Parts of the work by which a mark may be behind before the pause goal is given up.
+const BEHIND: u64 = 8;
+
+const _: () = assert!(START < PACED && PACED < GARBAGE_MAX);
+
+/// What the cap is about.
+#[derive(Debug, Default)]
+pub(super) struct GarbageCap {
+    /// Bytes of objects that were alive after the last mark.
+    live: u64,
+    /// Before so many bytes were allocated in all, the cap cannot be exceeded.
+    next_look: u64,
+    /// Of the mark in slices that runs.
+    pace: Pace,
+}
+
+/// What a mark in slices owes.
+#[derive(Debug, Default)]
+struct Pace {
+    /// Bytes allocated when it began.
+    begun_at: u64,
+    /// Units that it may take.
+    work: u64,
+    /// Bytes that may be allocated meanwhile.
+    room: u64,
+    /// Units done.
+    done: u64,
+}
+
+/// Whether a mark in slices keeps pace with allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Haste {
+    /// It does.
+    None,
+    /// Its next slice does not wait for the program.
+    Slice,
+    /// Neither does the one after that.
+    Much,
+}
+
+impl GarbageCap {
+    /// Whether there may be so much garbage that a mark must begin.
+    pub(super) fn is_exceeded(&mut self, heap: &Heap) -> bool {
+        let cap = self.bytes(heap, START);
+        if heap.used_bytes() <= cap {
+            return false;
+        }
+        let allocated = heap.counted_allocated_bytes();
+        if allocated < self.next_look {
+            return false;
+        }
+        let live = heap.counted_live_bytes();
+        self.next_look = allocated + cap.saturating_sub(live).max(cap / LOOKS);
+        live > cap
+    }
+
+    fn bytes(&self, heap: &Heap, times: u64) -> u64 {
+        self.live.saturating_add(self.live.max(heap.options.epoch_bytes).saturating_mul(times))
+    }
+
+    /// A mark in slices begins.
+    pub(super) fn begin_pace(&mut self, heap: &Heap) {
+        let (live, unit) = (heap.counted_live_bytes(), self.live.max(heap.options.epoch_bytes));
+        let room = self.bytes(heap, PACED).saturating_sub(live).max(unit.saturating_mul(PACED - START));
+        let work = live / WORK.1 * WORK.0 + 1;
+        self.pace = Pace { begun_at: heap.counted_allocated_bytes(), work, room: room.max(1), done: 0 };
+    }
+
+    /// It has done so much.
+    pub(super) fn note_work(&mut self, units: u64) {
+        self.pace.done += units;
+    }
+
+    /// Whether it should do more now.
+    pub(super) fn haste(&self, heap: &Heap) -> Haste {
+        let Pace { begun_at, work, room, done } = self.pace;
+        let allocated = heap.counted_allocated_bytes().saturating_sub(begun_at);
+        let owed = (u128::from(work) * u128::from(allocated) / u128::from(room)) as u64;
+        if allocated >= room || owed > done.saturating_add(work / BEHIND) {
+            Haste::Much
+        } else if owed > done {
+            Haste::Slice
+        } else {
+            Haste::None
+        }
+    }
+
+    /// A mark has ended; of one in slices nothing is known about what was allocated since it began.
+    pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool) {
+        let live = heap.counted_live_bytes();
+        let unknown = match in_slices {
+            true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
+            false => 0,
+        };
+        (self.live, self.next_look) = (live - unknown, 0);
+    }
+}
