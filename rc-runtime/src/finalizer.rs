@@ -65,7 +65,7 @@ pub struct Finalizers {
     /// Registrations so far, those at birth included (prompt plan: not where allocation is inline).
     registrations: u64,
     /// A collection is running.
-    collecting: bool,
+    pub(crate) collecting: bool,
     /// A collection was asked for inside a finalizer.
     pub(crate) collect_wanted: bool,
     /// Finalizers that were called so far.
@@ -82,6 +82,11 @@ impl Finalizers {
     #[inline(always)]
     pub fn depth(&self) -> u32 {
         self.running.len() as u32
+    }
+
+    /// Whether a collection was asked for inside a finalizer, and may take place now: none is running.
+    pub(crate) fn takes_wanted_collection(&mut self) -> bool {
+        !self.collecting && std::mem::take(&mut self.collect_wanted)
     }
 
     /// Deferred plan: whether something waits for the end of the next safepoint.

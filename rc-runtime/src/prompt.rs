@@ -61,6 +61,12 @@ pub struct Prompt {
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
     drain_from: usize,
+    /// Finalizers that drains inside finalizers may still call before the program goes on.
+    nested_left: u32,
+    /// The last drain has left what finalizers had brought to zero to the next safepoint: they always bring more.
+    leaves_rest: bool,
+    /// Steps of a collection, since the last that was complete, that have found something to be finalized.
+    step_rounds: u32,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
     pub protected: List<ObjectRef>,
     pointer_masks: List<u64>,
@@ -192,6 +198,7 @@ impl Heap {
                 return 0;
             }
             let before = (*heap).counted_frees();
+            let outer = std::mem::replace(&mut (*heap).finalizers.collecting, true);
             for _ in 0..ROUNDS_MAX {
                 Heap::drain_all(heap);
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
@@ -202,7 +209,7 @@ impl Heap {
                 }
             }
             (&mut *heap).let_registered_anew_go();
-            (*heap).finalizers.collect_wanted = false;
+            ((*heap).finalizers.collecting, (*heap).finalizers.collect_wanted) = (outer, false);
             (*heap).prompt.cells.give_idle_back();
             (*heap).counted_frees() - before
         }
@@ -229,6 +236,11 @@ impl Heap {
                 let finalizers = !(*heap).finalizers.queue.is_empty();
                 Heap::end_round(heap);
                 done &= !finalizers && !(&mut *heap).has_dying();
+                // What finalizers go on making is the next collection's.
+                let rounds = &mut (*heap).prompt.step_rounds;
+                *rounds += u32::from(finalizers);
+                done |= *rounds > ROUNDS_MAX;
+                *rounds *= u32::from(!done);
             }
             // Else who is registered anew would be held for good, if a host does nothing but step.
             (&mut *heap).let_registered_anew_go();
@@ -238,9 +250,10 @@ impl Heap {
         }
     }
 
-    /// Whether anything is being taken apart, or will be by the next drain.
+    /// Whether anything is being taken apart, or will be by the next drain; but for what finalizers bring without end.
     pub fn has_dying(&mut self) -> bool {
-        !self.prompt.cascades.is_empty() || self.pending_count() > self.prompt.protected.len()
+        let waits = !self.prompt.leaves_rest && self.pending_count() > self.prompt.protected.len();
+        waits || !self.prompt.cascades.is_empty()
     }
 
     /// After the driver judged cycles: the finalizers it asked for run, and what its verdicts brought to zero dies.

@@ -6,10 +6,11 @@
 //! last mark, or of an epoch if that is more:
 //!
 //! ```text
-//! alive after the last mark │ START times: a mark begins │ PACED times: it has ended │ GARBAGE_MAX
+//! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
+//!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive
 //! ```
 //!
-//! A mark that stops the world ends at once. One in slices ends before the program has allocated the second part: each
+//! A mark that stops the world ends at once. One in slices ends before the program has allocated the next part: each
 //! byte allocated pays for a share of its work. While it is behind it does not wait until the program had its turn, so
 //! stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as all that
 //! may be allocated, is the pause goal given up for the rest of the mark.
@@ -24,10 +25,14 @@
 use crate::evidence::GARBAGE_MAX;
 use rc_runtime::Heap;
 
-/// Garbage at which a mark begins, in times of what was alive after the last.
-const START: u64 = 5;
-/// The same when a mark in slices should have ended.
-const PACED: u64 = 8;
+/// Garbage at which a mark begins for which anything speaks, in times of what was alive after the last.
+const WITH_EVIDENCE: u64 = 5;
+/// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
+/// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
+const WITHOUT: u64 = 8;
+const WITHOUT_IN_SLICES: u64 = 6;
+/// What may be allocated while a mark in slices runs.
+const PACED: u64 = 3;
 /// Part of the cap that is allocated between two exact looks.
 const LOOKS: u64 = 16;
 /// Units of work that a mark may cost: so many for so many bytes of objects, of the smallest with references in all of their words.
@@ -35,15 +40,15 @@ const WORK: (u64, u64) = (5, 8);
 /// Parts of the work by which a mark may be behind before the pause goal is given up.
 const BEHIND: u64 = 8;
 
-const _: () = assert!(START < PACED && PACED < GARBAGE_MAX);
+const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
 
 /// What the cap is about.
 #[derive(Debug, Default)]
 pub(super) struct GarbageCap {
     /// Bytes of objects that were alive after the last mark.
     live: u64,
-    /// Before so many bytes were allocated in all, the cap cannot be exceeded.
-    next_look: u64,
+    /// Bytes of objects, and bytes allocated in all, when they were counted last.
+    counted: Option<(u64, u64)>,
     /// Of the mark in slices that runs.
     pace: Pace,
 }
@@ -74,17 +79,25 @@ pub(super) enum Haste {
 
 impl GarbageCap {
     /// Whether there may be so much garbage that a mark must begin.
-    pub(super) fn is_exceeded(&mut self, heap: &Heap) -> bool {
-        let cap = self.bytes(heap, START);
+    pub(super) fn is_exceeded(&mut self, heap: &Heap, any_evidence: bool) -> bool {
+        let times = match (any_evidence, heap.marks_in_slices()) {
+            (true, _) => WITH_EVIDENCE,
+            (false, true) => WITHOUT_IN_SLICES,
+            (false, false) => WITHOUT,
+        };
+        let cap = self.bytes(heap, times);
         if heap.used_bytes() <= cap {
             return false;
         }
         let allocated = heap.counted_allocated_bytes();
-        if allocated < self.next_look {
-            return false;
+        if let Some((live, before)) = self.counted {
+            let since = allocated.saturating_sub(before);
+            if live.saturating_add(since) <= cap || since < cap / LOOKS {
+                return false;
+            }
         }
         let live = heap.counted_live_bytes();
-        self.next_look = allocated + cap.saturating_sub(live).max(cap / LOOKS);
+        self.counted = Some((live, allocated));
         live > cap
     }
 
@@ -95,7 +108,8 @@ impl GarbageCap {
     /// A mark in slices begins.
     pub(super) fn begin_pace(&mut self, heap: &Heap) {
         let (live, unit) = (heap.counted_live_bytes(), self.live.max(heap.options.epoch_bytes));
-        let room = self.bytes(heap, PACED).saturating_sub(live).max(unit.saturating_mul(PACED - START));
+        let paced = self.bytes(heap, WITHOUT_IN_SLICES + PACED).saturating_sub(live);
+        let room = paced.max(unit.saturating_mul(PACED));
         let work = live / WORK.1 * WORK.0 + 1;
         self.pace = Pace { begun_at: heap.counted_allocated_bytes(), work, room: room.max(1), done: 0 };
     }
@@ -126,6 +140,6 @@ impl GarbageCap {
             true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
             false => 0,
         };
-        (self.live, self.next_look) = (live - unknown, 0);
+        (self.live, self.counted) = (live - unknown, None);
     }
 }

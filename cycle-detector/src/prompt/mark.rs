@@ -21,6 +21,8 @@ use rc_runtime::range::{BUFFERED, MARK};
 use rc_runtime::{Heap, ObjectRef};
 use std::time::Instant;
 
+/// Patience with evidence that is worth next to nothing, as far as one can tell.
+const NEXT_TO_NOTHING: u64 = 256;
 /// Bytes that one object is taken for.
 const BYTES_PER_OBJECT: f64 = 32.0;
 
@@ -56,26 +58,33 @@ impl Default for CountedMarks {
     }
 }
 
+/// How much more must be in use than evidence worth a quarter of it asks for.
+fn patience(worth: f64, used: u64) -> u64 {
+    match worth {
+        _ if worth > used as f64 / 4.0 => 1,
+        _ if worth > used as f64 / 64.0 => 4,
+        _ if worth > used as f64 / 128.0 => 8,
+        _ => NEXT_TO_NOTHING,
+    }
+}
+
 impl Collector {
     /// Whether suspects and growth together say that a mark would pay.
     pub(super) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
         let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
-        if heap.options.eager_marks || self.counted_marks.cap.is_exceeded(heap) {
+        let marks = &mut self.counted_marks;
+        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
+        let patience = patience(worth, heap.used_bytes());
+        if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
             return true;
         }
         if self.rings.catches_up() {
             return false;
         }
         let (marks, used) = (&self.counted_marks, heap.used_bytes());
-        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
-        let patience = match worth {
-            _ if worth == 0.0 => return false,
-            _ if worth > used as f64 / 4.0 => 1,
-            _ if worth > used as f64 / 64.0 => 4,
-            _ if worth > used as f64 / 128.0 => 8,
-            // Next to nothing, as far as one can tell.
-            _ => 256,
-        };
+        if worth == 0.0 {
+            return false;
+        }
         let base = marks.base_bytes.max(heap.options.epoch_bytes);
         used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
     }

@@ -3,6 +3,7 @@
 mod deaths;
 mod deeds;
 mod end;
+mod endless;
 mod order;
 mod random;
 

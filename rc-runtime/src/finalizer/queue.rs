@@ -212,8 +212,7 @@ impl Heap {
                     Heap::run_waiting(heap, object);
                 }
             }
-            let collecting = (*heap).finalizers.collecting;
-            if !collecting && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
+            if (&mut *heap).finalizers.takes_wanted_collection() {
                 Heap::collect(heap);
             }
         }

@@ -17,7 +17,12 @@ impl Heap {
         object.remove_flags(prompt_flag::DYING);
         object.set_exact_count(1);
         // SAFETY: by the caller's promise.
-        unsafe { Heap::finalize(heap, object) };
+        unsafe {
+            let is_nested = (*heap).finalizers.depth() != 0;
+            let left = &mut (*heap).prompt.nested_left;
+            *left = left.saturating_sub(is_nested.into());
+            Heap::finalize(heap, object);
+        }
         if object.needs_finalizer() {
             // SAFETY: as above.
             unsafe { (&mut *heap).finalizers.done.push(object) };

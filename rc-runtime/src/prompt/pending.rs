@@ -9,6 +9,11 @@
 //! [`DEPTH_MAX`] finalizers deep it leaves everything to the drains around it: finalizers that drop finalizable objects
 //! would recurse otherwise.
 //!
+//! **Finalizers that make finalizable objects without end** do not keep the program from going on. What finalizers
+//! bring to zero is a *round*. The outermost drain takes ten, one inside a finalizer takes one. When all of those together
+//! have called [`NESTED_MAX`] finalizers, they take nothing more, nor does the outermost after its round; the rest waits for the
+//! next safepoint. With ten rounds at each depth there were ten to the power of thirty-two calls.
+//!
 //! With a pause goal a drain stops when its slice is used up. The rest goes on at the next safepoints, after what became
 //! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
 
@@ -23,6 +28,8 @@ use std::time::Instant;
 
 /// Finalizers inside finalizers that still drain.
 pub const DEPTH_MAX: u32 = 32;
+/// Finalizers that are called inside finalizers between two looks at the program.
+const NESTED_MAX: u32 = 1024;
 /// Units of work between two looks at the clock.
 const CHUNK_UNITS: i64 = 4096;
 /// Pending objects that an allocation leaves alone.
@@ -182,6 +189,11 @@ impl Heap {
                 return;
             }
             (&mut *heap).count_handles();
+            if depth == 0 {
+                ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
+            } else if (*heap).prompt.nested_left == 0 {
+                return;
+            }
             let held = (&mut *heap).protect_in_flight(words);
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
@@ -199,7 +211,7 @@ impl Heap {
             }
             (&mut *heap).end_slice();
             // What is in flight is protected from the collection that a finalizer asked for, too.
-            if depth == 0 && std::mem::take(&mut (*heap).finalizers.collect_wanted) {
+            if depth == 0 && (&mut *heap).finalizers.takes_wanted_collection() {
                 Heap::prompt_collect(heap);
             }
             (*heap).prompt.protected.truncate(held);
@@ -220,7 +232,7 @@ impl Heap {
                 if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
                     break;
                 }
-                if (*heap).finalizers.depth() > 0 {
+                if (*heap).finalizers.depth() > 0 || (*heap).prompt.leaves_rest {
                     break;
                 }
             }
@@ -234,6 +246,7 @@ impl Heap {
             let from = (*heap).prompt.drain_from;
             let (mut at, mut kept) = (from, from);
             let mut cascade = Cascade::default();
+            let rounds_max = if (*heap).finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
             let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
             let mut called = (*heap).finalizers.called;
             while at < (&mut *heap).pending_len() {
@@ -242,7 +255,9 @@ impl Heap {
                     // ephemerons whose keys died come to an end.
                     let more = std::mem::replace(&mut called, (*heap).finalizers.called) != called;
                     generation += u32::from(more);
-                    if generation == ROUNDS_MAX {
+                    let endless = more && (*heap).prompt.nested_left == 0;
+                    if generation == rounds_max || endless {
+                        (*heap).prompt.leaves_rest = true;
                         break;
                     }
                     generation_end = (&mut *heap).pending_len();
