@@ -155,11 +155,12 @@ pub(crate) fn undo(here: u64) -> Removal {
 }
 
 /// `void tally_landed(void)`: a function has come back from `setjmp`, for the second time perhaps. Frames that a paused
-/// walk counts on may have vanished; later, when the stack has grown again, that may not be seen.
+/// walk counts on, or finalizers that run, may have vanished; later, when the stack has grown again, that may not be seen.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
+    rc_runtime::finalizer::note_landing(here);
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);

@@ -180,10 +180,8 @@ impl<'a> Lowering<'a> {
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
-        if self.plan == Plan::Deferred {
-            for &function in &bodies {
-                lending::announce_landings(&self.builder, &self.callees, function);
-            }
+        for &function in &bodies {
+            lending::announce_landings(&self.builder, &self.callees, function);
         }
         for &function in &bodies {
             bundle::make_walkable(function, self.options.without);

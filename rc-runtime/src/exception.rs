@@ -35,6 +35,8 @@ pub enum Escaped {
     Panic(Box<dyn Any + Send>),
     /// Anything else.
     Foreign(Foreign),
+    /// Nothing: it was left by `longjmp`, some time ago.
+    Jump,
 }
 
 /// An exception that is not Rust's; dropped, it is gone.
@@ -82,13 +84,14 @@ impl Escaped {
                 text.map_or_else(|| "a panic".to_owned(), |text| format!("panicked: {text}"))
             }
             Escaped::Foreign(foreign) => foreign.message(),
+            Escaped::Jump => "was left by longjmp".to_owned(),
         }
     }
 
     /// The exception as the unwinder knows it (`struct _Unwind_Exception *`); null for a Rust panic.
     pub fn exception(&self) -> *mut c_void {
         match self {
-            Escaped::Panic(_) => std::ptr::null_mut(),
+            Escaped::Panic(_) | Escaped::Jump => std::ptr::null_mut(),
             Escaped::Foreign(foreign) => foreign.exception.cast(),
         }
     }

@@ -6,13 +6,15 @@
 //! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
 //!
 //! What leaves a finalizer by unwinding is caught ([`crate::exception`]) and told to the hook for errors, or said on
-//! standard error; the rest goes on. The context's exit anchor, from which stacks are walked, is that of the
+//! standard error; the rest goes on. So is what `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
 //! collector's caller again afterwards.
 
 mod exit;
+mod jump;
 mod queue;
 
 pub use exit::{run_at_exit, tally_finalize_at_exit};
+pub use jump::note_landing;
 pub(crate) use queue::ROUNDS_MAX;
 
 use crate::exception::{self, Escaped};
@@ -22,6 +24,7 @@ use crate::object::{ObjectRef, flag};
 use crate::type_registry::TypeInfo;
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `void finalize(void *object)`.
@@ -29,6 +32,9 @@ pub type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
 
 /// `void hook(void *object, const char *type, const char *message, void *exception)`: something has left a finalizer.
 pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *const c_char, *mut c_void);
+
+/// Words by which a call's frame is larger than those of the runtime that look from the same place whether it was left.
+const FRAME_WORDS: usize = 256;
 
 /// What has left a finalizer, for a hook in Rust.
 #[derive(Debug)]
@@ -48,6 +54,8 @@ pub struct Finalizers {
     pub queue: Queue<ObjectRef>,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
+    /// The same: what their calls have interrupted.
+    calls: List<jump::Call>,
     /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their
     /// counts go at the end of the safepoint.
     pub done: List<ObjectRef>,
@@ -138,38 +146,19 @@ impl Heap {
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
+    #[inline(never)]
     pub(crate) unsafe fn call_program(heap: *mut Heap, object: ObjectRef, function: Finalizer) {
         let info = object.type_info();
         // SAFETY: by the caller's promise; the borrows end before the calls.
         unsafe {
-            let before = (&mut *heap).enter_finalizer(object);
-            let outer = RUNNING.replace(heap);
+            let mut room = MaybeUninit::<[u64; FRAME_WORDS]>::uninit();
+            let frame: *mut u64 = room.as_mut_ptr().cast();
+            frame.write_volatile((&mut *heap).begin_call(object, frame as u64));
             if let Err(escaped) = exception::call(function, object.address() as *mut c_void) {
                 Heap::report_error(heap, object, info, &escaped);
             }
-            RUNNING.set(outer);
-            (&mut *heap).leave_finalizer(before);
+            (&mut *heap).end_call(frame as u64);
         }
-    }
-
-    fn enter_finalizer(&mut self, object: ObjectRef) -> Interrupted {
-        let drain_from = self.enter_nested_drains();
-        self.finalizers.running.push(object);
-        self.finalizers.called += 1;
-        let units_left = self.prompt.units_left;
-        let context = self.context_mut();
-        Interrupted { drain_from, units_left, anchor: context.exit_anchor(), lent: context.lent }
-    }
-
-    fn leave_finalizer(&mut self, before: Interrupted) {
-        self.finalizers.running.pop();
-        self.leave_nested_drains(before.drain_from);
-        // By one the finalizer may have saved its object.
-        self.count_handles();
-        self.prompt.units_left = before.units_left;
-        let context = self.context_mut();
-        context.set_exit_anchor(before.anchor);
-        context.lent = before.lent;
     }
 
     unsafe fn report_error(heap: *mut Heap, object: ObjectRef, info: &TypeInfo, escaped: &Escaped) {
@@ -231,14 +220,6 @@ pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
 fn hook() -> Option<ErrorHook> {
     // SAFETY: 0, or what `on_error` was given.
     unsafe { std::mem::transmute::<usize, Option<ErrorHook>>(HOOK.load(Ordering::Acquire)) }
-}
-
-/// What a finalizer interrupts.
-struct Interrupted {
-    drain_from: usize,
-    units_left: i64,
-    anchor: [u64; 4],
-    lent: u64,
 }
 
 impl ObjectRef {

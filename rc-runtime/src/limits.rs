@@ -45,13 +45,16 @@ pub struct Limits {
 /// Whom the host has named to be called; nobody while he is.
 struct Named<F> {
     who: Option<F>,
+    /// Who is being called, how often somebody had been named by then, and an address in the caller's frame: the call is gone,
+    /// by `longjmp`, when the program is above that.
+    running: Option<(F, u64, u64)>,
     /// How often somebody was named, or nobody.
     times: u64,
 }
 
 impl<F> Default for Named<F> {
     fn default() -> Self {
-        Named { who: None, times: 0 }
+        Named { who: None, running: None, times: 0 }
     }
 }
 
@@ -61,19 +64,39 @@ impl<F> Named<F> {
         self.times += 1;
     }
 
-    fn take(&mut self) -> Option<(F, u64)> {
-        self.who.take().map(|who| (who, self.times))
+    /// Who is to be called now, from this frame; he is in the heap meanwhile.
+    fn take(&mut self, frame: u64) -> Option<*mut F> {
+        let who = self.who.take()?;
+        Some(&raw mut self.running.insert((who, self.times, frame)).0)
     }
 
-    /// He has returned: he is called again, unless he has named another, or nobody.
-    fn put_back(&mut self, (who, times): (F, u64)) {
-        if times == self.times {
+    /// He has returned, or will not: he is called again, unless he has named another, or nobody.
+    fn put_back(&mut self) {
+        if let Some((who, times, _)) = self.running.take()
+            && times == self.times
+        {
             self.who = Some(who);
         }
+    }
+
+    /// The program has come to a frame at `here`; whether he was left.
+    fn note_landing(&mut self, here: u64) -> bool {
+        let is_left = self.running.as_ref().is_some_and(|&(.., frame)| frame <= here);
+        if is_left {
+            self.put_back();
+        }
+        is_left
     }
 }
 
 impl Limits {
+    /// A frame at `here` runs: callback and handler are gone if they were called from below, by `longjmp`. True when one was, and
+    /// none runs now.
+    fn note_landing(&mut self, here: u64) -> bool {
+        let any = self.on_soft_limit.note_landing(here) | self.on_out_of_memory.note_landing(here);
+        any && self.on_soft_limit.running.is_none() && self.on_out_of_memory.running.is_none()
+    }
+
     /// Those of a new heap, whose `number`-th allocation finds no room.
     pub(crate) fn failing(number: Option<u64>) -> Limits {
         Limits { until_failure: number.unwrap_or(0), ..Limits::default() }
@@ -81,6 +104,15 @@ impl Limits {
 }
 
 impl Heap {
+    /// The program runs in a frame at `here`: callback and handler that were called from below, and left by `longjmp`, may be
+    /// called again. What was protected at their safepoint is not any more.
+    pub(crate) fn note_landing_of_host(&mut self, here: u64) {
+        if self.limits.note_landing(here) {
+            let protected = self.finalizers.protected_outside();
+            self.prompt.protected.truncate(protected);
+        }
+    }
+
     /// Bytes of blocks beyond which the host is told, and those that must not be exceeded; `None` for no limit.
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.options.heap_limit = hard;
@@ -135,13 +167,15 @@ impl Heap {
     /// As for [`collect`](Self::collect).
     #[cold]
     pub(crate) unsafe fn run_soft_limit_callback(heap: *mut Heap) {
-        // SAFETY: by the caller's promise; the callback is taken out, so that nobody calls it while it runs.
+        // SAFETY: by the caller's promise; the callback stays where it is while it runs, and nobody else calls it.
         unsafe {
             (*heap).limits.soft_is_due = false;
-            let Some(mut callback) = (&mut *heap).limits.on_soft_limit.take() else { return };
             let used = (*heap).pressure_bytes();
-            Heap::call_host(heap, |heap| callback.0(heap, used));
-            (&mut *heap).limits.on_soft_limit.put_back(callback);
+            let frame = &raw const used as u64;
+            (&mut *heap).note_landing_of_host(frame);
+            let Some(callback) = (&mut *heap).limits.on_soft_limit.take(frame) else { return };
+            Heap::call_host(heap, |heap| (*callback)(heap, used));
+            (&mut *heap).limits.on_soft_limit.put_back();
         }
     }
 
@@ -162,9 +196,11 @@ impl Heap {
             if retries >= RETRIES_MAX {
                 return false;
             }
-            let Some(mut handler) = (&mut *heap).limits.on_out_of_memory.take() else { return false };
-            let again = Heap::call_host(heap, |heap| handler.0(heap, requested));
-            (&mut *heap).limits.on_out_of_memory.put_back(handler);
+            let frame = &raw const requested as u64;
+            (&mut *heap).note_landing_of_host(frame);
+            let Some(handler) = (&mut *heap).limits.on_out_of_memory.take(frame) else { return false };
+            let again = Heap::call_host(heap, |heap| (*handler)(heap, requested));
+            (&mut *heap).limits.on_out_of_memory.put_back();
             again
         }
     }

@@ -65,6 +65,12 @@ pub struct Prompt {
     nested_left: u32,
     /// The last drain has left what finalizers had brought to zero to the next safepoint: they always bring more.
     leaves_rest: bool,
+    /// What calls of the program have interrupted, outermost first.
+    parked: List<reclaim::Parked>,
+    /// The references of those.
+    parked_references: List<ObjectRef>,
+    /// Whether drains are sliced, and how long slices are, once a step or a complete drain has ended.
+    pub(crate) settings: Option<(bool, u64)>,
     /// Steps of a collection, since the last that was complete, that have found something to be finalized.
     step_rounds: u32,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
@@ -193,7 +199,7 @@ impl Heap {
     pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).finalizers.depth() > 0 {
+            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
                 (*heap).finalizers.collect_wanted = true;
                 return 0;
             }
@@ -222,9 +228,10 @@ impl Heap {
     pub(crate) unsafe fn prompt_step(heap: *mut Heap, ns: u64) -> bool {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).finalizers.depth() > 0 {
+            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
                 return false;
             }
+            let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
             // Whoever steps gives the collector its turn now.
@@ -246,7 +253,47 @@ impl Heap {
             (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
             (*heap).sliced_drains = goal;
+            (*heap).forget_settings(is_outermost);
             done
+        }
+    }
+
+    /// If the program jumps out of a finalizer, the settings of now apply again. Whether this is the outermost who asks for that.
+    fn keep_settings(&mut self) -> bool {
+        let is_outermost = self.prompt.settings.is_none();
+        self.prompt.settings.get_or_insert((self.sliced_drains, self.options.slice_ns));
+        is_outermost
+    }
+
+    fn forget_settings(&mut self, is_outermost: bool) {
+        if is_outermost {
+            self.prompt.settings = None;
+        }
+    }
+
+    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is told, and those
+    /// that waited for the set to be finalized go on.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    #[cold]
+    unsafe fn notice_jumps(heap: *mut Heap) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let left = (&mut *heap).abandon_left_calls();
+            Heap::go_on_after_jumps(heap, left);
+            (*heap).finalizers.depth() == 0
+        }
+    }
+
+    unsafe fn go_on_after_jumps(heap: *mut Heap, left: List<ObjectRef>) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            let any = !left.is_empty();
+            Heap::tell_of_jumps(heap, left);
+            if any && (*heap).finalizers.depth() == 0 {
+                Heap::run_queue(heap);
+            }
         }
     }
 
@@ -261,11 +308,18 @@ impl Heap {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
             (&mut *heap).order_finalizers();
-            while let Some(object) = (&mut *heap).finalizers.queue.pop_front() {
-                Heap::finalize_in_cycle(heap, object);
-            }
+            Heap::run_queue(heap);
             if (*heap).context_mut().pending != 0 {
                 Heap::drain(heap, &[]);
+            }
+        }
+    }
+
+    unsafe fn run_queue(heap: *mut Heap) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            while let Some(object) = (&mut *heap).finalizers.queue.pop_front() {
+                Heap::finalize_in_cycle(heap, object);
             }
         }
     }

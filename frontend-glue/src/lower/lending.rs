@@ -1,4 +1,5 @@
-//! Deferred plan: functions that lend roots note their frames, and functions that call `setjmp` that they were come back to.
+//! Deferred plan: functions that lend roots note their frames. Both plans: functions that call `setjmp` say that they were come
+//! back to, or a finalizer that was left by the jump would count as running (`rc_runtime::finalizer`).
 //!
 //! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but
 //! for one kind: a root whose address was passed on may be stored to by whoever has it, and what it held at the flip

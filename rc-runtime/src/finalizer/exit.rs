@@ -142,17 +142,9 @@ impl Heap {
     /// Their frames are gone: they never return, and what they were called for is as dead as if they had.
     fn abandon_running_finalizers(&mut self) {
         RUNNING.set(std::ptr::null_mut());
-        self.specials.errands.abandon();
-        let finalizers = &mut self.finalizers;
-        finalizers.collecting = false;
-        finalizers.done.append(&mut finalizers.later);
-        let running = std::mem::take(&mut finalizers.running);
-        match self.plan {
-            Plan::Deferred => self.finalizers.done.extend(running),
-            Plan::Prompt => {
-                self.leave_nested_drains(0);
-                running.into_iter().for_each(|object| self.decrement_exact(object));
-            }
+        self.abandon_calls(u64::MAX);
+        if self.plan == Plan::Prompt {
+            self.let_registered_anew_go();
         }
     }
 }

@@ -200,7 +200,11 @@ impl Heap {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
             if (*heap).finalizers.depth() > 0 {
-                return;
+                let left = (&mut *heap).abandon_left_calls();
+                Heap::tell_of_jumps(heap, left);
+                if (*heap).finalizers.depth() > 0 {
+                    return;
+                }
             }
             (*heap).finalizers.ready = false;
             Heap::run_errands(heap);
@@ -256,6 +260,10 @@ impl Heap {
     pub(crate) unsafe fn deferred_collect(heap: *mut Heap) -> u64 {
         // SAFETY: by the caller's promise.
         unsafe {
+            if (*heap).finalizers.depth() > 0 {
+                let left = (&mut *heap).abandon_left_calls();
+                Heap::tell_of_jumps(heap, left);
+            }
             if (*heap).finalizers.depth() > 0 || (*heap).finalizers.collecting {
                 (*heap).finalizers.collect_wanted = true;
                 return 0;

@@ -75,6 +75,10 @@ impl Estate {
         ROOM - self.len
     }
 
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Pushes a reference.
     #[inline(always)]
     pub(super) fn push(&mut self, target: ObjectRef) {

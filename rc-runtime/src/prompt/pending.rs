@@ -21,6 +21,7 @@ use super::{Cascade, Prompt};
 use crate::block::state;
 use crate::finalizer::ROUNDS_MAX;
 use crate::heap::Heap;
+use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::range::{self, block_info, block_of};
 use crate::type_registry;
@@ -99,7 +100,7 @@ impl Heap {
     }
 
     /// Closes the gap `kept..at`, where entries were taken from the list.
-    fn close_gap(&mut self, kept: usize, at: usize) {
+    pub(super) fn close_gap(&mut self, kept: usize, at: usize) {
         let len = self.pending_len();
         let list = self.prompt.pending.as_mut_ptr();
         if at != len {
@@ -184,7 +185,12 @@ impl Heap {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
             (&mut *heap).apply_postponed();
-            let depth = (*heap).finalizers.depth();
+            let mut depth = (*heap).finalizers.depth();
+            let mut left = List::new();
+            if depth > 0 {
+                left = (&mut *heap).abandon_left_calls();
+                depth = (*heap).finalizers.depth();
+            }
             if depth > DEPTH_MAX {
                 return;
             }
@@ -195,6 +201,9 @@ impl Heap {
                 return;
             }
             let held = (&mut *heap).protect_in_flight(words);
+            if !left.is_empty() {
+                Heap::go_on_after_jumps(heap, left);
+            }
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
             if depth == 0 && !rationed {
@@ -225,6 +234,7 @@ impl Heap {
     pub unsafe fn drain_all(heap: *mut Heap) {
         // SAFETY: by the caller's promise.
         unsafe {
+            let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, false);
             for _ in 0..ROUNDS_MAX {
                 Heap::drain(heap, &[]);
@@ -237,6 +247,7 @@ impl Heap {
                 }
             }
             (*heap).sliced_drains = goal;
+            (*heap).forget_settings(is_outermost);
         }
     }
 
@@ -277,7 +288,7 @@ impl Heap {
                         continue;
                     }
                     cascade.add(object);
-                    if !Heap::run_cascade(heap, &mut cascade) {
+                    if !Heap::run_cascade(heap, &mut cascade, kept..at) {
                         break;
                     }
                     continue;
@@ -296,7 +307,7 @@ impl Heap {
             while !(*heap).prompt.cascades.is_empty() && ((*heap).prompt.units_left > 0 || (&mut *heap).has_more_time())
             {
                 let mut cascade = (*heap).prompt.cascades.remove(0);
-                if !Heap::run_cascade(heap, &mut cascade) {
+                if !Heap::run_cascade(heap, &mut cascade, 0..0) {
                     // It went to the end; nothing else may overtake it.
                     let cascade = (*heap).prompt.cascades.pop().expect("just suspended");
                     (*heap).prompt.cascades.insert(0, cascade);

@@ -36,6 +36,7 @@ use crate::range::BUFFERED;
 use crate::size_class::LARGEST_CELL;
 use crate::visit::Part;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Offsets 0, 8, 16 …: the fields of an object whose references were written to its front.
 static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
@@ -64,6 +65,21 @@ pub struct Cascade {
     height: usize,
     /// Large objects among the waiting, innermost last.
     large: List<DyingLarge>,
+}
+
+/// What a call of the program has interrupted.
+#[derive(Debug)]
+pub(super) struct Parked {
+    next: Option<ObjectRef>,
+    /// Its references begin there in the list of all.
+    estate: usize,
+    waiting: u64,
+    height: usize,
+    large: List<DyingLarge>,
+    /// Entries of the pending list that the drain had done with.
+    gap: Range<usize>,
+    /// Calls further out.
+    depth: usize,
 }
 
 #[derive(Debug)]
@@ -162,11 +178,46 @@ enum Step {
 }
 
 impl Heap {
+    /// While the program runs the heap has what is being taken apart: the call may be left by `longjmp`.
+    fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
+        let estate = self.prompt.parked_references.len();
+        self.prompt.parked_references.extend(cascade.estate.iter());
+        cascade.estate.clear();
+        let (next, waiting, height) = (cascade.next.take(), cascade.waiting, cascade.height);
+        (cascade.waiting, cascade.height) = (0, 0);
+        let (large, depth) = (std::mem::take(&mut cascade.large), self.finalizers.depth() as usize);
+        self.prompt.parked.push(Parked { next, estate, waiting, height, large, gap: gap.clone(), depth });
+    }
+
+    /// The call has returned.
+    fn take_out(&mut self, cascade: &mut Cascade) {
+        if let Some(parked) = self.prompt.parked.pop() {
+            (cascade.next, cascade.waiting, cascade.height) = (parked.next, parked.waiting, parked.height);
+            cascade.large = parked.large;
+            self.prompt.parked_references.drain(parked.estate..).for_each(|target| cascade.estate.push(target));
+        }
+    }
+
+    /// The call at this depth was left: what was being taken apart goes on with other cascades, and the pending list has no gap.
+    pub(crate) fn take_over_parked(&mut self, depth: usize) {
+        if let Some(gap) = self.prompt.parked.last().filter(|parked| parked.depth == depth).map(|last| last.gap.clone())
+        {
+            let mut cascade = Cascade::default();
+            self.take_out(&mut cascade);
+            if cascade.next.is_some() || cascade.estate.len() != 0 || cascade.waiting != 0 {
+                self.prompt.cascades.push(cascade);
+            }
+            if !gap.is_empty() {
+                self.close_gap(gap.start, gap.end);
+            }
+        }
+    }
+
     /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(super) unsafe fn run_cascade(heap: *mut Heap, cascade: &mut Cascade) -> bool {
+    pub(super) unsafe fn run_cascade(heap: *mut Heap, cascade: &mut Cascade, gap: Range<usize>) -> bool {
         loop {
             // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
             unsafe {
@@ -177,7 +228,10 @@ impl Heap {
                         return false;
                     }
                     Step::Finalize(object) => {
-                        if Heap::run_finalizer(heap, object) {
+                        (&mut *heap).park(cascade, &gap);
+                        let is_dead = Heap::run_finalizer(heap, object);
+                        (&mut *heap).take_out(cascade);
+                        if is_dead {
                             cascade.add(object);
                         }
                     }
