@@ -133,9 +133,9 @@ void tally_finalize_forget(void *object);
  * there: in the order of their types, then the newest first, and those of objects that they make, for up to 10 rounds. 0: they never do. */
 void tally_finalize_at_exit(int32_t on);
 
-/* [leaf] Something has left a finalizer by unwinding: a C++ exception, one of another language, a Rust panic. The rest goes on; `hook` is
- * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic; it is deleted
- * afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the
+/* [leaf] Something has left a finalizer: a C++ exception, one of another language, a Rust panic, longjmp. The rest goes on; `hook` is
+ * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic and for
+ * longjmp, of which it is told at the next safepoint; it is deleted afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the
  * beginning: a line on standard error. */
 void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception));
 

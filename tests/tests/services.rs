@@ -79,6 +79,24 @@ fn longjmp_leaves_finalizers_and_callbacks_and_the_others_go_on() {
     in_every_way("jumps.c");
 }
 
+/// There is always one left: no leak check.
+#[test]
+fn finalizers_that_make_others_without_end_do_not_keep_the_program_from_going_on() {
+    let name = "endless.c";
+    for plan in PLANS {
+        for more in [&["--opt", "0"][..], &["--opt", "3"], &["--pause-goal", "1ms"], &["--zeal"]] {
+            let options = [&["run", "--plan", plan][..], more].concat();
+            let all: Vec<OsString> = options.iter().map(OsString::from).chain([program(name).into()]).collect();
+            check(&run_tally(&all, &[]), name, &format!("{options:?}"));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let built = build(name, plan, &executable);
+        assert!(built.status.success(), "{}", describe(&built));
+        check(&run::<&str>(&executable, &[], &[]), name, &format!("built, {plan}"));
+    }
+}
+
 /// scenarios 143, 144, 145
 #[test]
 fn a_program_runs_out_of_memory_and_goes_on() {
