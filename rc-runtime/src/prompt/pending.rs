@@ -332,7 +332,7 @@ impl Heap {
     fn end_timed_slice(&mut self, start: Instant, left: bool) {
         let ns = start.elapsed().as_nanos() as u64;
         self.statistics.slices += 1;
-        self.statistics.note_pause(ns);
+        self.note_stop(start, ns);
         self.prompt.slice_start = left.then(Instant::now);
     }
 
