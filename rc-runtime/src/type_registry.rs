@@ -185,6 +185,9 @@ static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
 /// Any type has a finalizer.
 static HAS_FINALIZERS: AtomicBool = AtomicBool::new(false);
 
+/// Any type has a finalizer that runs in an order.
+static HAS_ORDERED_FINALIZERS: AtomicBool = AtomicBool::new(false);
+
 /// What [`pointer_masks`] has.
 static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
 
@@ -222,6 +225,9 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     if info.has_finalizer {
         HAS_FINALIZERS.store(true, Ordering::Release);
     }
+    if info.finalize_order != FinalizeOrder::Any {
+        HAS_ORDERED_FINALIZERS.store(true, Ordering::Release);
+    }
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
@@ -232,6 +238,11 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
 /// Whether any type that was ever registered has a finalizer.
 pub fn has_finalizers() -> bool {
     HAS_FINALIZERS.load(Ordering::Acquire)
+}
+
+/// Whether the finalizers of any type that was ever registered run in an order.
+pub fn has_ordered_finalizers() -> bool {
+    HAS_ORDERED_FINALIZERS.load(Ordering::Acquire)
 }
 
 /// The type of a descriptor that is registered.

@@ -5,6 +5,7 @@ mod deeds;
 mod end;
 mod order;
 mod random;
+mod turns;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{FinalizeOrder, TypeDescriptor};

@@ -182,6 +182,9 @@ impl Heap {
                 return;
             }
             (&mut *heap).count_handles();
+            if (*heap).prompt.lent.is_due() {
+                (&mut *heap).settle_lent();
+            }
             let held = (&mut *heap).protect_in_flight(words);
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
@@ -348,7 +351,8 @@ impl Heap {
         {
             self.end_timed_slice(start, left);
         }
-        let due = left || self.pending_len() != 0 || self.specials.errands.are_due();
+        let due = left || self.pending_len() != 0 || self.specials.errands.are_due() || self.prompt.lent.is_due();
+        let due = due || !self.finalizers.queue.is_empty();
         self.context_mut().pending = due as u64;
     }
 }
