@@ -248,6 +248,8 @@ typedef struct tally_statistics {
     uint64_t size_histogram[TALLY_BUCKETS];  /* of the allocated objects, by bytes of their cells */
     uint64_t trial_ns, mark_ns;
     uint64_t mark_units, slice_units_max, frames_at_once_max;
+    /* The least part of any 5, 20 and 100 ms that the program had for itself, in thousandths. */
+    uint64_t utilisation_5ms_min, utilisation_20ms_min, utilisation_100ms_min;
 } tally_statistics;
 
 /* [leaf] The counters as of now. */
@@ -558,7 +560,8 @@ TALLY__AT(tally_statistics, marks, 120);
 TALLY__AT(tally_statistics, blocks_logged, 160);
 TALLY__AT(tally_statistics, used_bytes, 168);
 TALLY__AT(tally_statistics, pause_histogram, 192);
-TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 40);
+TALLY__AT(tally_statistics, utilisation_5ms_min, 192 + 16 * TALLY_BUCKETS + 40);
+TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 64);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);

@@ -175,7 +175,7 @@ impl Collector {
         let answer = work(self, heap);
         self.trigger.note_stop_end();
         let ns = start.elapsed().as_nanos() as u64;
-        heap.statistics.note_pause(ns);
+        heap.note_stop(start, ns);
         self.report.work_ns += ns;
         answer
     }

@@ -31,6 +31,7 @@ pub mod evidence;
 pub mod flip;
 pub mod global_handle;
 pub mod host_heap;
+mod lent;
 pub mod llvm_interface;
 mod loaded_modules;
 pub mod mark;

@@ -329,6 +329,9 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("mark_units", statistics.mark_units),
         ("slice_units_max", statistics.slice_units_max),
         ("frames_at_once_max", statistics.frames_at_once_max),
+        ("utilisation_5ms_min", statistics.utilisation_5ms_min),
+        ("utilisation_20ms_min", statistics.utilisation_20ms_min),
+        ("utilisation_100ms_min", statistics.utilisation_100ms_min),
     ]
 }
 

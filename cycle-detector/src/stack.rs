@@ -479,7 +479,7 @@ impl StackReader {
 }
 
 /// One past the calling thread's stack.
-fn stack_end() -> u64 {
+pub(crate) fn stack_end() -> u64 {
     thread_local!(static END: u64 = match Stack::of_this_thread().high {
         0 => !7,
         high => high,

@@ -161,6 +161,10 @@ impl<'a> Lowering<'a> {
             }
         }
         let roots_parameters: HandleSet<Value> = self.managed.iter().copied().collect();
+        if let Some(counts) = &mut counts {
+            counts.out_parameters =
+                count::OutParameters::note(&self.builder, &self.callees, &roots_parameters, &rooted);
+        }
         let habits = poll::Habits::of(&self.callees, &self.managed);
         for (function, roots) in &rooted {
             match &mut counts {

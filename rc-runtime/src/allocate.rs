@@ -372,7 +372,7 @@ impl Heap {
             }
         };
         let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta(Plan::Deferred) | flag::LARGE);
-        let chunks = if info.has_references { info.chunk_count(length) } else { 1 };
+        let chunks = info.chunk_count(length);
         let epoch = self.epoch;
         self.large.adopt(object, blocks, chunks, epoch);
         self.note_growth();

@@ -59,6 +59,12 @@ impl Heap {
         unsafe {
             match (*heap).plan {
                 Plan::Deferred => {
+                    // Whoever steps gives finalizers their turn now.
+                    (*heap).finalizers.turn_ended = None;
+                    if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
+                        Heap::run_finalizers(heap);
+                        return false;
+                    }
                     let done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
                     done && Heap::finalizers_are_done(heap)
                 }

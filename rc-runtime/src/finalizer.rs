@@ -12,10 +12,12 @@
 mod exit;
 mod jump;
 mod queue;
+mod turn;
 
 pub use exit::{run_at_exit, tally_finalize_at_exit};
 pub use jump::note_landing;
 pub(crate) use queue::ROUNDS_MAX;
+pub(crate) use turn::Turn;
 
 use crate::exception::{self, Escaped};
 use crate::heap::Heap;
@@ -65,6 +67,9 @@ pub struct Finalizers {
     found_by_mark: List<ObjectRef>,
     /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
     complete: bool,
+    /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
+    pub(crate) left_in_set: usize,
+    pub(crate) turn_ended: turn::Ended,
     /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
     ready: bool,
     young: queue::Young,

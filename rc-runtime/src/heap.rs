@@ -23,6 +23,7 @@ use crate::prompt::Prompt;
 use crate::range::{self, RangeError};
 use crate::special::Specials;
 use crate::statistics::Statistics;
+use crate::utilisation::Utilisation;
 use crate::zeal::Zeal;
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
@@ -174,6 +175,8 @@ pub struct Heap {
     pub scratch: List<u64>,
     /// Counters.
     pub statistics: Statistics,
+    /// The last stops, for those of the counters that say what they left to the program.
+    pub(crate) utilisation: Utilisation,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
     /// Finalizers that are to run.
@@ -235,7 +238,8 @@ impl Heap {
             immortals: Immortals::default(),
             external: External::default(),
             scratch: List::new(),
-            statistics: Statistics::default(),
+            statistics: Statistics::at_first(),
+            utilisation: Utilisation::default(),
             zeal: options.zeal.then(Box::default),
             finalizers: Finalizers::default(),
             prompt: Prompt::default(),

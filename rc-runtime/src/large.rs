@@ -173,16 +173,17 @@ impl LargeSpace {
     }
 
     /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed.
-    /// Objects with a chunk in the running log are kept, so that all this is theirs. Costs a 128th of the young
-    /// objects' bytes, and some instructions for each chunk.
+    /// Objects with a chunk in the running log are kept, so that all this is theirs. Costs a 128th of the bytes in which
+    /// young objects may hold references, and some instructions for each chunk.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
         self.logged.iter().for_each(|granules| UNLOGGED.set_range(granules.start, granules.end));
         self.logged.clear();
         for &object in &self.pending {
-            if object.type_info().has_references {
-                UNLOGGED.set_range(object.address(), object.address() + self.cell_of(object) - HEADER_BYTES);
+            let info = object.type_info();
+            if info.has_references {
+                UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end);
             }
         }
     }
@@ -210,7 +211,7 @@ fn payload_offset(info: &TypeInfo) -> u64 {
 
 /// The granules that the payload's `bytes` have for themselves. What the first begins with, and the last ends with, is nobody's.
 fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
-    let end = object.type_info().cell_bytes_of(object) - HEADER_BYTES;
+    let end = object.type_info().reference_bytes(object).end;
     let first = if bytes.start == 0 { object.address() & !15 } else { (object.address() + bytes.start + 15) & !15 };
     let last = object.address() + bytes.end;
     first..if bytes.end >= end { (last + 15) & !15 } else { last & !15 }
@@ -222,8 +223,11 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
 fn give_back(entry: &LargeObject) {
     let first = LargeSpace::first_block(entry.object);
     clear_tables(first);
-    if !entry.stamps.is_empty() && entry.object.type_info().has_references {
-        UNLOGGED.zero_blocks(first, entry.blocks);
+    let info = entry.object.type_info();
+    if !entry.stamps.is_empty() && info.has_references {
+        // Not by the length: zeal has overwritten what it has buried.
+        let fixed_part = range::block_of(entry.object.address() + info.size - 1) + 1 - first;
+        UNLOGGED.zero_blocks(first, if info.tail_refers { entry.blocks } else { fixed_part });
     }
     crate::block_source::give_back(first, entry.blocks);
 }

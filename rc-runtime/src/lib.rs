@@ -65,6 +65,7 @@ pub mod special;
 pub mod statistics;
 pub mod symbols;
 pub mod type_registry;
+pub mod utilisation;
 pub mod visit;
 pub mod weak;
 pub mod weak_map;

@@ -9,6 +9,7 @@
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
+//! | `lent` | what has been stored to roots of older frames? |
 //! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
@@ -27,6 +28,7 @@ mod cells;
 pub mod count;
 mod estate;
 mod finalizer;
+mod lent;
 mod pending;
 mod postponed;
 mod reclaim;
@@ -38,12 +40,13 @@ mod youth;
 use crate::list::List;
 pub use bin::Bin;
 pub use cells::CellSpace;
+pub use lent::Lent;
 use postponed::Postponed;
 pub use reclaim::Cascade;
 pub use watch::Watch;
 pub use youth::{Carved, Youth};
 
-use crate::finalizer::ROUNDS_MAX;
+use crate::finalizer::{ROUNDS_MAX, Turn};
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
@@ -57,6 +60,8 @@ pub struct Prompt {
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
+    /// What out-parameters have been given.
+    pub lent: Lent,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
@@ -145,16 +150,18 @@ impl Heap {
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             let external = (*heap).external.is_due && (*heap).finalizers.depth() == 0;
             let marks = (*heap).mark_wants_its_turn() && (*heap).finalizers.depth() == 0;
-            if zeal || external || marks || (*heap).round_is_due() {
+            let judges = zeal || external || marks || (*heap).round_is_due();
+            let finalizes = !(&*heap).finalizers.queue.is_empty() && (*heap).finalizers.depth() == 0;
+            if judges || finalizes {
                 let held = (&mut *heap).protect_in_flight(words);
                 if external && (&mut *heap).external_bytes_want_a_mark() {
                     (*heap).with_driver(|driver, heap| driver.collect(heap));
                     (*heap).note_external_mark();
-                } else {
+                } else if judges {
                     let all = zeal || external;
                     (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
                 }
-                Heap::end_round(heap);
+                Heap::end_round(heap, (*heap).begin_turn());
                 (*heap).prompt.protected.truncate(held);
             }
             if (*heap).limits.soft_is_due && (*heap).finalizers.depth() == 0 {
@@ -177,7 +184,7 @@ impl Heap {
             Heap::drain_all(heap);
             if (*heap).finalizers.depth() == 0 {
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
-                Heap::end_round(heap);
+                Heap::end_round(heap, Turn::ALL);
                 Heap::drain_all(heap);
             }
             (&mut *heap).let_registered_anew_go();
@@ -209,7 +216,7 @@ impl Heap {
                 Heap::drain_all(heap);
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
                 let again = !(*heap).finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
-                Heap::end_round(heap);
+                Heap::end_round(heap, Turn::ALL);
                 if !again {
                     break;
                 }
@@ -234,18 +241,22 @@ impl Heap {
             let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
-            // Whoever steps gives the collector its turn now.
+            // Whoever steps gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
+            (*heap).finalizers.turn_ended = None;
             Heap::drain(heap, &[]);
             let mut done = false;
             if !(&mut *heap).has_dying() {
-                done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
-                let finalizers = !(*heap).finalizers.queue.is_empty();
-                Heap::end_round(heap);
+                let waited = !(&*heap).finalizers.queue.is_empty();
+                if !waited {
+                    done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
+                }
+                let finalizers = !(&*heap).finalizers.queue.is_empty();
+                Heap::end_round(heap, (*heap).begin_turn());
                 done &= !finalizers && !(&mut *heap).has_dying();
                 // What finalizers go on making is the next collection's.
                 let rounds = &mut (*heap).prompt.step_rounds;
-                *rounds += u32::from(finalizers);
+                *rounds += u32::from(finalizers && !waited);
                 done |= *rounds > ROUNDS_MAX;
                 *rounds *= u32::from(!done);
             }
@@ -292,7 +303,7 @@ impl Heap {
             let any = !left.is_empty();
             Heap::tell_of_jumps(heap, left);
             if any && (*heap).finalizers.depth() == 0 {
-                Heap::run_queue(heap);
+                Heap::run_queue(heap, (*heap).begin_turn());
             }
         }
     }
@@ -303,22 +314,25 @@ impl Heap {
         waits || !self.prompt.cascades.is_empty()
     }
 
-    /// After the driver judged cycles: the finalizers it asked for run, and what its verdicts brought to zero dies.
-    unsafe fn end_round(heap: *mut Heap) {
+    /// After the driver judged cycles: the finalizers it asked for run, as many as have their turn, and what its verdicts
+    /// brought to zero dies.
+    unsafe fn end_round(heap: *mut Heap, turn: Turn) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
             (&mut *heap).order_finalizers();
-            Heap::run_queue(heap);
+            Heap::run_queue(heap, turn);
             if (*heap).context_mut().pending != 0 {
                 Heap::drain(heap, &[]);
             }
         }
     }
 
-    unsafe fn run_queue(heap: *mut Heap) {
+    unsafe fn run_queue(heap: *mut Heap, mut turn: Turn) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
-            while let Some(object) = (&mut *heap).finalizers.queue.pop_front() {
+            let runs = turn.is_all() || (*heap).finalizers_have_their_turn();
+            while runs && !(&*heap).finalizers.queue.is_empty() && (&mut *heap).has_turn(&mut turn) {
+                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
                 Heap::finalize_in_cycle(heap, object);
             }
         }

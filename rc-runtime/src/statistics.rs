@@ -1,6 +1,7 @@
 //! Counters of one heap. Plain data; what each key means is said here once, and `docs/running.md` repeats it for users.
 
 use crate::histogram::Histogram;
+use crate::utilisation::Utilisation;
 
 /// See the fields. All are totals since the heap was made unless they say otherwise. `tally.h` has the same fields in the same
 /// order, which is asserted below.
@@ -70,6 +71,12 @@ pub struct Statistics {
     /// Most managed frames walked at once: by a flip, a step of a slice, or a return to a frame that was not walked
     /// yet. Deferred plan.
     pub frames_at_once_max: u64,
+    /// Least part of any 5 ms that the mutator had for itself, in thousandths, rounded down; see `utilisation`.
+    pub utilisation_5ms_min: u64,
+    /// The same of any 20 ms.
+    pub utilisation_20ms_min: u64,
+    /// The same of any 100 ms.
+    pub utilisation_100ms_min: u64,
 }
 
 const _: () = {
@@ -83,10 +90,17 @@ const _: () = {
     assert!(offset_of!(Statistics, used_bytes) == 168);
     assert!(offset_of!(Statistics, pause_histogram) == 192);
     assert!(offset_of!(Statistics, trial_ns) == 192 + 2 * size_of::<Histogram>());
-    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 40);
+    assert!(offset_of!(Statistics, utilisation_5ms_min) == 192 + 2 * size_of::<Histogram>() + 40);
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 64);
 };
 
 impl Statistics {
+    /// The counters of a heap that has done nothing: the mutator has had all the time.
+    pub fn at_first() -> Statistics {
+        let [utilisation_5ms_min, utilisation_20ms_min, utilisation_100ms_min] = Utilisation::default().least();
+        Statistics { utilisation_5ms_min, utilisation_20ms_min, utilisation_100ms_min, ..Statistics::default() }
+    }
+
     /// Objects freed, young or mature.
     pub fn freed_objects(&self) -> u64 {
         self.freed_mature_objects + self.died_young_objects

@@ -65,6 +65,7 @@ macro_rules! for_each_runtime_symbol {
             tally_unregister_module, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
             tally_landed, "v()", leaf;
+            tally_lent_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;
             tally_call_managed, "p(ppp)", safepoint;
             tally_report_overflows, "v(i)", leaf;

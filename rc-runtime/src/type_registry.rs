@@ -78,8 +78,12 @@ pub struct TypeInfo {
     pub finalize_on_request: bool,
     /// Whether objects are ephemerons when they have a key.
     pub ephemeron: bool,
-    /// Plain references at fixed offsets and nothing else: what nearly every object is, and the passes' fast path.
+    /// Plain references at fixed offsets and no tail: what nearly every object is, and the passes' fast path.
     pub simple: bool,
+    /// Plain references at fixed offsets and no others; elements, if there are any, are data, as a text's are.
+    pub fixed_only: bool,
+    /// Whether elements may hold references. A tail of data has no slots and one chunk, however long it is. `[BOUND]`
+    pub tail_refers: bool,
     /// Whether the elements are plain references, one word each.
     pub words_tail: bool,
     /// Bytes of a cell without tail elements, header included.
@@ -157,7 +161,7 @@ impl TypeInfo {
             Plan::Deferred => self.id | asleep | if !self.has_finalizer { 0 } else { flag::ODD },
             Plan::Prompt => {
                 let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
-                let odd = if self.simple && !self.has_finalizer { 0 } else { prompt_flag::ODD };
+                let odd = if self.fixed_only && !self.has_finalizer { 0 } else { prompt_flag::ODD };
                 self.id | asleep | acyclic | odd
             }
         }
@@ -180,6 +184,9 @@ static POINTER_MASKS: Mutex<Vec<u64>> = Mutex::new(vec![]);
 
 /// Any type has a finalizer.
 static HAS_FINALIZERS: AtomicBool = AtomicBool::new(false);
+
+/// Any type has a finalizer that runs in an order.
+static HAS_ORDERED_FINALIZERS: AtomicBool = AtomicBool::new(false);
 
 /// What [`pointer_masks`] has.
 static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
@@ -218,6 +225,9 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
     if info.has_finalizer {
         HAS_FINALIZERS.store(true, Ordering::Release);
     }
+    if info.finalize_order != FinalizeOrder::Any {
+        HAS_ORDERED_FINALIZERS.store(true, Ordering::Release);
+    }
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
     // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
@@ -228,6 +238,11 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
 /// Whether any type that was ever registered has a finalizer.
 pub fn has_finalizers() -> bool {
     HAS_FINALIZERS.load(Ordering::Acquire)
+}
+
+/// Whether the finalizers of any type that was ever registered run in an order.
+pub fn has_ordered_finalizers() -> bool {
+    HAS_ORDERED_FINALIZERS.load(Ordering::Acquire)
 }
 
 /// The type of a descriptor that is registered.
@@ -289,12 +304,15 @@ pub fn describe(descriptor: &TypeDescriptor) -> Result<TypeInfo, DescriptorError
         && fixed_cell <= LARGEST_SMALL_CELL
         && descriptor.finalize.is_null()
         && descriptor.flags & FLAG_FINALIZE_REGISTERED == 0;
+    let tail_refers = descriptor.stride != 0 && (traced || descriptor.element_ref_count > 0);
     let has_references = traced || descriptor.ref_count > 0 || descriptor.element_ref_count > 0;
     Ok(TypeInfo {
         id: 0,
         may_be_cyclic: has_references && descriptor.flags & FLAG_ACYCLIC == 0 && may_reach_itself(descriptor),
         has_references,
         simple,
+        fixed_only: matches!(reading, Reading::Plain) && !tail_refers,
+        tail_refers,
         words_tail: matches!(reading, Reading::Plain) && descriptor.stride == 8 && descriptor.element_offsets() == [0],
         ephemeron: descriptor.flags & FLAG_EPHEMERON != 0,
         has_finalizer: !descriptor.finalize.is_null(),

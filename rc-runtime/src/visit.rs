@@ -2,7 +2,8 @@
 //!
 //! Every pass over references goes through here: promotion, increments, decrements, trials, the mark, verification. An object is
 //! visited whole, or, when it is a large array, by chunk of its tail (`Part::Chunk`), so that no slice of work is longer
-//! than one chunk. `[BOUND]` Chunk 0 includes the fixed part.
+//! than one chunk. `[BOUND]` Chunk 0 includes the fixed part. Elements that hold no references (texts, numbers) are never
+//! visited: an array of those has one chunk, with the fixed part alone.
 //!
 //! A *snapshot* is what the log keeps of a part: for offset-described types the words at the reference offsets, in
 //! order; for traced types the whole image, since only `trace` knows which words matter.
@@ -54,10 +55,15 @@ impl TypeInfo {
 
     /// Number of chunks of a large object with `length` elements; at least one.
     pub fn chunk_count(&self, length: u64) -> u64 {
-        length.div_ceil(self.chunk_elements).max(1)
+        if self.tail_refers { length.div_ceil(self.chunk_elements).max(1) } else { 1 }
     }
 
-    /// The payload bytes of a chunk.
+    /// The payload bytes of `object` in which references may lie.
+    pub fn reference_bytes(&self, object: ObjectRef) -> std::ops::Range<u64> {
+        0..self.size + if self.tail_refers { self.stride * self.length(object) } else { 0 }
+    }
+
+    /// The payload bytes of a chunk, without elements that are data.
     pub fn bytes_of_chunk(&self, object: ObjectRef, chunk: u64) -> std::ops::Range<u64> {
         let (fixed, first, last) = self.bounds(object, Part::Chunk(chunk));
         let start = if fixed { 0 } else { self.size + first * self.stride };
@@ -66,16 +72,17 @@ impl TypeInfo {
 
     /// The chunk that the payload byte `offset` belongs to.
     pub fn chunk_of(&self, offset: u64) -> u64 {
-        if offset < self.size || self.stride == 0 {
+        if offset < self.size || !self.tail_refers {
             0
         } else {
             (offset - self.size) / (self.stride * self.chunk_elements)
         }
     }
 
+    /// Whether the part includes the fixed part, and its first and last element, those that are data left out.
     #[inline(always)]
     fn bounds(&self, object: ObjectRef, part: Part) -> (bool, u64, u64) {
-        let length = self.length(object);
+        let length = if self.tail_refers { self.length(object) } else { 0 };
         match part {
             Part::Whole => (true, 0, length),
             Part::Chunk(chunk) => {
@@ -88,7 +95,7 @@ impl TypeInfo {
     /// Calls `visit` with the slot of every reference word of `part`. Only for types that are not traced.
     #[inline(always)]
     fn for_each_slot(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(Slot)) {
-        if self.stride == 0 && part == Part::Whole {
+        if !self.tail_refers && part == Part::Whole {
             for &offset in &self.fixed {
                 visit(object.slot(offset as u64));
             }
@@ -117,7 +124,7 @@ impl TypeInfo {
     /// Calls `visit` with every heap reference in `part` of `object`, as its words are now.
     #[inline(always)]
     pub fn for_each_reference(&self, object: ObjectRef, part: Part, mut visit: impl FnMut(ObjectRef)) {
-        if self.simple {
+        if self.fixed_only {
             for &offset in self.fixed.as_slice() {
                 let word = object.slot(offset as u64).read();
                 if range::in_heap(word) {
@@ -161,7 +168,7 @@ impl TypeInfo {
         if bytes.start < self.size {
             call_trace(trace, object.address(), self.size.div_ceil(8), &mut visit);
         }
-        if self.stride != 0 && bytes.end > self.size {
+        if self.tail_refers && bytes.end > self.size {
             let first = bytes.start.saturating_sub(self.size) / self.stride;
             for element in first..(bytes.end - self.size).div_ceil(self.stride).min(self.length(object)) {
                 call_trace(trace, object.address() + self.size + element * self.stride, self.stride / 8, &mut visit);
@@ -175,7 +182,7 @@ impl TypeInfo {
         for &offset in self.fixed.iter().filter(|&&offset| bytes.contains(&(offset as u64))) {
             visit(object.slot(offset as u64));
         }
-        if self.stride == 0 || bytes.end <= self.size {
+        if !self.tail_refers || bytes.end <= self.size {
             return;
         }
         let first = bytes.start.saturating_sub(self.size) / self.stride;
@@ -204,7 +211,7 @@ impl TypeInfo {
     /// Number of words in a snapshot of `part`.
     #[inline(always)]
     pub fn snapshot_words(&self, object: ObjectRef, part: Part) -> usize {
-        if self.stride == 0 && !matches!(self.reading, Reading::Traced(_)) {
+        if !self.tail_refers && part == Part::Whole && !matches!(self.reading, Reading::Traced(_)) {
             return self.fixed.len();
         }
         let (fixed, first, last) = self.bounds(object, part);

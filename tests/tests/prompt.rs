@@ -187,6 +187,30 @@ fn a_ring_that_only_a_lent_root_holds_survives_batches_and_rounds() {
     }
 }
 
+/// Roots that callees in the same module store to: each store is named to the runtime, and no drain walks the stack for their
+/// sake. What a store replaces dies at the next statement that calls, however deep that is.
+#[test]
+fn out_parameters_cost_no_walks_of_a_deep_stack() {
+    for level in LEVELS {
+        // Frames are larger without optimisation.
+        let depth = if level == "0" { "8000" } else { "32000" };
+        for goal in [&[][..], &["--pause-goal", "1ms"]] {
+            let options = [&["--opt", level, "--leak-check"], goal].concat();
+            let output = run_prompt(&options, "out_parameters.c", &[depth]);
+            assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "0\n"), "{}", describe(&output));
+        }
+    }
+}
+
+/// The same where each safepoint recounts the heap.
+#[test]
+fn out_parameters_are_counted_as_they_should_in_zeal() {
+    for level in ["0", "2"] {
+        let output = run_prompt(&["--opt", level, "--zeal"], "out_parameters.c", &["0"]);
+        assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), "0\n"), "{}", describe(&output));
+    }
+}
+
 fn local_variables(options: &[&str], how: &str) -> Output {
     let mut all: Vec<OsString> = ["run", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
     all.extend(options.iter().map(OsString::from));

@@ -20,6 +20,7 @@ mod lowering;
 mod measure;
 mod peers;
 mod scaling;
+mod utilisation;
 
 use crate::failure::Outcome;
 

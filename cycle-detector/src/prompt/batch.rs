@@ -204,7 +204,7 @@ impl Batch {
                     let info = object.type_info();
                     self.has_odd |= info.has_finalizer;
                     self.has_special |= meta & prompt_flag::SPECIAL != 0;
-                    if !info.simple {
+                    if !info.fixed_only {
                         info.for_each_reference(object, Part::Whole, |target| {
                             edges += 1;
                             self.subtract_one(object, target);

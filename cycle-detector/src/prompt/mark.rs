@@ -142,6 +142,7 @@ impl Collector {
         };
         heap.finalizers.held().for_each(&mut show);
         heap.immortals.objects().for_each(&mut show);
+        heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(&mut show));
         heap.statistics.roots_walked += roots;

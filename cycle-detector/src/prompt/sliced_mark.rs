@@ -1,7 +1,7 @@
 //! The mark in slices: what a heap with a pause goal has instead of the mark that stops the world, and what `tally_step` does.
 //!
 //! ```text
-//! Clear ──► Discover ──► Suspect ──► Sum ──► Judge ──► (Finalize) ──► Release ──► Free ──► (off)
+//! Clear ──► Discover ──► Suspect ──► Sum ──► Judge ──► (Hold ──► Show ──► Finalize) ──► Release ──► Free ──► (off)
 //! bits      from roots   └──────── proof ────────┘     what            survivors   memory
 //!           and batch                                  finalizers      lose what   goes
 //!           at its begin                               are for lives   was held    back
@@ -23,7 +23,9 @@
 //!
 //! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
-//! Not sliced: the roots, twice; the young objects of one batch; special objects that die, and finalizers. `[BOUND]`
+//! Not sliced: the roots, twice; the young objects of one batch; special objects that die. `[BOUND]`
+
+mod finalizable;
 
 use super::marker::Marker;
 use super::proof::{Place, Proof, is_suspected};
@@ -51,6 +53,10 @@ enum Stage {
     Suspect,
     Sum,
     Judge,
+    /// Of the dead, those with finalizers are held.
+    Hold,
+    /// And marked.
+    Show,
     Finalize,
     Release,
     Free,
@@ -64,6 +70,8 @@ pub struct SlicedMark {
     proof: Proof,
     block_at: usize,
     large_at: usize,
+    /// Dead objects with finalizers that the stage has been through.
+    queued: usize,
     /// A round was after the last slice.
     pub(super) is_next: bool,
     /// Batches of a pile that were judged before discovery.
@@ -87,15 +95,15 @@ impl SlicedMark {
 
     /// Whether objects are being proved dead: nobody else may judge meanwhile.
     pub(super) fn proves(&self) -> bool {
-        matches!(self.stage, Stage::Suspect | Stage::Sum | Stage::Judge | Stage::Finalize)
+        matches!(self.stage, Stage::Suspect | Stage::Sum | Stage::Judge | Stage::Hold | Stage::Show | Stage::Finalize)
     }
 
     fn is_final(&self) -> bool {
-        matches!(self.stage, Stage::Finalize | Stage::Release | Stage::Free)
+        matches!(self.stage, Stage::Hold | Stage::Show | Stage::Finalize | Stage::Release | Stage::Free)
     }
 
     fn enter(&mut self, stage: Stage) {
-        (self.stage, self.block_at, self.large_at) = (stage, 0, 0);
+        (self.stage, self.block_at, self.large_at, self.queued) = (stage, 0, 0, 0);
     }
 
     /// The next place of a pass over `blocks` and the large objects; `None` when all were visited.
@@ -257,6 +265,8 @@ impl Collector {
                 Some(place) => mark.proof.judge(heap, place, &mut mark.marker),
                 None => self.decide(heap),
             },
+            Stage::Hold => self.hold_finalizable(heap),
+            Stage::Show => self.show_finalizable(heap),
             Stage::Finalize => self.condemn(heap),
             Stage::Release => match mark.release_chunk(heap) {
                 Some(spent) => spent,
@@ -319,7 +329,7 @@ impl Collector {
         spent
     }
 
-    /// What is unmarked is dead. Its finalizers come first.
+    /// What is unmarked is dead. Its finalizers come first: weak references to it are cleared.
     fn decide(&mut self, heap: &mut Heap) -> i64 {
         let mark = &mut self.sliced_mark;
         if mark.finds_more(heap) {
@@ -327,17 +337,8 @@ impl Collector {
         }
         let special: List<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
         heap.begin_reclaim_all(&special);
-        let dead = |object: &ObjectRef| heap.is_still_there(*object) && is_suspected(*object);
-        let finalizable: List<ObjectRef> = mark.proof.finalizable.drain(..).filter(dead).collect();
-        let spent = 1 + (special.len() + finalizable.len()) as i64;
-        for object in finalizable {
-            mark.has_queued = true;
-            mark.marker.show(object);
-            object.increment_exact();
-            heap.finalizers.queue.push_back(object);
-        }
-        mark.enter(Stage::Finalize);
-        spent
+        mark.enter(Stage::Hold);
+        1 + special.len() as i64
     }
 
     /// What finalizers are for is marked, too; the rest goes.
@@ -382,6 +383,8 @@ impl Collector {
         (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
         mark.proof = Proof::default();
         mark.marker.reset();
+        // They are dead all the same, and nothing leads to them.
+        heap.queue_found_by_mark();
         heap.prompt.watch.is_on = false;
         heap.prompt.passed_over.note();
         heap.prompt.watch.touched.clear();

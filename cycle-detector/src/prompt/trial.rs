@@ -216,7 +216,7 @@ impl Rings {
             let meta = object.meta();
             if meta & SHAPE != shape {
                 let info = object.type_info();
-                if !info.simple {
+                if !info.fixed_only {
                     // Its words, and so its references, are no more than that.
                     if !members.try_reserve(info.snapshot_words(object, Part::Whole)) {
                         self.starved = true;

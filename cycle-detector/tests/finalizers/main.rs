@@ -6,6 +6,7 @@ mod end;
 mod endless;
 mod order;
 mod random;
+mod turns;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{FinalizeOrder, TypeDescriptor};

@@ -18,6 +18,7 @@ mod expand;
 pub(super) mod facts;
 mod lent;
 pub(crate) mod operation;
+mod out_parameters;
 mod ownership;
 mod placement;
 mod postponed;
@@ -27,6 +28,7 @@ mod slots;
 mod unwinding;
 
 pub use damage::Damage;
+pub(super) use out_parameters::OutParameters;
 pub use remark::{Remark, Saving};
 pub(super) use slots::is_lent;
 
@@ -78,6 +80,8 @@ pub(super) struct Counts {
     operations: Operations,
     facts: Facts,
     patterns: Patterns,
+    /// Found once all roots of the module are known.
+    pub(super) out_parameters: OutParameters,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
     /// What a test has damaged.
@@ -105,6 +109,7 @@ impl Counts {
             operations: Operations::declare(builder.module()),
             facts,
             patterns,
+            out_parameters: OutParameters::default(),
             remarks: Vec::new(),
             placed: 0,
             damaged: None,
@@ -134,7 +139,8 @@ impl Counts {
             // LLVM may take what a shadow held before a call of setjmp for what it holds after it.
             counted.words.fill(None);
         }
-        let lends = roots.iter().any(|root| slots::is_lent(callees, root));
+        let lends = |root: &Root| slots::is_lent(callees, root) && !self.out_parameters.lead_to(root);
+        let lends = roots.iter().any(lends);
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
         // A root that is no plain reference is settled at polls, too: none is passed by.
         let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
@@ -293,7 +299,10 @@ pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
     let callees = Callees::of(module);
     let mut managed = crate::verify::source::managed_functions(module, &[]);
     let facts = Facts::of(&builder, &callees, &mut managed, Patterns::ALL);
-    let counts = Counts { operations, facts, patterns: Patterns::ALL, remarks: Vec::new(), placed: 0, damaged: None };
+    let out_parameters = OutParameters::default();
+    let remarks = Vec::new();
+    let counts =
+        Counts { operations, facts, patterns: Patterns::ALL, out_parameters, remarks, placed: 0, damaged: None };
     let mut gcroots = super::roots::gcroots(&callees);
     let asked = HandleSet::default();
     let imbalances = managed.into_iter().filter_map(|function| {

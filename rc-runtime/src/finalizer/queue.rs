@@ -32,7 +32,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
-use crate::type_registry::TypeInfo;
+use crate::type_registry::{self, TypeInfo};
 use std::cmp::Reverse;
 
 /// Rounds of a collection in which finalizers register objects anew: what they go on making waits for the next safepoint.
@@ -154,10 +154,21 @@ impl Heap {
         self.finalizers.found_by_mark.push(object);
     }
 
+    /// Prompt plan: the object is one of a set that the mark has not found all of. It is held until its finalizer has run.
+    pub fn hold_with_set(&mut self, object: ObjectRef) {
+        object.increment_exact();
+        self.finalizers.found_by_mark.push(object);
+    }
+
+    /// The set, as far as the mark has found it.
+    pub fn found_by_mark(&self) -> &[ObjectRef] {
+        &self.finalizers.found_by_mark
+    }
+
     /// The mark has found all that it could.
     pub fn queue_found_by_mark(&mut self) {
         let found = std::mem::take(&mut self.finalizers.found_by_mark);
-        self.finalizers.queue.extend(found);
+        self.finalizers.queue.append(found);
     }
 
     fn hold_for_finalizer(&mut self, object: ObjectRef) {
@@ -211,14 +222,32 @@ impl Heap {
             if std::mem::take(&mut (*heap).finalizers.complete) {
                 (&mut *heap).order_finalizers();
                 // What is queued meanwhile belongs to another set.
-                for _ in 0..(&*heap).finalizers.queue.len() {
-                    let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
-                    Heap::run_waiting(heap, object);
-                }
+                (*heap).finalizers.left_in_set = (&*heap).finalizers.queue.len();
             }
+            Heap::run_set(heap);
             if (&mut *heap).finalizers.takes_wanted_collection() {
                 Heap::collect(heap);
             }
+        }
+    }
+
+    /// Runs finalizers of the set, as many as have their turn; the others wait for the next safepoint.
+    unsafe fn run_set(heap: *mut Heap) {
+        // SAFETY: as for `run_finalizers`.
+        unsafe {
+            let waits = !(*heap).finalizers.collecting && !(*heap).finalizers_have_their_turn();
+            let mut turn = (*heap).begin_turn();
+            while (*heap).finalizers.left_in_set > 0 {
+                if waits || !(&mut *heap).has_turn(&mut turn) {
+                    (&mut *heap).finalizers_are_ready();
+                    (&mut *heap).set_poll(true);
+                    return;
+                }
+                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                (*heap).finalizers.left_in_set -= 1;
+                Heap::run_waiting(heap, object);
+            }
+            (*heap).finalizers.left_in_set = 0;
         }
     }
 
@@ -294,6 +323,9 @@ impl Heap {
 
     /// Puts the queue in the order in which it is to run, and takes off who has to wait for his owner.
     pub(crate) fn order_finalizers(&mut self) {
+        if !type_registry::has_ordered_finalizers() {
+            return;
+        }
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.finalizers.queue);
         let is_held = |heap: &Heap, object: ObjectRef| match heap.plan {

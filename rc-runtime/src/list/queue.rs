@@ -29,6 +29,14 @@ impl<T: Copy> Queue<T> {
         self.list.try_push(value)
     }
 
+    /// Appends the entries of a list, which becomes the queue's if this is empty.
+    pub fn append(&mut self, list: List<T>) {
+        match self.is_empty() {
+            true => *self = Queue { list, gone: 0 },
+            false => self.extend(list),
+        }
+    }
+
     /// Takes the first.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {

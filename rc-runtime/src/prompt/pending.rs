@@ -195,6 +195,9 @@ impl Heap {
                 return;
             }
             (&mut *heap).count_handles();
+            if (*heap).prompt.lent.is_due() {
+                (&mut *heap).settle_lent();
+            }
             if depth == 0 {
                 ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
             } else if (*heap).prompt.nested_left == 0 {
@@ -358,7 +361,7 @@ impl Heap {
     fn end_timed_slice(&mut self, start: Instant, left: bool) {
         let ns = start.elapsed().as_nanos() as u64;
         self.statistics.slices += 1;
-        self.statistics.note_pause(ns);
+        self.note_stop(start, ns);
         self.prompt.slice_start = left.then(Instant::now);
     }
 
@@ -374,7 +377,8 @@ impl Heap {
         {
             self.end_timed_slice(start, left);
         }
-        let due = left || self.pending_len() != 0 || self.specials.errands.are_due();
+        let due = left || self.pending_len() != 0 || self.specials.errands.are_due() || self.prompt.lent.is_due();
+        let due = due || !self.finalizers.queue.is_empty();
         self.context_mut().pending = due as u64;
     }
 }

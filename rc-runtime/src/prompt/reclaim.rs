@@ -159,7 +159,7 @@ const _: () = assert!(LARGEST_CELL / 8 < 1 << 12 && ROOM < 1 << 8);
 impl Frame {
     fn of(object: ObjectRef) -> Frame {
         let (info, stamp) = (object.type_info(), object.stamp() as usize);
-        let fields = if info.simple { info.fixed.as_slice() } else { &IN_ORDER };
+        let fields = if info.fixed_only { info.fixed.as_slice() } else { &IN_ORDER };
         Frame { fields: &fields[..stamp >> 12 & 0xfff], at: stamp & 0xfff, height: stamp >> 24 }
     }
 
@@ -403,7 +403,7 @@ impl Heap {
     /// Writes the references of an object of any shape to the front of its payload.
     fn lay_out(&mut self, object: ObjectRef) -> &'static [u32] {
         let info = object.type_info();
-        if info.simple {
+        if info.fixed_only {
             return info.fixed.as_slice();
         }
         let mut references = std::mem::take(&mut self.prompt.scratch);

@@ -4,10 +4,12 @@
 //! CPU time of each process as the kernel counted it (user and system, `wait4`), and of the rounds the median is taken.
 //! A sum that differs between two executables, or between rounds, is a failure (then the times mean nothing), and so is
 //! a program that ends otherwise than with status 0; the other workloads are still run. Ratios above 1 mean that Tally
-//! took longer than hand-written frees.
+//! took longer than hand-written frees. Behind the times stands what the program had of its worst 5, 20 and 100 ms
+//! (`utilisation`), each from 0 to 1, of runs between the timed ones.
 
 use super::build::{self, Executable, Plans};
 use super::measure::{self, Run, median};
+use super::utilisation::{self, Least, WINDOWS};
 use crate::failure::{Failure, Outcome};
 use crate::{process, tree};
 use std::process::ExitCode;
@@ -47,15 +49,17 @@ pub struct Arguments {
 pub fn compare(arguments: &Arguments) -> Outcome {
     let executables = build::build_into(&tree::release()?.join("workloads"), &arguments.plans)?;
     println!(
-        "CPU (median of {} interleaved rounds), its ratio to hand-freed, longest gap, peak memory",
+        "CPU (median of {} interleaved rounds), its ratio to hand-freed, longest gap, peak memory, and which part of its \
+         worst 5, 20 and 100 ms the program had",
         arguments.rounds
     );
-    println!("{:<12}{:<16}{:>10}{:>8}{:>14}{:>13}", "workload", "executable", "CPU", "ratio", "gap", "memory");
+    let windows = WINDOWS.map(|window| format!("{window:>8}")).concat();
+    println!("{:<12}{:<16}{:>10}{:>8}{:>14}{:>13}{windows}", "workload", "executable", "CPU", "ratio", "gap", "memory");
     let chosen = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let mut failures = Vec::new();
     for workload in WORKLOADS.into_iter().filter(|name| chosen(name)) {
         match measure_in_turn(&executables, workload, arguments.rounds) {
-            Ok(runs) => println!("{}", rows(workload, &executables, &runs)),
+            Ok(series) => println!("{}", rows(workload, &executables, &series)),
             Err(failure) => {
                 println!("{workload:<12}failed: see the end\n");
                 failures.push(failure.to_string());
@@ -65,44 +69,58 @@ pub fn compare(arguments: &Arguments) -> Outcome {
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::step(failures.join("\nxtask: "))) }
 }
 
+/// What the rounds of one executable have shown.
+#[derive(Debug, Default)]
+struct Series {
+    /// The timed runs.
+    runs: Vec<Run>,
+    /// What the program had of its worst windows; nothing of hand-freed programs, which nobody stops.
+    least: Vec<Least>,
+}
+
 /// The runs of each executable, as many as there are rounds; all of them computed the same.
-fn measure_in_turn(executables: &[Executable], workload: &str, rounds: u32) -> Result<Vec<Vec<Run>>, Failure> {
-    let mut runs: Vec<Vec<Run>> = executables.iter().map(|_| Vec::new()).collect();
+fn measure_in_turn(executables: &[Executable], workload: &str, rounds: u32) -> Result<Vec<Series>, Failure> {
+    let mut all: Vec<Series> = executables.iter().map(|_| Series::default()).collect();
     for _ in 0..rounds {
-        for (executable, runs) in executables.iter().zip(&mut runs) {
+        for (executable, series) in executables.iter().zip(&mut all) {
             let mut command = process::command(&executable.path);
             command.arg(workload);
-            runs.push(measure::run(command, workload)?);
+            series.runs.push(measure::run(command, workload)?);
+            if executable.name != build::HAND_FREED {
+                series.least.push(utilisation::least(&executable.path, workload)?);
+            }
         }
     }
-    let right = &runs[0][0].sum;
-    for (executable, runs) in executables.iter().zip(&runs) {
-        if let Some(wrong) = runs.iter().find(|run| run.sum != *right) {
+    let right = &all[0].runs[0].sum;
+    for (executable, series) in executables.iter().zip(&all) {
+        if let Some(wrong) = series.runs.iter().find(|run| run.sum != *right) {
             return Err(Failure::step(format!(
                 "{workload}: the sums differ: {} computes {right} and {} computes {}, so the times mean nothing",
                 executables[0].name, executable.name, wrong.sum
             )));
         }
     }
-    Ok(runs)
+    Ok(all)
 }
 
 /// A row for each executable; the first is what the others are compared with.
-fn rows(workload: &str, executables: &[Executable], runs: &[Vec<Run>]) -> String {
-    let seconds = |runs: &[Run]| median(runs.iter().map(|run| run.cpu_s));
-    let milliseconds = |runs: &[Run]| median(runs.iter().map(|run| run.gap_ms));
-    let mebibytes = |runs: &[Run]| median(runs.iter().map(|run| run.resident_mib));
-    let unit = seconds(&runs[0]);
+fn rows(workload: &str, executables: &[Executable], all: &[Series]) -> String {
+    let seconds = |series: &Series| median(series.runs.iter().map(|run| run.cpu_s));
+    let milliseconds = |series: &Series| median(series.runs.iter().map(|run| run.gap_ms));
+    let mebibytes = |series: &Series| median(series.runs.iter().map(|run| run.resident_mib));
+    let unit = seconds(&all[0]);
     let mut text = String::new();
-    for (place, (executable, runs)) in executables.iter().zip(runs).enumerate() {
+    for (place, (executable, series)) in executables.iter().zip(all).enumerate() {
         let label = if place == 0 { workload } else { "" };
-        let ratio = if place == 0 { String::new() } else { format!("{:.2}", seconds(runs) / unit) };
+        let ratio = if place == 0 { String::new() } else { format!("{:.2}", seconds(series) / unit) };
+        let least = utilisation::middle(&series.least).map(|least| least.map(|part| format!("{part:>8.2}")).concat());
         text += &format!(
-            "{label:<12}{:<16}{:>8.3} s{ratio:>8}{:>11.2} ms{:>9.0} MiB\n",
+            "{label:<12}{:<16}{:>8.3} s{ratio:>8}{:>11.2} ms{:>9.0} MiB{}\n",
             executable.name,
-            seconds(runs),
-            milliseconds(runs),
-            mebibytes(runs),
+            seconds(series),
+            milliseconds(series),
+            mebibytes(series),
+            least.unwrap_or_default(),
         );
     }
     text
@@ -118,7 +136,11 @@ mod tests {
     /// open could not be executed while a child that another test has just forked still holds it open.
     fn player(folder: &Path, name: &'static str, sum: u32) -> Executable {
         let path = folder.join(name);
-        let text = format!("#!/bin/sh\n[ $1 = lru ] || exit 3\necho lru sum={sum} gap_us=5\n");
+        let keys = r#"{"utilisation_5ms_min": 125, "utilisation_20ms_min": 500, "utilisation_100ms_min": 900}"#;
+        let text = format!(
+            "#!/bin/sh\n[ $1 = lru ] || exit 3\necho lru sum={sum} gap_us=5\n\
+             if [ \"$TALLY_STATS\" ]; then echo '{keys}' > \"$TALLY_STATS\"; fi\n"
+        );
         let script = path.with_extension("sh");
         std::fs::write(&script, text).expect("the script can be written");
         let copied = Command::new("install").args(["-m", "755"]).args([&script, &path]).status();
@@ -131,11 +153,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let executables = ["hand-freed", "tally-deferred", "tally-prompt"].map(|name| player(folder.path(), name, 7));
         let runs = measure_in_turn(&executables, "lru", 3).expect("all play the workload");
-        assert_eq!(runs.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3]);
+        assert_eq!(runs.iter().map(|series| series.runs.len()).collect::<Vec<_>>(), [3, 3, 3]);
+        assert_eq!(runs.iter().map(|series| series.least.len()).collect::<Vec<_>>(), [0, 3, 3]);
         let rows = rows("lru", &executables, &runs);
         let names: Vec<_> = rows.lines().map(|row| row.split_whitespace().find(|word| word.contains('-'))).collect();
         assert_eq!(names, [Some("hand-freed"), Some("tally-deferred"), Some("tally-prompt")]);
         assert!(rows.lines().all(|row| row.len() <= 120), "{rows}");
+        let ends: Vec<_> = rows.lines().map(|row| row.split("MiB").nth(1).expect("a row has memory").trim()).collect();
+        let least = "0.12    0.50    0.90";
+        assert_eq!(ends, ["", least, least], "of hand-freed programs nothing is said");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::process;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -83,6 +84,18 @@ pub fn run_within(mut command: Command, workload: &str, limit: Duration) -> Resu
     let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     let resident_mib = usage.ru_maxrss as f64 / 1024.0;
     Ok(Ending::Finished(Run { sum, cpu_s, wall_s, resident_mib, gap_ms: gap_us as f64 / 1000.0 }))
+}
+
+/// Counters of the statistics that a program left in a file (`TALLY_STATS=FILE.json`).
+pub fn counters<const N: usize>(path: &Path, keys: [&str; N]) -> Result<[f64; N], Failure> {
+    let failed = |error: String| Failure::step(format!("{}: {error}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let values: serde_json::Value = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
+    let mut counters = [0.0; N];
+    for (key, counter) in keys.into_iter().zip(&mut counters) {
+        *counter = values[key].as_f64().ok_or_else(|| failed(format!("has no number `{key}`")))?;
+    }
+    Ok(counters)
 }
 
 /// The middle of some values, or halfway between the two in the middle.
@@ -160,7 +173,7 @@ fn read_line(text: &str, workload: &str) -> Option<(String, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ending, median, read_line, run, run_within};
+    use super::{Ending, counters, median, read_line, run, run_within};
     use crate::process;
     use std::process::Command;
     use std::time::{Duration, Instant};
@@ -169,6 +182,16 @@ mod tests {
         let mut command = process::command("sh");
         command.args(["-c", text]);
         command
+    }
+
+    #[test]
+    fn counters_are_read_by_their_keys() {
+        let folder = tempfile::tempdir().expect("a temporary folder can be made");
+        let path = folder.path().join("statistics.json");
+        std::fs::write(&path, "{\n  \"epochs\": 3,\n  \"pauses\": 4\n}\n").expect("it can be written");
+        assert_eq!(counters(&path, ["pauses", "epochs"]).expect("both are there"), [4.0, 3.0]);
+        let failure = counters(&path, ["marks"]).expect_err("there are no marks").to_string();
+        assert!(failure.contains("has no number `marks`"), "{failure}");
     }
 
     #[test]

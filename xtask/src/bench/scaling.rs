@@ -157,13 +157,7 @@ fn sample_once(
     let run = measure::run(command, workload)?;
     let mut counters = HashMap::new();
     if is_ours {
-        let failed = |error: String| Failure::step(format!("{}: {error}", statistics.display()));
-        let text = std::fs::read_to_string(&statistics).map_err(|error| failed(error.to_string()))?;
-        let values: serde_json::Value = serde_json::from_str(&text).map_err(|error| failed(error.to_string()))?;
-        for key in COUNTERS {
-            let value = values[key].as_f64().ok_or_else(|| failed(format!("has no number `{key}`")))?;
-            counters.insert(key, value);
-        }
+        counters.extend(COUNTERS.into_iter().zip(measure::counters(&statistics, COUNTERS)?));
     }
     Ok(Sample { run, counters })
 }

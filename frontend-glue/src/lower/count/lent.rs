@@ -5,6 +5,8 @@
 //! that lends says so, in a counter of its thread; while that is not zero, every drain walks the stack and protects what
 //! roots hold. `[ROOT]`
 //!
+//! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
+//!
 //! A `longjmp` past such a frame leaves the counter too high: drains go on walking, and nothing else comes of it.
 
 use crate::llvm::{Builder, Opcode, Value};

@@ -1,0 +1,15 @@
+//! The entry point by which compiled code names a store to a root of another frame (`rc_runtime::prompt`'s `lent`).
+
+use crate::stack::stack_end;
+use rc_runtime::abi;
+
+/// `void tally_lent_store(void **slot)`: a reference was stored through an out-parameter. Memory that is not on this
+/// thread's stack is no root.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_lent_store(slot: u64) {
+    let here = 0_u64;
+    let here = &raw const here as u64;
+    if slot & 7 == 0 && (here..stack_end()).contains(&slot) {
+        abi::thread_heap().note_lent_store(slot, here);
+    }
+}

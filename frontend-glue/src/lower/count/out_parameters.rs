@@ -1,0 +1,189 @@
+//! Out-parameters: roots whose address goes to functions of this module and no further.
+//!
+//! ```text
+//!   split(tree, at, &left, &right):  … *left = node; …        stores to the caller's roots
+//! ```
+//!
+//! Such a store counts nothing, and what it stores may be at zero when the callee's safepoint drains (`lent`). But every function
+//! that gets the address is known, and does nothing with it but load, store, compare and pass it on to others of that
+//! kind. So each of these stores is named to the runtime as it is made (`tally_lent_store`), which holds the reference on
+//! the slot's behalf: nothing has to be looked for, and the frame counts as none that lends. Without that each drain walked
+//! the stack: 32,000 frames deep, a program took 34 s.
+//!
+//! A parameter *fits* if all its uses do; those that are passed on to one that does not fit do not fit either. What may be
+//! replaced when programs are linked, and what takes its argument by value, does not.
+
+use super::slots::is_lent;
+use crate::callee::{Callee, Callees};
+use crate::llvm::call::Call;
+use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
+use crate::lower::roots::Root;
+use crate::lower::runtime::declare;
+
+/// The roots of a module that only out-parameters lead to.
+#[derive(Default)]
+pub(in crate::lower) struct OutParameters {
+    slots: HandleSet<Value>,
+}
+
+/// What is done with an address.
+#[derive(Default)]
+struct Uses {
+    /// Stores of a reference to it.
+    stores: Vec<Value>,
+    /// Parameters that it is passed as.
+    passed_as: Vec<Value>,
+    /// There are no other uses than these, loads and comparisons.
+    fit: bool,
+}
+
+impl OutParameters {
+    /// Finds them, and names the stores through the parameters to the runtime.
+    pub(in crate::lower) fn note(
+        builder: &Builder,
+        callees: &Callees,
+        managed: &HandleSet<Value>,
+        rooted: &[(Value, Vec<Root>)],
+    ) -> OutParameters {
+        let roots = rooted.iter().flat_map(|(_, roots)| roots);
+        let lent = roots.filter(|root| is_one_reference(root) && is_lent(callees, root));
+        let lent: Vec<(Value, Uses)> =
+            lent.map(|root| (root.slot, Uses::of(callees, managed, root.slot, true))).collect();
+        let parameters = uses_of_parameters(callees, managed, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
+        let fits = |uses: &Uses| uses.fit && uses.passed_as.iter().all(|parameter| parameters[parameter].fit);
+        let lent: Vec<(Value, Uses)> = lent.into_iter().filter(|(_, uses)| fits(uses)).collect();
+        let (mut reached, mut named) = (HandleSet::default(), HandleSet::default());
+        let mut queue: Vec<Value> = lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()).collect();
+        while let Some(parameter) = queue.pop() {
+            if reached.insert(parameter) {
+                let uses = &parameters[&parameter];
+                queue.extend(&uses.passed_as);
+                uses.stores.iter().filter(|&&store| named.insert(store)).for_each(|&store| name(builder, store));
+            }
+        }
+        OutParameters { slots: lent.into_iter().map(|(slot, _)| slot).collect() }
+    }
+
+    /// Whether every store to the root by another function is named.
+    pub(super) fn lead_to(&self, root: &Root) -> bool {
+        self.slots.contains(&root.slot)
+    }
+}
+
+/// The uses of all parameters that an address may come to; what is passed on to one that does not fit does not fit.
+fn uses_of_parameters(
+    callees: &Callees,
+    managed: &HandleSet<Value>,
+    first: impl Iterator<Item = Value>,
+) -> HandleMap<Value, Uses> {
+    let mut all: HandleMap<Value, Uses> = HandleMap::default();
+    let mut passed_from: HandleMap<Value, Vec<Value>> = HandleMap::default();
+    let mut queue: Vec<Value> = first.collect();
+    while let Some(parameter) = queue.pop() {
+        if all.contains_key(&parameter) {
+            continue;
+        }
+        let uses = Uses::of(callees, managed, parameter, false);
+        for &next in &uses.passed_as {
+            passed_from.entry(next).or_default().push(parameter);
+            queue.push(next);
+        }
+        all.insert(parameter, uses);
+    }
+    let mut unfit: Vec<Value> = all.iter().filter(|(_, uses)| !uses.fit).map(|(&parameter, _)| parameter).collect();
+    while let Some(parameter) = unfit.pop() {
+        for &before in passed_from.get(&parameter).into_iter().flatten() {
+            let uses = all.get_mut(&before).expect("it was looked at");
+            if std::mem::replace(&mut uses.fit, false) {
+                unfit.push(before);
+            }
+        }
+    }
+    all
+}
+
+impl Uses {
+    /// Of a root of the function itself (`own`), or of a parameter.
+    fn of(callees: &Callees, managed: &HandleSet<Value>, address: Value, own: bool) -> Uses {
+        let mut uses = Uses { fit: true, ..Uses::default() };
+        let (mut seen, mut queue) = (HandleSet::default(), vec![address]);
+        while let Some(current) = queue.pop() {
+            for user in current.users() {
+                match user.opcode() {
+                    Some(Opcode::LLVMLoad | Opcode::LLVMICmp) => {}
+                    Some(Opcode::LLVMStore) if is_plain_store_to(user, current) => uses.stores.push(user),
+                    // Without optimisation a parameter goes through a variable of its own.
+                    Some(Opcode::LLVMStore) if user.operand(0) == current && is_variable(callees, user.operand(1)) => {
+                        if seen.insert(user.operand(1)) {
+                            queue.extend(user.operand(1).users().filter(|user| user.is(Opcode::LLVMLoad)));
+                        }
+                    }
+                    Some(Opcode::LLVMPHI | Opcode::LLVMSelect | Opcode::LLVMFreeze) => {
+                        if seen.insert(user) {
+                            queue.push(user);
+                        }
+                    }
+                    Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
+                        let call = user.as_call().expect("a call or invoke");
+                        let keeps_to_itself = own && is_told_nobody(callees.of_call(call));
+                        uses.fit &= keeps_to_itself || uses.pass(managed, call, current);
+                    }
+                    _ => uses.fit = false,
+                }
+            }
+        }
+        uses
+    }
+
+    /// The address is an argument of a call: whether all parameters that get it are known.
+    fn pass(&mut self, managed: &HandleSet<Value>, call: Call, address: Value) -> bool {
+        let callee = call.callee();
+        if !managed.contains(&callee) || callee.may_be_replaced() {
+            return false;
+        }
+        if call.arguments_by_value().iter().any(|&(value, _)| value == address) {
+            return false;
+        }
+        let places: Vec<usize> =
+            call.arguments().iter().enumerate().filter(|(_, value)| **value == address).map(|(at, _)| at).collect();
+        let known = places.iter().all(|&place| place < callee.parameter_count() as usize);
+        if known {
+            self.passed_as.extend(places.iter().map(|&place| callee.parameter(place as u32)));
+        }
+        known && !places.is_empty()
+    }
+}
+
+fn is_one_reference(root: &Root) -> bool {
+    root.how.is_none() && root.bytes == 8 && root.slot.allocated_type().is_plain_pointer()
+}
+
+/// Whether the address is that of a local variable which is only loaded from and stored to, as a whole.
+fn is_variable(callees: &Callees, address: Value) -> bool {
+    let is_access = |user: Value| match user.opcode() {
+        Some(Opcode::LLVMLoad) => user.type_of().is_plain_pointer(),
+        Some(Opcode::LLVMStore) => user.operand(0) != address && user.operand(0).type_of().is_plain_pointer(),
+        Some(Opcode::LLVMCall) => user
+            .as_call()
+            .is_some_and(|call| matches!(callees.of_call(call), Callee::LifetimeStart | Callee::LifetimeEnd)),
+        _ => false,
+    };
+    address.is(Opcode::LLVMAlloca) && address.allocated_type().is_plain_pointer() && address.users().all(is_access)
+}
+
+fn is_plain_store_to(store: Value, address: Value) -> bool {
+    let value = store.operand(0);
+    value != address && value.type_of().is_plain_pointer() && !store.is_atomic()
+}
+
+/// Calls that the lowering knows, and that the address of a root may be given to.
+fn is_told_nobody(callee: Callee) -> bool {
+    matches!(callee, Callee::GcRoot | Callee::LifetimeStart | Callee::LifetimeEnd | Callee::Fill | Callee::Copy)
+}
+
+fn name(builder: &Builder, store: Value) {
+    let behind = store.next_instruction().expect("a store is no terminator");
+    let lent_store = declare(builder.module(), "tally_lent_store");
+    builder.before_with_location_of(behind, store);
+    builder.call(lent_store.value_type(), lent_store, &[store.operand(1)]);
+}
