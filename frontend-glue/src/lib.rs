@@ -7,6 +7,7 @@
 //! `rc_runtime::for_each_runtime_symbol!` and the `repr(C)` layouts say.
 
 pub mod aot;
+mod appending;
 pub mod c_frontend;
 mod callee;
 pub mod callee_copy;

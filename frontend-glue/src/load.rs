@@ -163,6 +163,31 @@ mod tests {
         assert!(message.starts_with("a.ll:2:11: error: use of undefined value '%x'"), "{message}");
     }
 
+    /// Many frontends have a layout and a triple in their source, as the LLVM that they were written for printed them.
+    #[test]
+    fn layouts_of_older_llvms_and_triples_without_a_system_become_ours() {
+        const BODY: &str = "define i128 @f(i128 %x) {\n  ret i128 %x\n}\n";
+        let loaded = |text: String| {
+            let module = load_bytes("a.ll", text.as_bytes()).unwrap();
+            module.split_once("target datalayout").unwrap().1.to_owned()
+        };
+        let of_today = loaded(BODY.into());
+        for layout in [
+            "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+            "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128",
+            "e-m:e-i64:64-f80:128-n8:16:32:64-S128",
+        ] {
+            assert_eq!(loaded(format!("target datalayout = \"{layout}\"\n{BODY}")), of_today);
+        }
+        for triple in ["x86_64", "x86_64-unknown-unknown"] {
+            assert_eq!(loaded(format!("target triple = \"{triple}\"\n{BODY}")), of_today);
+        }
+        let message = load_bytes("a.ll", b"target datalayout = \"e-m:e-i64:32-f80:128-n8:16:32:64-S128\"\n");
+        assert!(message.unwrap_err().contains("i64:32"));
+        let message = load_bytes("a.ll", b"target triple = \"x86_64-unknown-none\"\n").unwrap_err();
+        assert!(message.contains("x86_64-unknown-none"), "{message}");
+    }
+
     #[test]
     fn modules_that_cannot_be_used_say_why() {
         let message = |name, bytes: &[u8]| load_bytes(name, bytes).unwrap_err();

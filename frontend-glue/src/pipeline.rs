@@ -25,7 +25,7 @@ use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Pl
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
 use crate::verify::{self, Findings};
-use crate::{constructors, llvm_messages, whole_program, zeal_default};
+use crate::{appending, constructors, llvm_messages, whole_program, zeal_default};
 
 /// How files are compiled.
 #[derive(Clone, Debug, Default)]
@@ -221,6 +221,7 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     let Some(passes) = level.passes() else {
         return Ok(());
     };
+    appending::tidy_structors(crate::llvm::Module::of(module));
     let answer = module.run_passes(passes, machine, PassBuilderOptions::create());
     let message = match answer {
         Err(message) => Some(message.to_string()),

@@ -108,7 +108,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
         if pair[0].constant_integer().is_none() {
             return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
         }
-        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1], &mut HandleSet::default()) {
+        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1]) {
             return Some(format!("the bundle of roots names something that is no slot: {}", pair[1].print()));
         }
     }
@@ -116,17 +116,22 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
 }
 
 /// An alloca, a place in one, a choice among such, or null.
-fn names_a_slot(address: Value, seen: &mut HandleSet<Value>) -> bool {
-    if !seen.insert(address) {
-        return true;
-    }
-    match address.opcode() {
-        Some(Opcode::LLVMAlloca) => true,
-        Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
-            names_a_slot(address.operand(0), seen)
+fn names_a_slot(address: Value) -> bool {
+    let (mut seen, mut pending) = (HandleSet::default(), vec![address]);
+    while let Some(address) = pending.pop() {
+        if !seen.insert(address) {
+            continue;
         }
-        Some(Opcode::LLVMPHI) => address.incoming().iter().all(|(value, _)| names_a_slot(*value, seen)),
-        Some(Opcode::LLVMSelect) => names_a_slot(address.operand(1), seen) && names_a_slot(address.operand(2), seen),
-        _ => address.is_null(),
+        match address.opcode() {
+            Some(Opcode::LLVMAlloca) => {}
+            Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
+                pending.push(address.operand(0));
+            }
+            Some(Opcode::LLVMPHI) => pending.extend(address.incoming().into_iter().map(|(value, _)| value)),
+            Some(Opcode::LLVMSelect) => pending.extend([address.operand(1), address.operand(2)]),
+            _ if address.is_null() => {}
+            _ => return false,
+        }
     }
+    true
 }

@@ -5,12 +5,14 @@
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
 //! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
+//! landing pads are of one type (`exceptions.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
 //! (`dead_code.rs`).
 
 mod bundles;
 mod dead_code;
 mod descriptors;
+pub(crate) mod exceptions;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
 mod own_calls;
@@ -23,6 +25,7 @@ use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
 use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
+use exceptions::Landings;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
 use std::collections::{HashMap, HashSet};
 
@@ -62,6 +65,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         callees: Callees::of(module),
         module,
         faults: Faults { seen: HashSet::new() },
+        landings: Landings::default(),
         seen_slots: HashSet::new(),
         findings: Vec::new(),
     };
@@ -90,6 +94,7 @@ struct Check<'a> {
     callees: Callees,
     module: Module,
     faults: Faults,
+    landings: Landings,
     /// Slots of gcwrites whose other stores were looked at.
     seen_slots: HashSet<Value>,
     findings: Vec<Diagnostic>,
@@ -175,6 +180,7 @@ impl Check<'_> {
             let findings = frames::errors(self.name, &self.callees, function, &calls, managed);
             self.findings.extend(findings);
             self.findings.extend(bundles::errors(self.name, &self.callees, &calls));
+            self.findings.extend(self.landings.errors(self.name, function));
         }
         let mut descriptors: HashMap<Value, Value> = HashMap::new();
         for call in calls {
