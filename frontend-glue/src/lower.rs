@@ -22,6 +22,7 @@ pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
+pub(crate) mod global_slot;
 mod held;
 mod hiding_place;
 mod influence;
@@ -52,7 +53,7 @@ use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::verify::source;
-use module_record::{ModuleTables, base_global};
+use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
 
@@ -271,8 +272,8 @@ impl<'a> Lowering<'a> {
     fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
         match self.callees.of_call(call) {
             Callee::GcWrite => {
-                if base_global(call.argument(1)).is_some() {
-                    self.tables.global_root(call.argument(2));
+                if let Some(slot) = global_slot::written_by(call) {
+                    self.tables.global_root(slot);
                     self.report.global_writes += 1;
                 } else {
                     self.report.barriers += 1;
@@ -390,8 +391,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        if base_global(call.argument(1)).is_some() {
-            self.tables.global_root(call.argument(2));
+        if let Some(slot) = global_slot::written_by(call) {
+            self.tables.global_root(slot);
             self.report.global_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {

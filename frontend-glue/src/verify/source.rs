@@ -23,7 +23,7 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
-use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point, global_slot};
 use descriptors::Faults;
 use exceptions::Landings;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
@@ -270,22 +270,8 @@ impl Check<'_> {
         }
         self.other_stores(slot);
         let Some(global) = thread_local_behind(object).or_else(|| base_global(object)) else { return };
-        if global.is_thread_local() {
-            let help = "keep the reference in a root, or in an object that one global names";
-            return self.at(place, format!("{what} to the thread-local variable @{}", global.name()), help);
-        }
-        if !slot.is_constant() || base_global(slot).is_none() {
-            let help = "global roots are registered when the module loads: write to a constant address, or put the table \
-                        into an object on the heap";
-            return self.at(place, format!("{what} to a global at a slot that is not constant"), help);
-        }
-        if global.is_constant_variable() {
-            let help = "make the variable a `global` to write to it";
-            return self.at(place, format!("{what} to the constant @{}", global.name()), help);
-        }
-        if let Some(offset) = self.misplaced(slot) {
-            let help = "write to an aligned word inside the variable";
-            return self.at(place, format!("{what} to @{} at offset {offset}", global.name()), help);
+        if let Some((where_to, help)) = global_slot::fault(self.module, global, slot) {
+            return self.at(place, format!("{what} {where_to}"), help);
         }
         if what == "tally_gcwrite_i64" {
             let help = "keep the tagged word in an object that a plain global root names";
@@ -313,14 +299,6 @@ impl Check<'_> {
                 _ => {}
             }
         }
-    }
-
-    /// The offset of a constant slot in its variable, if no aligned word of that variable is there.
-    fn misplaced(&self, slot: Value) -> Option<i64> {
-        let global = base_global(slot).filter(|global| global.initializer().is_some())?;
-        let offset = slot.constant_offset(self.module)?;
-        let bytes = self.module.size_of(global.value_type()) as i64;
-        (offset % 8 != 0 || offset < 0 || offset + 8 > bytes).then_some(offset)
     }
 
     fn main(&mut self, main: Value) {
