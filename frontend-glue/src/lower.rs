@@ -26,6 +26,7 @@ pub(crate) mod global_slot;
 mod held;
 mod hiding_place;
 mod influence;
+mod leaves;
 mod lending;
 mod liveness;
 pub(crate) mod module_record;
@@ -47,7 +48,7 @@ pub use options::{ContextAccess, LowerOptions, LowerReport, Plan};
 use count::Counts;
 use liveness::Naming;
 
-use crate::callee::{Callee, Callees};
+use crate::callee::{Callee, Callees, LEAF};
 use crate::diagnostic::Diagnostic;
 use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
@@ -178,7 +179,12 @@ impl<'a> Lowering<'a> {
             self.report.remarks = counts.finish(&self.builder);
         }
         let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
+        let leaves = leaves::plain_leaves(&self.callees, &bodies, &roots_parameters);
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
+            if leaves.contains(&function) {
+                function.set_string_attribute(LEAF, "");
+                continue;
+            }
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
         if self.plan == Plan::Deferred {

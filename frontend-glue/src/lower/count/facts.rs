@@ -209,7 +209,7 @@ impl Promises {
 }
 
 /// The largest set of these functions each of which is `fitting`, given the set. What leaves it has its callers looked at again.
-fn largest(
+pub(in crate::lower) fn largest(
     functions: impl Iterator<Item = Value>,
     fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
 ) -> HandleSet<Value> {
