@@ -48,7 +48,7 @@ use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
-pub(crate) use value::Value;
+pub(crate) use value::{Value, owned_message};
 
 /// A basic block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

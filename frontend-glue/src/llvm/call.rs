@@ -377,6 +377,16 @@ impl Value {
             && !raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length)).is_null()
     }
 
+    /// The value of a string attribute of the function.
+    pub(crate) fn string_attribute(self, name: &str) -> Option<String> {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        let attribute = raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length));
+        let mut length = 0;
+        (!attribute.is_null()).then(|| {
+            super::value::owned_text(raw!(LLVMGetStringAttributeValue(attribute, &mut length)), length as usize)
+        })
+    }
+
     pub(crate) fn has_attribute_kind(self, kind: AttributeKind) -> bool {
         !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, kind.0)).is_null()
     }

@@ -483,7 +483,7 @@ pub(in crate::llvm) fn owned_text(text: *const std::ffi::c_char, length: usize) 
 }
 
 /// A Rust string from a message that LLVM hands over; LLVM's copy is freed.
-pub(in crate::llvm) fn owned_message(text: *mut std::ffi::c_char) -> String {
+pub(crate) fn owned_message(text: *mut std::ffi::c_char) -> String {
     let owned = owned_text(text, raw!(libc::strlen(text)));
     raw!(LLVMDisposeMessage(text));
     owned

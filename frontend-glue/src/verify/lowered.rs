@@ -13,7 +13,7 @@ use crate::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
-use crate::lower::{LOWERED_FLAG, STRATEGY, result_thunk};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY, result_thunk};
 use crate::verify::source::frames::MOST_ROOTS;
 
 /// Below its call of this nothing is managed.
@@ -34,8 +34,8 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
                     .help("lower every module before it is linked or optimised")
             }));
         }
-        if function.has_body() && function.gc().as_deref() == Some(STRATEGY) {
-            let finding = Diagnostic::about_function(name, function, format!("gc \"{STRATEGY}\" was not lowered"));
+        if let Some(gc) = function.gc().filter(|gc| function.has_body() && is_ours(gc)) {
+            let finding = Diagnostic::about_function(name, function, format!("gc \"{gc}\" was not lowered"));
             findings.push(finding.help("lower every module before it is linked or optimised"));
         }
         if is_lowered && function.has_body() && !function.name().starts_with(result_thunk::PREFIX) {
@@ -49,7 +49,11 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
     intrinsic
         .users()
         .filter(|user| user.is_instruction())
-        .any(|user| user.function().gc().is_none_or(|gc| gc == STRATEGY))
+        .any(|user| user.function().gc().is_none_or(|gc| is_ours(&gc)))
+}
+
+fn is_ours(gc: &str) -> bool {
+    [STRATEGY, PROMPT_STRATEGY].contains(&gc)
 }
 
 fn check_function(

@@ -5,10 +5,11 @@
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
 //! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
-//! landing pads are of one type (`exceptions.rs`);
+//! landing pads are of one type (`exceptions.rs`); no attribute makes LLVM add calls (`attributes.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
 //! (`dead_code.rs`).
 
+mod attributes;
 mod bundles;
 mod dead_code;
 mod descriptors;
@@ -37,7 +38,7 @@ pub(crate) fn managed_functions(module: Module, gc_names: &[(String, Plan)]) -> 
     module.functions().filter(|&function| function.has_body() && is_managed(function, gc_names)).collect()
 }
 
-fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
+pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
     known_plan(function, gc_names).is_some()
 }
 
@@ -79,7 +80,11 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.declarations();
         check.findings.extend(own_calls::errors(module, name));
     }
+    let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
+        if any_managed {
+            check.findings.extend(attributes::errors(name, function, indirect));
+        }
         check.function(function, any_managed, managed.contains(&function));
     }
     if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
