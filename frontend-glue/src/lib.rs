@@ -35,6 +35,7 @@ pub mod root_listing;
 pub mod source_file;
 pub mod target;
 pub mod thread_locals;
+pub mod type_description;
 mod undefined_symbols;
 pub mod verify;
 pub mod whole_program;

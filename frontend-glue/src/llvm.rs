@@ -40,6 +40,7 @@ macro_rules! raw {
 pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
+pub(crate) mod metadata;
 pub(crate) mod surgery;
 pub(crate) mod value;
 

@@ -22,6 +22,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::memory_limit::MemoryLimit;
 use crate::source_file::{self, Kind, SourceError};
 use crate::target::{self, TargetError};
+use crate::type_description::metadata;
 use crate::verify::source::intrinsics;
 use crate::{llvm, llvm_messages};
 
@@ -37,6 +38,9 @@ pub enum LoadError {
     /// An intrinsic is used as it cannot be.
     #[error("{}", diagnostic::lines(.0))]
     Intrinsics(Vec<Diagnostic>),
+    /// A type is described wrongly in `!tally.types`.
+    #[error("{}", diagnostic::lines(.0))]
+    Types(Vec<Diagnostic>),
     /// It parses but breaks a rule of LLVM IR.
     #[error("{}: {}not valid LLVM IR: {message}", path.display(), in_function(function))]
     Invalid {
@@ -85,6 +89,10 @@ pub fn load_from_memory<'ctx>(
 /// Whether it is valid, and for this machine.
 fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
     target::adopt(&module, path, machine)?;
+    let wrong = metadata::define(llvm::Module::of(&module), &path.to_string_lossy());
+    if !wrong.is_empty() {
+        return Err(LoadError::Types(wrong));
+    }
     let misused = intrinsics::misused(llvm::Module::of(&module), &path.to_string_lossy());
     if !misused.is_empty() {
         return Err(LoadError::Intrinsics(misused));

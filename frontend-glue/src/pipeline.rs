@@ -24,6 +24,7 @@ use crate::load::{self, LoadError};
 use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
+use crate::type_description::metadata;
 use crate::verify::{self, Findings};
 use crate::{appending, constructors, llvm_messages, whole_program, zeal_default};
 
@@ -134,6 +135,10 @@ pub fn compile_module(
     number: usize,
     options: &CompileOptions,
 ) -> Result<Object, CompileError> {
+    let wrong = metadata::define(crate::llvm::Module::of(module), &name.to_string_lossy());
+    if !wrong.is_empty() {
+        return Err(CompileError::Contract(wrong));
+    }
     whole_program::adopt_into_host(module, &options.gc_names);
     compile_loaded(module, name, number, &target::machine(options.level)?, options)
 }
