@@ -27,7 +27,7 @@
 use inkwell::AddressSpace;
 use inkwell::comdat::Comdat;
 use inkwell::llvm_sys::comdat::LLVMGetComdat;
-use inkwell::llvm_sys::core::{LLVMGetNumOperands, LLVMGetOperand, LLVMIsAGlobalObject};
+use inkwell::llvm_sys::core::{LLVMGetAggregateElement, LLVMIsAGlobalObject, LLVMIsNull, LLVMIsUndef};
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{AsValueRef, BasicValueEnum, PointerValue, StructValue};
@@ -146,20 +146,33 @@ fn take<'ctx>(module: &Module<'ctx>, kind: Kind) -> Vec<Element<'ctx>> {
     elements
 }
 
-/// Reads `[n x { i32 priority, ptr function, ptr data }]`.
+/// Reads `[n x { i32 priority, ptr function, ptr data }]`, of which a part or the whole may be zero or undefined.
 fn elements<'ctx>(initializer: LLVMValueRef) -> Vec<Element<'ctx>> {
-    // SAFETY: the initializer is a live constant; its operands are asked for below their number.
-    let count = unsafe { LLVMGetNumOperands(initializer) };
-    (0..u32::try_from(count).unwrap_or(0))
-        .filter_map(|index| {
-            // SAFETY: as above. LLVM's verifier has seen that the elements are structs.
-            let element = unsafe { StructValue::new(LLVMGetOperand(initializer, index)) };
-            let priority = element.get_field_at_index(0)?.into_int_value().get_zero_extended_constant()?;
-            let function = element.get_field_at_index(1)?.into_pointer_value();
-            let data = element.get_field_at_index(2).map(BasicValueEnum::into_pointer_value);
-            (!function.is_null()).then(|| Element { priority, function, comdat: data.and_then(comdat_of) })
-        })
-        .collect()
+    // SAFETY: the initializer is a live constant.
+    if unsafe { LLVMIsNull(initializer) != 0 || LLVMIsUndef(initializer) != 0 } {
+        return Vec::new();
+    }
+    let members = (0..).map_while(|index| member(initializer, index));
+    members.filter_map(element).collect()
+}
+
+/// A function to run; none where the entry names none, or has no number as priority.
+fn element<'ctx>(entry: LLVMValueRef) -> Option<Element<'ctx>> {
+    // SAFETY: LLVM's verifier has seen of which types the fields are.
+    let [priority, function, data] =
+        [0, 1, 2].map(|index| member(entry, index).map(|field| unsafe { BasicValueEnum::new(field) }));
+    let priority = priority?.into_int_value().get_zero_extended_constant()?;
+    let function = function?.into_pointer_value();
+    let data = data.map(BasicValueEnum::into_pointer_value);
+    let runs = !function.is_null() && !function.is_undef();
+    runs.then(|| Element { priority, function, comdat: data.and_then(comdat_of) })
+}
+
+/// A member of a constant array or struct, or none beyond its end.
+fn member(aggregate: LLVMValueRef, index: u32) -> Option<LLVMValueRef> {
+    // SAFETY: a live constant; LLVM looks whether it has such a member.
+    let member = unsafe { LLVMGetAggregateElement(aggregate, index) };
+    (!member.is_null()).then_some(member)
 }
 
 fn comdat_of(data: PointerValue) -> Option<Comdat> {

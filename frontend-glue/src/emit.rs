@@ -3,11 +3,15 @@
 //! Both ways of running a program begin with these same bytes, so that what is tested under one is
 //! true of the other.
 
+use std::ptr;
+
+use inkwell::llvm_sys::target_machine::{LLVMCodeGenFileType, LLVMTargetMachineEmitToMemoryBuffer};
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use inkwell::targets::{FileType, TargetMachine};
+use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
-use crate::llvm::Module as Ir;
+use crate::llvm::{Module as Ir, owned_message};
 use crate::object_file::{self, ObjectError};
 use crate::{callee_copy, llvm_messages};
 
@@ -17,6 +21,9 @@ pub enum EmitError {
     /// The code generator reported errors (inline assembly it cannot parse, for instance).
     #[error("LLVM cannot generate code: {}", .0.trim_end())]
     CodeGeneration(String),
+    /// The object is larger than the memory that is left.
+    #[error("not enough memory for the object code; look for large constants and initialised variables")]
+    OutOfMemory,
     /// The object could not be finished.
     #[error(transparent)]
     Object(#[from] ObjectError),
@@ -25,13 +32,31 @@ pub enum EmitError {
 /// Generates code for a module and finishes the object.
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
     callee_copy::before_code_generation(Ir::of(module));
-    let buffer = machine
-        .write_to_memory_buffer(module, FileType::Object)
-        .map_err(|message| EmitError::CodeGeneration(message.to_string()))?;
+    let buffer = generate(module, machine)?;
     if let Some(message) = llvm_messages::take_errors() {
         return Err(EmitError::CodeGeneration(message));
     }
-    let mut bytes = buffer.as_slice().to_vec();
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(buffer.as_slice().len()).map_err(|_| EmitError::OutOfMemory)?;
+    bytes.extend_from_slice(buffer.as_slice());
     object_file::finish(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Without inkwell, which takes it for granted that there is memory for the object.
+fn generate(module: &Module, machine: &TargetMachine) -> Result<MemoryBuffer<'static>, EmitError> {
+    let (mut message, mut buffer) = (ptr::null_mut(), ptr::null_mut());
+    let kind = LLVMCodeGenFileType::LLVMObjectFile;
+    // SAFETY: machine and module are alive, and both places are written before they are read.
+    let failed = unsafe {
+        LLVMTargetMachineEmitToMemoryBuffer(machine.as_mut_ptr(), module.as_mut_ptr(), kind, &mut message, &mut buffer)
+    };
+    if failed != 0 {
+        return Err(EmitError::CodeGeneration(owned_message(message)));
+    }
+    if buffer.is_null() {
+        return Err(EmitError::OutOfMemory);
+    }
+    // SAFETY: LLVM has made the buffer, which is ours.
+    Ok(unsafe { MemoryBuffer::new(buffer) })
 }

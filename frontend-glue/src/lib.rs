@@ -7,6 +7,7 @@
 //! `rc_runtime::for_each_runtime_symbol!` and the `repr(C)` layouts say.
 
 pub mod aot;
+mod appending;
 pub mod c_frontend;
 mod callee;
 pub mod callee_copy;
@@ -34,6 +35,7 @@ pub mod root_listing;
 pub mod source_file;
 pub mod target;
 pub mod thread_locals;
+pub mod type_description;
 mod undefined_symbols;
 pub mod verify;
 pub mod whole_program;

@@ -40,6 +40,7 @@ macro_rules! raw {
 pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
+pub(crate) mod metadata;
 pub(crate) mod surgery;
 pub(crate) mod value;
 
@@ -48,7 +49,7 @@ use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
-pub(crate) use value::Value;
+pub(crate) use value::{Value, owned_message};
 
 /// A basic block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

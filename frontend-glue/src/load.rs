@@ -22,6 +22,7 @@ use crate::diagnostic::{self, Diagnostic};
 use crate::memory_limit::MemoryLimit;
 use crate::source_file::{self, Kind, SourceError};
 use crate::target::{self, TargetError};
+use crate::type_description::metadata;
 use crate::verify::source::intrinsics;
 use crate::{llvm, llvm_messages};
 
@@ -37,6 +38,9 @@ pub enum LoadError {
     /// An intrinsic is used as it cannot be.
     #[error("{}", diagnostic::lines(.0))]
     Intrinsics(Vec<Diagnostic>),
+    /// A type is described wrongly in `!tally.types`.
+    #[error("{}", diagnostic::lines(.0))]
+    Types(Vec<Diagnostic>),
     /// It parses but breaks a rule of LLVM IR.
     #[error("{}: {}not valid LLVM IR: {message}", path.display(), in_function(function))]
     Invalid {
@@ -85,6 +89,10 @@ pub fn load_from_memory<'ctx>(
 /// Whether it is valid, and for this machine.
 fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
     target::adopt(&module, path, machine)?;
+    let wrong = metadata::define(llvm::Module::of(&module), &path.to_string_lossy());
+    if !wrong.is_empty() {
+        return Err(LoadError::Types(wrong));
+    }
     let misused = intrinsics::misused(llvm::Module::of(&module), &path.to_string_lossy());
     if !misused.is_empty() {
         return Err(LoadError::Intrinsics(misused));
@@ -161,6 +169,31 @@ mod tests {
     fn a_parse_error_has_file_and_line() {
         let message = load_bytes("a.ll", b"define i32 @f() {\n  ret i32 %x\n}\n").unwrap_err();
         assert!(message.starts_with("a.ll:2:11: error: use of undefined value '%x'"), "{message}");
+    }
+
+    /// Many frontends have a layout and a triple in their source, as the LLVM that they were written for printed them.
+    #[test]
+    fn layouts_of_older_llvms_and_triples_without_a_system_become_ours() {
+        const BODY: &str = "define i128 @f(i128 %x) {\n  ret i128 %x\n}\n";
+        let loaded = |text: String| {
+            let module = load_bytes("a.ll", text.as_bytes()).unwrap();
+            module.split_once("target datalayout").unwrap().1.to_owned()
+        };
+        let of_today = loaded(BODY.into());
+        for layout in [
+            "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128",
+            "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128",
+            "e-m:e-i64:64-f80:128-n8:16:32:64-S128",
+        ] {
+            assert_eq!(loaded(format!("target datalayout = \"{layout}\"\n{BODY}")), of_today);
+        }
+        for triple in ["x86_64", "x86_64-unknown-unknown"] {
+            assert_eq!(loaded(format!("target triple = \"{triple}\"\n{BODY}")), of_today);
+        }
+        let message = load_bytes("a.ll", b"target datalayout = \"e-m:e-i64:32-f80:128-n8:16:32:64-S128\"\n");
+        assert!(message.unwrap_err().contains("i64:32"));
+        let message = load_bytes("a.ll", b"target triple = \"x86_64-unknown-none\"\n").unwrap_err();
+        assert!(message.contains("x86_64-unknown-none"), "{message}");
     }
 
     #[test]

@@ -22,9 +22,11 @@ pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
+pub(crate) mod global_slot;
 mod held;
 mod hiding_place;
 mod influence;
+mod leaves;
 mod lending;
 mod liveness;
 pub(crate) mod module_record;
@@ -46,13 +48,13 @@ pub use options::{ContextAccess, LowerOptions, LowerReport, Plan};
 use count::Counts;
 use liveness::Naming;
 
-use crate::callee::{Callee, Callees};
+use crate::callee::{Callee, Callees, LEAF};
 use crate::diagnostic::Diagnostic;
 use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::verify::source;
-use module_record::{ModuleTables, base_global};
+use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
 
@@ -181,7 +183,12 @@ impl<'a> Lowering<'a> {
             self.report.remarks = counts.finish(&self.builder);
         }
         let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
+        let leaves = leaves::plain_leaves(&self.callees, &bodies, &roots_parameters);
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
+            if leaves.contains(&function) {
+                function.set_string_attribute(LEAF, "");
+                continue;
+            }
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
         for &function in &bodies {
@@ -273,8 +280,8 @@ impl<'a> Lowering<'a> {
     fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
         match self.callees.of_call(call) {
             Callee::GcWrite => {
-                if base_global(call.argument(1)).is_some() {
-                    self.tables.global_root(call.argument(2));
+                if let Some(slot) = global_slot::written_by(call) {
+                    self.tables.global_root(slot);
                     self.report.global_writes += 1;
                 } else {
                     self.report.barriers += 1;
@@ -392,8 +399,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        if base_global(call.argument(1)).is_some() {
-            self.tables.global_root(call.argument(2));
+        if let Some(slot) = global_slot::written_by(call) {
+            self.tables.global_root(slot);
             self.report.global_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {

@@ -24,8 +24,9 @@ use crate::load::{self, LoadError};
 use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
 use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
+use crate::type_description::metadata;
 use crate::verify::{self, Findings};
-use crate::{constructors, llvm_messages, whole_program, zeal_default};
+use crate::{appending, constructors, llvm_messages, whole_program, zeal_default};
 
 /// How files are compiled.
 #[derive(Clone, Debug, Default)]
@@ -134,6 +135,10 @@ pub fn compile_module(
     number: usize,
     options: &CompileOptions,
 ) -> Result<Object, CompileError> {
+    let wrong = metadata::define(crate::llvm::Module::of(module), &name.to_string_lossy());
+    if !wrong.is_empty() {
+        return Err(CompileError::Contract(wrong));
+    }
     whole_program::adopt_into_host(module, &options.gc_names);
     compile_loaded(module, name, number, &target::machine(options.level)?, options)
 }
@@ -221,6 +226,7 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     let Some(passes) = level.passes() else {
         return Ok(());
     };
+    appending::tidy_structors(crate::llvm::Module::of(module));
     let answer = module.run_passes(passes, machine, PassBuilderOptions::create());
     let message = match answer {
         Err(message) => Some(message.to_string()),

@@ -63,18 +63,18 @@ pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
     Ok(machine)
 }
 
-/// Checks that `module` is for this target, and says so in a module that names none.
+/// Checks that `module` is for this target, and says so in a module that names none, or its processor only.
 pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), TargetError> {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
-    if triple.is_empty() {
+    if triple.is_empty() || names_only_our_processor(&triple) {
         module.set_triple(&machine.get_triple());
     } else if !is_ours(&triple) {
         return Err(TargetError::ForeignTriple { file: file.display().to_string(), triple: triple.into_owned() });
     }
     let expected = machine.get_target_data().get_data_layout();
     let found = module.get_data_layout().as_str().to_string_lossy().into_owned();
-    if found.is_empty() {
+    if found.is_empty() || is_older(&found, &expected.as_str().to_string_lossy()) {
         module.set_data_layout(&expected);
     } else if found.as_bytes() != expected.as_str().to_bytes() {
         return Err(TargetError::ForeignLayout {
@@ -88,11 +88,28 @@ pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<()
 
 /// Whether a triple names 64-bit x86 Linux with the usual 64-bit pointers.
 fn is_ours(triple: &str) -> bool {
-    let mut parts = triple.split('-');
-    let arch = parts.next();
-    matches!(arch, Some("x86_64" | "amd64" | "x86_64h"))
-        && triple.split('-').any(|part| part.starts_with("linux"))
-        && !triple.ends_with("x32")
+    is_our_processor(triple) && triple.split('-').any(|part| part.starts_with("linux")) && !triple.ends_with("x32")
+}
+
+fn is_our_processor(triple: &str) -> bool {
+    matches!(triple.split('-').next(), Some("x86_64" | "amd64" | "x86_64h"))
+}
+
+/// Whether a triple names 64-bit x86 and no system: `x86_64`, `x86_64-unknown-unknown`.
+fn names_only_our_processor(triple: &str) -> bool {
+    is_our_processor(triple) && triple.split('-').skip(1).all(|part| matches!(part, "" | "unknown" | "pc" | "elf"))
+}
+
+/// Whether `found` is the layout that an older LLVM had for this machine. LLVM's reader of bitcode gives such a module the
+/// present layout (`UpgradeDataLayoutString`), its reader of text does not. Before LLVM 18 nothing was said of `i128`, before
+/// LLVM 10 nothing of the address spaces 270 to 272.
+fn is_older(found: &str, expected: &str) -> bool {
+    const SAID_LATER: [&str; 2] = ["-i128:128", "-p270:32:32-p271:32:32-p272:64:64"];
+    let mut older = expected.to_owned();
+    SAID_LATER.iter().any(|part| {
+        older = older.replacen(part, "", 1);
+        older == found
+    })
 }
 
 #[cfg(test)]
@@ -104,14 +121,19 @@ mod tests {
         for ours in ["x86_64-pc-linux-gnu", "x86_64-unknown-linux-musl", "x86_64-linux"] {
             assert!(is_ours(ours), "{ours}");
         }
+        for ours in ["x86_64", "x86_64-unknown-unknown", "x86_64-unknown-unknown-elf", "amd64-pc-unknown"] {
+            assert!(names_only_our_processor(ours), "{ours}");
+        }
         for other in [
+            "x86_64-unknown-none",
+            "x86_64-unknown-freebsd",
             "aarch64-unknown-linux-gnu",
             "x86_64-apple-macosx",
             "x86_64-pc-windows-msvc",
             "x86_64-pc-linux-gnux32",
             "i686-pc-linux-gnu",
         ] {
-            assert!(!is_ours(other), "{other}");
+            assert!(!is_ours(other) && !names_only_our_processor(other), "{other}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - [`verify_lowered`] reads a lowered module, right after the lowering and again just before emission: the optimiser,
 //!   a plugin or a linker of bitcode can have brought unlowered code in, or lost a bundle.
 
-mod library;
+pub(crate) mod library;
 pub(crate) mod lowered;
 mod references;
 pub(crate) mod source;

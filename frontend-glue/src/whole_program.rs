@@ -71,16 +71,23 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
         }
     }
     match first {
-        Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, &described),
+        Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, gc_names, &described),
         _ => Ok(()),
     }
 }
 
 /// Roots of LLVM's shadow stack are found by collections, but nobody counts them: under the prompt plan what they hold would die.
-fn nothing_uncounted(modules: &[Module], files: &[PathBuf], counted: &str) -> Result<(), Diagnostic> {
+fn nothing_uncounted(
+    modules: &[Module],
+    files: &[PathBuf],
+    gc_names: &[(String, Plan)],
+    counted: &str,
+) -> Result<(), Diagnostic> {
     for (module, file) in modules.iter().zip(files) {
-        let is_uncounted =
-            |function: &llvm::Value| function.has_body() && function.gc().as_deref() == Some("shadow-stack");
+        let is_uncounted = |function: &llvm::Value| {
+            let is_shadowed = function.has_body() && function.gc().as_deref() == Some("shadow-stack");
+            is_shadowed && !source::is_managed(*function, gc_names)
+        };
         if let Some(function) = llvm::Module::of(module).functions().find(is_uncounted) {
             let name = file.to_string_lossy();
             let message = format!(

@@ -231,10 +231,8 @@ impl Builder {
         phi
     }
 
-    /// A landing pad that catches nothing, and the exception going on its way.
-    pub(crate) fn cleanup_and_resume(&self) {
-        let module = self.module;
-        let of = module.structure(&[module.pointer(), module.integer(32)]);
+    /// A landing pad that catches nothing, and goes on with what it landed with.
+    pub(crate) fn cleanup_and_resume(&self, of: Type) {
         let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), 0, NO_NAME));
         raw!(LLVMSetCleanup(pad, 1));
         raw!(LLVMBuildResume(self.raw, pad));

@@ -9,9 +9,15 @@ use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMAttributeFunctionIndex, LLVMAttributeReturnIndex, LLVMTailCallKind};
+use smallvec::SmallVec;
 
 /// Tag of the bundle that names roots.
 pub(crate) const DEOPT: &str = "deopt";
+
+/// Metadata that LLVM's verifier refuses on an invoke. All of it permits something to the optimiser, and may be dropped.
+const ONLY_ON_CALLS: [&str; 2] = ["tbaa", "noalias.addrspace"];
+/// Metadata of which an invoke may have more than a call: the weights of both ways out.
+const ONLY_ON_INVOKES: [&str; 1] = ["prof"];
 
 /// A value known to be a call or an invoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -321,7 +327,7 @@ impl Call {
             raw!(LLVMSetTailCallKind(new.0.0, LLVMTailCallKind::LLVMTailCallKindNoTail));
         }
         self.copy_metadata(new);
-        if raw!(LLVMCanValueUseFastMathFlags(self.0.0)) != 0 {
+        if raw!(LLVMCanValueUseFastMathFlags(self.0.0)) != 0 && raw!(LLVMCanValueUseFastMathFlags(new.0.0)) != 0 {
             raw!(LLVMSetFastMathFlags(new.0.0, LLVMGetFastMathFlags(self.0.0)));
         }
         raw!(LLVMInstructionSetDebugLoc(new.0.0, LLVMInstructionGetDebugLoc(self.0.0)));
@@ -341,13 +347,26 @@ impl Call {
         let mut count = 0;
         let entries = raw!(LLVMInstructionGetAllMetadataOtherThanDebugLoc(self.0.0, &mut count));
         let context = self.0.function().module().context();
+        let not_for_new: &[&str] = match (self.is_invoke(), new.is_invoke()) {
+            (false, true) => &ONLY_ON_CALLS,
+            (true, false) => &ONLY_ON_INVOKES,
+            _ => &[],
+        };
+        let left_out = not_for_new.iter().map(|name| metadata_kind(context, name)).collect::<SmallVec<[u32; 2]>>();
         for index in 0..count as u32 {
             let kind = raw!(LLVMValueMetadataEntriesGetKind(entries, index));
+            if left_out.contains(&kind) {
+                continue;
+            }
             let node = raw!(LLVMMetadataAsValue(context, LLVMValueMetadataEntriesGetMetadata(entries, index)));
             raw!(LLVMSetMetadata(new.0.0, kind, node));
         }
         raw!(LLVMDisposeValueMetadataEntries(entries));
     }
+}
+
+fn metadata_kind(context: LLVMContextRef, name: &str) -> u32 {
+    raw!(LLVMGetMDKindIDInContext(context, name.as_ptr().cast(), name.len() as u32))
 }
 
 /// Attributes of functions.
@@ -356,6 +375,16 @@ impl Value {
         let (text, length) = (name.as_ptr().cast(), name.len() as u32);
         self.is_function()
             && !raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length)).is_null()
+    }
+
+    /// The value of a string attribute of the function.
+    pub(crate) fn string_attribute(self, name: &str) -> Option<String> {
+        let (text, length) = (name.as_ptr().cast(), name.len() as u32);
+        let attribute = raw!(LLVMGetStringAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, text, length));
+        let mut length = 0;
+        (!attribute.is_null()).then(|| {
+            super::value::owned_text(raw!(LLVMGetStringAttributeValue(attribute, &mut length)), length as usize)
+        })
     }
 
     pub(crate) fn has_attribute_kind(self, kind: AttributeKind) -> bool {

@@ -33,6 +33,13 @@ impl Value {
         self.is_instruction().then(|| raw!(LLVMGetInstructionOpcode(self.0)))
     }
 
+    /// The word that begins an instruction: `load`, `landingpad`.
+    pub(crate) fn opcode_name(self) -> String {
+        let text = self.print();
+        let assigned = text.split_once(" = ").map_or(text.as_str(), |(_, after)| after);
+        assigned.split_whitespace().next().unwrap_or_default().to_owned()
+    }
+
     pub(crate) fn is(self, opcode: Opcode) -> bool {
         self.opcode() == Some(opcode)
     }
@@ -119,21 +126,41 @@ impl Value {
             .filter(|value| raw!(LLVMGetValueKind(value.0)) != LLVMValueKind::LLVMBasicBlockValueKind)
     }
 
-    /// The pointer that a derived one was computed from: what is left when offsets and casts are taken off.
-    pub(crate) fn base(mut self) -> Value {
-        while matches!(
-            self.opcode(),
-            Some(
-                Opcode::LLVMGetElementPtr
-                    | Opcode::LLVMBitCast
-                    | Opcode::LLVMAddrSpaceCast
-                    | Opcode::LLVMFreeze
-                    | Opcode::LLVMPtrToInt
-            )
-        ) {
-            self = self.operand(0);
+    /// The end of the chain that `step` leads along; `None` if the chain has no end. In code that is never reached a value
+    /// may be computed from itself, and LLVM's verifier accepts that. Brent's method: a value that was seen 2^n steps ago
+    /// is met again.
+    pub(crate) fn follow(self, mut step: impl FnMut(Value) -> Option<Value>) -> Option<Value> {
+        let (mut value, mut seen, mut steps, mut renewed_after) = (self, self, 0usize, 1usize);
+        while let Some(next) = step(value) {
+            if next == seen {
+                return None;
+            }
+            value = next;
+            steps += 1;
+            if steps == renewed_after {
+                (seen, steps, renewed_after) = (value, 0, renewed_after * 2);
+            }
         }
-        self
+        Some(value)
+    }
+
+    /// The pointer that a derived one was computed from: what is left when offsets and casts are taken off. A value that is
+    /// computed from itself is its own.
+    pub(crate) fn base(self) -> Value {
+        let step = |value: Value| {
+            let is_derived = matches!(
+                value.opcode(),
+                Some(
+                    Opcode::LLVMGetElementPtr
+                        | Opcode::LLVMBitCast
+                        | Opcode::LLVMAddrSpaceCast
+                        | Opcode::LLVMFreeze
+                        | Opcode::LLVMPtrToInt
+                )
+            );
+            is_derived.then(|| value.operand(0))
+        };
+        self.follow(step).unwrap_or(self)
     }
 
     /// Who uses this value, once per use.
@@ -227,6 +254,11 @@ impl Value {
     /// Member of a constant struct or array.
     pub(crate) fn constant_member(self, index: u32) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetAggregateElement(self.0, index)))
+    }
+
+    /// A constant address, in the address space of `of`.
+    pub(crate) fn constant_cast_of_space(self, of: Type) -> Value {
+        Value(raw!(LLVMConstAddrSpaceCast(self.0, of.0)))
     }
 
     /// Whether this is a global variable that is never written.
@@ -332,6 +364,11 @@ impl Value {
 
     pub(crate) fn has_personality(self) -> bool {
         raw!(LLVMHasPersonalityFn(self.0)) != 0
+    }
+
+    /// What handles the exceptions of a function that has a personality.
+    pub(crate) fn personality(self) -> Value {
+        Value(raw!(LLVMGetPersonalityFn(self.0)))
     }
 
     pub(crate) fn set_personality(self, personality: Value) {
@@ -446,7 +483,7 @@ pub(in crate::llvm) fn owned_text(text: *const std::ffi::c_char, length: usize) 
 }
 
 /// A Rust string from a message that LLVM hands over; LLVM's copy is freed.
-pub(in crate::llvm) fn owned_message(text: *mut std::ffi::c_char) -> String {
+pub(crate) fn owned_message(text: *mut std::ffi::c_char) -> String {
     let owned = owned_text(text, raw!(libc::strlen(text)));
     raw!(LLVMDisposeMessage(text));
     owned

@@ -249,14 +249,12 @@ impl Survey<'_> {
 }
 
 /// The alloca that an address lies in.
-fn container(mut address: Value) -> Option<Value> {
-    loop {
-        match address.opcode()? {
-            Opcode::LLVMAlloca => return Some(address),
-            Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast => address = address.operand(0),
-            _ => return None,
-        }
-    }
+fn container(address: Value) -> Option<Value> {
+    let is_derived = |value: Value| {
+        matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast))
+    };
+    let end = address.follow(|value| is_derived(value).then(|| value.operand(0)))?;
+    end.is(Opcode::LLVMAlloca).then_some(end)
 }
 
 /// How much of a reference, or of something derived from one, a value of this type can hold: a NaN box may go about as a

@@ -16,6 +16,7 @@
 use super::Plan;
 use super::roots::Root;
 use super::runtime::declare;
+use crate::appending::{append_structor, append_used};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use rc_runtime::module_record::{
     GlobalRoot, LENT_ROOT, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
@@ -148,8 +149,8 @@ impl ModuleTables {
         let record = table(module, "tally.module", record, false);
         let register = call_with_record(builder, "tally.register", "tally_register_module", record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
-        append_structor(builder, "llvm.global_ctors", register);
-        append_structor(builder, "llvm.global_dtors", unregister);
+        append_structor(module, "llvm.global_ctors", PRIORITY, register);
+        append_structor(module, "llvm.global_dtors", PRIORITY, unregister);
         keep_stack_map_label(builder);
     }
 
@@ -253,32 +254,6 @@ fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value)
     function
 }
 
-/// Appends to `llvm.global_ctors` or `llvm.global_dtors`.
-fn append_structor(builder: &Builder, array: &str, function: Value) {
-    let module = builder.module();
-    let entry = module.structure_constant(&[builder.i32(PRIORITY), function, module.pointer().null()]);
-    append(module, array, entry, None);
-}
-
-/// Appends to one of LLVM's magic arrays.
-fn append(module: Module, name: &str, entry: Value, section: Option<&str>) {
-    let mut entries = Vec::new();
-    if let Some(old) = module.global(name) {
-        if let Some(list) = old.initializer() {
-            entries.extend((0..).map_while(|index| list.constant_member(index)));
-        }
-        module.delete_global(old);
-    }
-    entries.push(entry);
-    let list = module.array_constant(entry.type_of(), &entries);
-    let global = module.add_global(name, list.type_of());
-    global.set_initializer(list);
-    global.make_appending();
-    if let Some(section) = section {
-        global.set_section(section);
-    }
-}
-
 fn keep_stack_map_label(builder: &Builder) {
     let module = builder.module();
     let function = module.add_function("tally.stack_map_label", Type::function(module.void(), &[], false));
@@ -289,7 +264,7 @@ fn keep_stack_map_label(builder: &Builder) {
     let stack_map = module.intrinsic("llvm.experimental.stackmap", &[]);
     builder.call(stack_map.value_type(), stack_map, &[builder.i64(0), builder.i32(0)]);
     builder.return_value(None);
-    append(module, "llvm.used", function, Some("llvm.metadata"));
+    append_used(module, function);
 }
 
 #[cfg(test)]

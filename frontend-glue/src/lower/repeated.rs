@@ -75,17 +75,18 @@ struct Known {
 
 impl Known {
     /// `value` as a value that stands for all that are the same, and the bytes from there.
-    fn place(&self, mut value: Value) -> (Value, i64) {
+    fn place(&self, value: Value) -> (Value, i64) {
         let mut distance = 0i64;
-        loop {
+        let end = value.follow(|value| {
             let step = match value.opcode() {
-                Some(Opcode::LLVMBitCast) => Some(0),
-                Some(Opcode::LLVMGetElementPtr) => value.own_offset(self.module),
-                _ => None,
+                Some(Opcode::LLVMBitCast) => 0,
+                Some(Opcode::LLVMGetElementPtr) => value.own_offset(self.module)?,
+                _ => return None,
             };
-            let Some(sum) = step.and_then(|step| distance.checked_add(step)) else { break };
-            (value, distance) = (value.operand(0), sum);
-        }
+            distance = distance.checked_add(step)?;
+            Some(value.operand(0))
+        });
+        let (value, distance) = end.map_or((value, 0), |end| (end, distance));
         match self.same.get(&value) {
             Some(&first) => (first, distance),
             None => (value, distance),

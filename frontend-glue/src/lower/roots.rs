@@ -83,11 +83,12 @@ pub(super) fn clean(
 }
 
 /// The alloca behind the first argument of a gcroot.
-pub(crate) fn rooted_alloca(mut address: Value) -> Option<Value> {
-    while matches!(address.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) || is_zero_offset(address) {
-        address = address.operand(0);
-    }
-    address.is(Opcode::LLVMAlloca).then_some(address)
+pub(crate) fn rooted_alloca(address: Value) -> Option<Value> {
+    let is_the_same = |value: Value| {
+        matches!(value.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) || is_zero_offset(value)
+    };
+    let end = address.follow(|value| is_the_same(value).then(|| value.operand(0)))?;
+    end.is(Opcode::LLVMAlloca).then_some(end)
 }
 
 fn is_zero_offset(address: Value) -> bool {

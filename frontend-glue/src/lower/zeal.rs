@@ -90,18 +90,12 @@ fn accessed_by_call(callees: &Callees, call: Call) -> Vec<Value> {
 }
 
 /// Whether an address is seen to lie in a local variable, a global, or another address space.
-fn is_elsewhere(mut address: Value) -> bool {
-    loop {
-        if address.is_constant() || !address.type_of().is_plain_pointer() {
-            return true;
-        }
-        match address.opcode() {
-            Some(Opcode::LLVMAlloca) => return true,
-            Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast) => address = address.operand(0),
-            // The variable of a `swifterror` parameter is a register, and may not be passed to others.
-            _ => return address.is_parameter_with("swifterror"),
-        }
-    }
+fn is_elsewhere(address: Value) -> bool {
+    let is_seen = |value: Value| value.is_constant() || !value.type_of().is_plain_pointer();
+    let is_derived = |value: Value| matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast));
+    let end = address.follow(|value| (!is_seen(value) && is_derived(value)).then(|| value.operand(0)));
+    // The variable of a `swifterror` parameter is a register, and may not be passed to others.
+    end.is_some_and(|end| is_seen(end) || end.is(Opcode::LLVMAlloca) || end.is_parameter_with("swifterror"))
 }
 
 /// `{ ptr function, ptr file, i32 line, i32 column }`.

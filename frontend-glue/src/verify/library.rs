@@ -22,7 +22,7 @@ const ON_NUMBERS: [&str; 25] = [
 ];
 
 /// Whether `callee` is one of them, and not the module's own.
-pub(super) fn may_be_called_bare(callee: Value) -> bool {
+pub(crate) fn may_be_called_bare(callee: Value) -> bool {
     if !callee.is_function() || callee.has_body() {
         return false;
     }

@@ -13,7 +13,7 @@ use crate::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
-use crate::lower::{LOWERED_FLAG, STRATEGY, result_thunk};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY, result_thunk};
 use crate::verify::source::frames::MOST_ROOTS;
 
 /// Below its call of this nothing is managed.
@@ -34,8 +34,8 @@ pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
                     .help("lower every module before it is linked or optimised")
             }));
         }
-        if function.has_body() && function.gc().as_deref() == Some(STRATEGY) {
-            let finding = Diagnostic::about_function(name, function, format!("gc \"{STRATEGY}\" was not lowered"));
+        if let Some(gc) = function.gc().filter(|gc| function.has_body() && is_ours(gc)) {
+            let finding = Diagnostic::about_function(name, function, format!("gc \"{gc}\" was not lowered"));
             findings.push(finding.help("lower every module before it is linked or optimised"));
         }
         if is_lowered && function.has_body() && !function.name().starts_with(result_thunk::PREFIX) {
@@ -49,7 +49,11 @@ fn used_in_tally_function(intrinsic: Value) -> bool {
     intrinsic
         .users()
         .filter(|user| user.is_instruction())
-        .any(|user| user.function().gc().is_none_or(|gc| gc == STRATEGY))
+        .any(|user| user.function().gc().is_none_or(|gc| is_ours(&gc)))
+}
+
+fn is_ours(gc: &str) -> bool {
+    [STRATEGY, PROMPT_STRATEGY].contains(&gc)
 }
 
 fn check_function(
@@ -108,7 +112,7 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
         if pair[0].constant_integer().is_none() {
             return Some(format!("the bundle of roots has an id that is no constant: {}", pair[0].print()));
         }
-        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1], &mut HandleSet::default()) {
+        if !pair[1].is(Opcode::LLVMAlloca) && !names_a_slot(pair[1]) {
             return Some(format!("the bundle of roots names something that is no slot: {}", pair[1].print()));
         }
     }
@@ -116,17 +120,22 @@ fn bundle_fault(operands: &[Value]) -> Option<String> {
 }
 
 /// An alloca, a place in one, a choice among such, or null.
-fn names_a_slot(address: Value, seen: &mut HandleSet<Value>) -> bool {
-    if !seen.insert(address) {
-        return true;
-    }
-    match address.opcode() {
-        Some(Opcode::LLVMAlloca) => true,
-        Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
-            names_a_slot(address.operand(0), seen)
+fn names_a_slot(address: Value) -> bool {
+    let (mut seen, mut pending) = (HandleSet::default(), vec![address]);
+    while let Some(address) = pending.pop() {
+        if !seen.insert(address) {
+            continue;
         }
-        Some(Opcode::LLVMPHI) => address.incoming().iter().all(|(value, _)| names_a_slot(*value, seen)),
-        Some(Opcode::LLVMSelect) => names_a_slot(address.operand(1), seen) && names_a_slot(address.operand(2), seen),
-        _ => address.is_null(),
+        match address.opcode() {
+            Some(Opcode::LLVMAlloca) => {}
+            Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast) => {
+                pending.push(address.operand(0));
+            }
+            Some(Opcode::LLVMPHI) => pending.extend(address.incoming().into_iter().map(|(value, _)| value)),
+            Some(Opcode::LLVMSelect) => pending.extend([address.operand(1), address.operand(2)]),
+            _ if address.is_null() => {}
+            _ => return false,
+        }
     }
+    true
 }

@@ -5,12 +5,15 @@
 //! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
 //! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
+//! landing pads are of one type (`exceptions.rs`); no attribute makes LLVM add calls (`attributes.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
 //! (`dead_code.rs`).
 
+mod attributes;
 mod bundles;
 mod dead_code;
 mod descriptors;
+pub(crate) mod exceptions;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
 mod own_calls;
@@ -21,8 +24,9 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
-use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point, global_slot};
 use descriptors::Faults;
+use exceptions::Landings;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
 use std::collections::{HashMap, HashSet};
 
@@ -34,7 +38,7 @@ pub(crate) fn managed_functions(module: Module, gc_names: &[(String, Plan)]) -> 
     module.functions().filter(|&function| function.has_body() && is_managed(function, gc_names)).collect()
 }
 
-fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
+pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
     known_plan(function, gc_names).is_some()
 }
 
@@ -62,6 +66,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         callees: Callees::of(module),
         module,
         faults: Faults { seen: HashSet::new() },
+        landings: Landings::default(),
         seen_slots: HashSet::new(),
         findings: Vec::new(),
     };
@@ -75,7 +80,11 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         check.declarations();
         check.findings.extend(own_calls::errors(module, name));
     }
+    let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
+        if any_managed {
+            check.findings.extend(attributes::errors(name, function, indirect));
+        }
         check.function(function, any_managed, managed.contains(&function));
     }
     if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
@@ -90,6 +99,7 @@ struct Check<'a> {
     callees: Callees,
     module: Module,
     faults: Faults,
+    landings: Landings,
     /// Slots of gcwrites whose other stores were looked at.
     seen_slots: HashSet<Value>,
     findings: Vec<Diagnostic>,
@@ -175,6 +185,7 @@ impl Check<'_> {
             let findings = frames::errors(self.name, &self.callees, function, &calls, managed);
             self.findings.extend(findings);
             self.findings.extend(bundles::errors(self.name, &self.callees, &calls));
+            self.findings.extend(self.landings.errors(self.name, function));
         }
         let mut descriptors: HashMap<Value, Value> = HashMap::new();
         for call in calls {
@@ -264,22 +275,8 @@ impl Check<'_> {
         }
         self.other_stores(slot);
         let Some(global) = thread_local_behind(object).or_else(|| base_global(object)) else { return };
-        if global.is_thread_local() {
-            let help = "keep the reference in a root, or in an object that one global names";
-            return self.at(place, format!("{what} to the thread-local variable @{}", global.name()), help);
-        }
-        if !slot.is_constant() || base_global(slot).is_none() {
-            let help = "global roots are registered when the module loads: write to a constant address, or put the table \
-                        into an object on the heap";
-            return self.at(place, format!("{what} to a global at a slot that is not constant"), help);
-        }
-        if global.is_constant_variable() {
-            let help = "make the variable a `global` to write to it";
-            return self.at(place, format!("{what} to the constant @{}", global.name()), help);
-        }
-        if let Some(offset) = self.misplaced(slot) {
-            let help = "write to an aligned word inside the variable";
-            return self.at(place, format!("{what} to @{} at offset {offset}", global.name()), help);
+        if let Some((where_to, help)) = global_slot::fault(self.module, global, slot) {
+            return self.at(place, format!("{what} {where_to}"), help);
         }
         if what == "tally_gcwrite_i64" {
             let help = "keep the tagged word in an object that a plain global root names";
@@ -307,14 +304,6 @@ impl Check<'_> {
                 _ => {}
             }
         }
-    }
-
-    /// The offset of a constant slot in its variable, if no aligned word of that variable is there.
-    fn misplaced(&self, slot: Value) -> Option<i64> {
-        let global = base_global(slot).filter(|global| global.initializer().is_some())?;
-        let offset = slot.constant_offset(self.module)?;
-        let bytes = self.module.size_of(global.value_type()) as i64;
-        (offset % 8 != 0 || offset < 0 || offset + 8 > bytes).then_some(offset)
     }
 
     fn main(&mut self, main: Value) {

@@ -34,6 +34,19 @@ fn pipes_and_devices_are_not_waited_for() {
 }
 
 #[test]
+fn an_object_larger_than_memory_is_refused_in_words() {
+    let text = format!("@large = constant [1900000000 x i8] zeroinitializer\n{PROGRAM}");
+    let folder = Folder::with(&[("large.ll", &text)]);
+    for command in ["run large.ll", "maps large.ll", "build large.ll -o program"] {
+        let script = format!("ulimit -v 3000000; exec {TALLY} {command}");
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{command}: {message}");
+        assert!(message.contains("large.ll: not enough memory for the object code"), "{command}: {message}");
+    }
+}
+
+#[test]
 fn a_gigabyte_is_refused_at_once_and_not_read() {
     let folder = Folder::with(&[("a.ll", ""), ("a.c", ""), ("a.bc", ""), ("text.ll", PROGRAM)]);
     std::fs::write(folder.path("a.bc"), b"BC\xC0\xDE").unwrap();

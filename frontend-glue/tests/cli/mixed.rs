@@ -45,3 +45,17 @@ fn a_plain_main_runs_inside_the_runtime_and_plain_frames_are_crossed() {
     let zeal = folder.tally(&["run", "--zeal", "--opt", "2", "plain.ll", "managed.c"]);
     assert_eq!(zeal, expected);
 }
+
+/// What is mapped to Tally's strategy is lowered, and no longer LLVM's.
+#[test]
+fn llvms_shadow_stack_can_be_mapped_to_either_plan() {
+    let text = "declare void @llvm.gcroot(ptr, ptr)\ndefine i32 @main() gc \"shadow-stack\" {\n  %root = alloca ptr\n  \
+        call void @llvm.gcroot(ptr %root, ptr null)\n  ret i32 0\n}\n";
+    let folder = Folder::with(&[("shadow.ll", text)]);
+    let expected = Outcome { status: Some(0), stdout: String::new(), stderr: String::new() };
+    for name in ["shadow-stack=refcount", "shadow-stack=refcount-prompt"] {
+        for level in ["0", "2"] {
+            assert_eq!(folder.tally(&["run", "--gc-name", name, "--opt", level, "shadow.ll"]), expected);
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Objects as a bad disk, a bad tool or somebody with bad intentions leaves them, before everything that reads objects.
 //!
-//! Nothing panics, nothing takes more memory or time than the object's size allows, and what is refused is refused in a
+//! So are modules that are legal and odd (`hostile.rs`). Nothing panics, nothing takes more memory or time than the object's size allows, and what is refused is refused in a
 //! sentence. A second of it runs with the other tests; this goes on for longer and says how many inputs there were:
 //! `TALLY_DAMAGE_SECONDS=600 cargo test --release -p frontend-glue --test readers -- --nocapture`.
 
@@ -11,6 +11,7 @@ mod damaged;
 mod elf;
 #[path = "../../../fuzz/checks/object.rs"]
 mod fuzzed_object;
+mod hostile;
 mod lying;
 mod modules;
 #[path = "../../../stack-roots/tests/damage/mutation.rs"]

@@ -13,7 +13,8 @@
 use super::Patterns;
 use crate::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
-use crate::llvm::{Builder, HandleSet, Opcode, Value, Visibility};
+use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
+use crate::verify::source::exceptions;
 use rc_runtime::symbols::CallKind;
 
 /// What a call is to the counts.
@@ -38,6 +39,8 @@ pub(super) struct Facts {
     never_unwind: HandleSet<Value>,
     owned_results: HandleSet<Value>,
     managed: HandleSet<Value>,
+    /// The type of the module's landing pads.
+    landing: Type,
 }
 
 impl Facts {
@@ -59,6 +62,7 @@ impl Facts {
             never_unwind,
             owned_results: HandleSet::default(),
             managed: managed.iter().copied().collect(),
+            landing: landing_type(module),
         };
         if patterns.quiet_calls {
             facts.quiet = largest(bodies(), |quiet, function| {
@@ -76,6 +80,11 @@ impl Facts {
             }
         }
         facts
+    }
+
+    /// The type of the module's landing pads.
+    pub(super) fn landing(&self) -> Type {
+        self.landing
     }
 
     /// What the call is to the counts of the function that makes it.
@@ -163,6 +172,12 @@ impl Facts {
     }
 }
 
+/// The type that the program's own landing pads have, all the same (verified); if it has none, that of C's and C++'s.
+fn landing_type(module: Module) -> Type {
+    let own = module.functions().find_map(|function| exceptions::landings(function).next());
+    own.map_or_else(|| module.structure(&[module.pointer(), module.integer(32)]), |(_, of)| of)
+}
+
 /// Whether a count comes with the result of the call, given that it does with those of the functions in the set.
 fn brings_count(callees: &Callees, owned_results: &HandleSet<Value>, call: Call) -> bool {
     matches!(callees.of_call(call), Callee::New | Callee::NewArray) || owned_results.contains(&call.callee())
@@ -194,7 +209,7 @@ impl Promises {
 }
 
 /// The largest set of these functions each of which is `fitting`, given the set. What leaves it has its callers looked at again.
-fn largest(
+pub(in crate::lower) fn largest(
     functions: impl Iterator<Item = Value>,
     fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
 ) -> HandleSet<Value> {

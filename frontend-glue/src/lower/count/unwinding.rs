@@ -11,7 +11,7 @@ use super::facts::{Effect, Facts};
 use crate::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::{split_before, split_normal_edge};
-use crate::llvm::{Block, Builder, Opcode, Value};
+use crate::llvm::{Block, Builder, Opcode, Type, Value};
 use crate::lower::roots::Root;
 
 /// What a function without a personality gets.
@@ -36,7 +36,7 @@ pub(super) fn release_on_unwinding(
     if unwinding.is_empty() {
         return;
     }
-    let pad = make_pad(builder, function);
+    let pad = make_pad(builder, function, facts.landing());
     for call in unwinding {
         let next = call.value().next_instruction().expect("a call is no terminator");
         let head = split_before(builder, next);
@@ -61,15 +61,15 @@ pub(super) fn separate_arrivals(builder: &Builder, callees: &Callees, facts: &Fa
     }
 }
 
-fn make_pad(builder: &Builder, function: Value) -> Block {
+fn make_pad(builder: &Builder, function: Value, landing: Type) -> Block {
     let module = builder.module();
-    if !function.has_personality() {
-        let of = crate::llvm::Type::function(module.integer(32), &[], true);
+    if !function.has_personality() || function.personality().is_null() || function.personality().is_undef() {
+        let of = Type::function(module.integer(32), &[], true);
         let personality = module.function(PERSONALITY).unwrap_or_else(|| module.add_function(PERSONALITY, of));
         function.set_personality(personality);
     }
     let pad = function.append_block("tally.unwind");
     builder.at_end_unlocated(pad);
-    builder.cleanup_and_resume();
+    builder.cleanup_and_resume(landing);
     pad
 }

@@ -19,16 +19,27 @@ const CALLING: [(&str, &str); 7] = [
     ("llvm.objc.", "keep Objective-C in modules without gc functions"),
 ];
 
+/// What LLVM's verifier accepts beside a statepoint only, and in functions with a gc strategy; in dead code the statepoint may be gone.
+const OF_STATEPOINTS: [&str; 2] = ["llvm.experimental.gc.result.", "llvm.experimental.gc.relocate."];
+
 /// The uses of such intrinsics in a module that has managed functions.
 pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for function in module.functions().filter(|function| function.intrinsic_id() != 0) {
         let intrinsic = function.name();
-        let Some((_, help)) = CALLING.iter().find(|(beginning, _)| intrinsic.starts_with(beginning)) else { continue };
+        let calling = CALLING.iter().find(|(beginning, _)| intrinsic.starts_with(beginning));
+        let of_statepoint = OF_STATEPOINTS.iter().any(|beginning| intrinsic.starts_with(beginning));
+        if calling.is_none() && !of_statepoint {
+            continue;
+        }
         let uses = function.users().filter(|user| user.is_instruction());
         // LLVM lists uses in the order of their making, last first; one is enough.
         let Some(first) = uses.last() else { continue };
-        findings.push(refused(name, first, &intrinsic, help));
+        findings.push(match calling {
+            Some((_, help)) => refused(name, first, &intrinsic, help),
+            None => Diagnostic::at(name, first, format!("{intrinsic} belongs to a statepoint, and there is none"))
+                .help("use the result of the call; the lowering makes the stack maps"),
+        });
     }
     findings
 }

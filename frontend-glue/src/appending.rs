@@ -1,0 +1,77 @@
+//! LLVM's appending arrays: `llvm.global_ctors`, `llvm.global_dtors` and `llvm.used`, whatever form a frontend gave them.
+//!
+//! The verifier lets much through: elements of a named or packed struct, data in another address space, a list that is
+//! `zeroinitializer` or `undef`, elements without a function or without a number as priority. LLVM's code generator passes
+//! over what it cannot run, but passes of LLVM crash at some of it, and one array can hold one type only. So where an array is
+//! appended to, or optimised, it is rebuilt in the plain form, without the elements that would never run.
+
+use crate::llvm::{Module, Type, Value};
+
+/// The lists of functions that run by themselves.
+const STRUCTORS: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
+
+/// Appends `function` to `llvm.global_ctors` or `llvm.global_dtors`.
+pub(crate) fn append_structor(module: Module, name: &str, priority: u64, function: Value) {
+    let mut all = structors(module, name);
+    let priority = module.integer(32).constant(priority);
+    all.push(module.structure_constant(&[priority, function, module.pointer().null()]));
+    replace(module, name, structor(module), &all);
+}
+
+/// Appends `global` to `llvm.used`.
+pub(crate) fn append_used(module: Module, global: Value) {
+    const USED: &str = "llvm.used";
+    let old = module.global(USED).and_then(Value::initializer);
+    let mut all: Vec<Value> = members(old).into_iter().map(|member| plain_address(module, member)).collect();
+    all.push(global);
+    replace(module, USED, module.pointer(), &all).set_section("llvm.metadata");
+}
+
+/// Gives both lists of functions the form that every pass of LLVM understands.
+pub(crate) fn tidy_structors(module: Module) {
+    for name in STRUCTORS {
+        if module.global(name).is_some_and(|list| list.initializer().is_some()) {
+            let runnable = structors(module, name);
+            replace(module, name, structor(module), &runnable);
+        }
+    }
+}
+
+/// `{ i32 priority, ptr function, ptr data }`
+fn structor(module: Module) -> Type {
+    module.structure(&[module.integer(32), module.pointer(), module.pointer()])
+}
+
+/// The elements of a list that a code generator runs.
+fn structors(module: Module, name: &str) -> Vec<Value> {
+    let runnable = |element: Value| {
+        let [priority, function, data] = [0, 1, 2].map(|index| element.constant_member(index));
+        let (priority, function) = (priority?, function?);
+        let runs = priority.constant_integer().is_some() && !function.is_null() && !function.is_undef();
+        let data = data.map_or_else(|| module.pointer().null(), |data| plain_address(module, data));
+        runs.then(|| module.structure_constant(&[priority, function, data]))
+    };
+    members(module.global(name).and_then(Value::initializer)).into_iter().filter_map(runnable).collect()
+}
+
+/// The members of an array; of one that is all zeros, or undefined, none: it may be of any length.
+fn members(array: Option<Value>) -> Vec<Value> {
+    let array = array.filter(|array| !array.is_null() && !array.is_undef());
+    array.map_or_else(Vec::new, |array| (0..).map_while(|index| array.constant_member(index)).collect())
+}
+
+fn plain_address(module: Module, address: Value) -> Value {
+    if address.type_of().is_plain_pointer() { address } else { address.constant_cast_of_space(module.pointer()) }
+}
+
+/// Puts an array of these elements in the place of the old one, if there was one.
+fn replace(module: Module, name: &str, element: Type, elements: &[Value]) -> Value {
+    if let Some(old) = module.global(name) {
+        module.delete_global(old);
+    }
+    let list = module.array_constant(element, elements);
+    let global = module.add_global(name, list.type_of());
+    global.set_initializer(list);
+    global.make_appending();
+    global
+}

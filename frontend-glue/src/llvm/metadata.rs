@@ -1,0 +1,53 @@
+//! Named metadata, read: `!name = !{!0, !1}` and what stands in the nodes.
+
+use super::value::owned_text;
+use super::{Module, Value};
+use inkwell::llvm_sys::core::*;
+use std::ffi::c_char;
+
+/// What can stand in a node.
+#[derive(Debug, Clone)]
+pub(crate) enum Metadata {
+    Text(String),
+    /// A number, or an address.
+    Constant(Value),
+    Node(Vec<Metadata>),
+    /// `null`, or metadata of another kind.
+    Nothing,
+}
+
+impl Module {
+    /// The nodes of a named list; none where there is no such list.
+    pub(crate) fn named_metadata(self, name: &str) -> Vec<Metadata> {
+        let name = super::value::c_text(name);
+        let count = raw!(LLVMGetNamedMetadataNumOperands(self.0, name.as_ptr()));
+        let mut nodes = vec![std::ptr::null_mut(); count as usize];
+        raw!(LLVMGetNamedMetadataOperands(self.0, name.as_ptr(), nodes.as_mut_ptr()));
+        nodes.into_iter().map(|node| Metadata::of(Value(node), 0)).collect()
+    }
+}
+
+impl Metadata {
+    /// Nodes may refer to themselves; two levels are looked at.
+    fn of(value: Value, depth: usize) -> Metadata {
+        if value.0.is_null() {
+            return Metadata::Nothing;
+        }
+        if value.is_constant() {
+            return Metadata::Constant(value);
+        }
+        if !raw!(LLVMIsAMDString(value.0)).is_null() {
+            let mut length = 0;
+            let text: *const c_char = raw!(LLVMGetMDString(value.0, &mut length));
+            return Metadata::Text(owned_text(text, length as usize));
+        }
+        if depth < 2 && !raw!(LLVMIsAMDNode(value.0)).is_null() {
+            let mut operands = vec![std::ptr::null_mut(); raw!(LLVMGetMDNodeNumOperands(value.0)) as usize];
+            raw!(LLVMGetMDNodeOperands(value.0, operands.as_mut_ptr()));
+            return Metadata::Node(
+                operands.into_iter().map(|operand| Metadata::of(Value(operand), depth + 1)).collect(),
+            );
+        }
+        Metadata::Nothing
+    }
+}
