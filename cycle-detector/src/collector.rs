@@ -42,6 +42,8 @@ pub struct Collector {
     pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
     pub(crate) dying_large: List<(ObjectRef, u64)>,
+    /// A dying special object whose weak slots, or those that refer to it, are being let go of.
+    pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,
     pub(crate) trials: Trials,
@@ -74,7 +76,8 @@ impl Collector {
 
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
-        !heap.free_queue.is_empty() || !self.dying_large.is_empty() || heap.blocks.has_freed_into()
+        let dying = !self.dying_large.is_empty() || self.dying_special.is_some();
+        !heap.free_queue.is_empty() || dying || heap.blocks.has_freed_into()
     }
 
     /// Runs pending work to its end.

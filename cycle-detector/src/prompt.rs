@@ -18,6 +18,7 @@
 //! Each round and each mark closes a report, as an epoch does under the deferred plan.
 
 mod batch;
+mod condemned;
 mod held;
 mod mark;
 mod marker;
