@@ -95,9 +95,7 @@ impl Collector {
             self.work(heap, i64::MAX / 2);
         }
         self.flip(heap);
-        let waited = std::mem::replace(&mut heap.specials.mutator_waits, true);
         self.run_passes(heap);
-        heap.specials.mutator_waits = waited;
         if heap.zeal.is_some() {
             self.end_zeal_epoch(heap);
         }
@@ -127,7 +125,6 @@ impl Collector {
         let before = heap.statistics.freed_objects();
         self.finish(heap);
         self.run_epoch(heap);
-        heap.specials.mutator_waits = true;
         // A mark that the epoch's end has started sees the same roots.
         if !self.mark.is_running() {
             self.start_mark(heap);
@@ -136,7 +133,6 @@ impl Collector {
         // Objects that a log named, and the roots of the first flip, are let go at the next.
         self.run_epoch(heap);
         self.finish(heap);
-        heap.specials.mutator_waits = false;
         heap.statistics.freed_objects() - before
     }
 

@@ -201,7 +201,7 @@ impl Collector {
                     self.mark.records.stay();
                 }
                 heap.specials.finalizers_follow = false;
-                return Some(1 + before - units);
+                return Some(1 + (before - units));
             }
             Looked::Past(records) => return Some(records),
             Looked::AtAll => {}
@@ -244,7 +244,7 @@ impl Collector {
                 if !heap.let_go_weakly(object, &mut units) {
                     self.mark.records.stay();
                 }
-                Some(1 + before - units)
+                Some(1 + (before - units))
             }
             Looked::Past(records) => Some(records),
             Looked::AtAll => {

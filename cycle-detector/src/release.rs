@@ -112,7 +112,7 @@ impl Collector {
             return units - left;
         }
         self.dying_special = None;
-        1 + units - left + self.release_uncommon(heap, object)
+        1 + (units - left) + self.release_uncommon(heap, object)
     }
 
     /// An object that may have a finalizer, or be large.

@@ -245,9 +245,10 @@ impl Heap {
     }
 
     /// Nulls a reference. Deferred plan: not by way of the log: the ephemeron may have died at the last flip, and marks
-    /// do not follow what the log says of such. The count that a clean object's reference had goes to the flip's roots,
-    /// which let go of it after the next flip; or at once, while the program waits for the whole epoch and has read
-    /// nothing since the flip, so that chains of ephemerons die in one.
+    /// do not follow what the log says of such. The count that a clean object's reference had goes at once: the key was
+    /// unreachable at the flip and nobody has made a reference of its slot since, so the program has not read the value since
+    /// either, and chains of ephemerons die in one epoch. (It went to the flip's roots: a chain lost one link in an
+    /// epoch, and marks found the next alive.) Only while increments are pending it waits there, and goes after the next flip.
     ///
     /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no
     /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
@@ -272,7 +273,7 @@ impl Heap {
         if self.mark_discovers {
             self.show_to_mark(value);
         }
-        if self.specials.mutator_waits && !self.counting {
+        if !self.counting {
             return self.decrement(value);
         }
         value.add_flags(flag::ROOTED);

@@ -137,14 +137,22 @@ pub struct Specials {
     pub(crate) marks: u64,
     /// Objects that fade.
     pub(crate) fading: u32,
-    /// Deferred plan: the program has not run since the flip, and waits for the passes to end.
-    pub mutator_waits: bool,
 }
 
 impl Specials {
     /// Whether there are any.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
+    }
+
+    /// Bytes of all records, with those of weak slots; not of what hosts have given.
+    pub fn bytes(&self) -> u64 {
+        self.records.bytes() + self.rests.bytes() + self.links.bytes()
+    }
+
+    /// Weak slots and keys in objects that are no built-in weak references.
+    pub fn slots(&self) -> u32 {
+        self.links.len()
     }
 
     /// Every object that has a record.

@@ -48,7 +48,7 @@ impl SlicedMark {
                     self.records.stay();
                 }
                 heap.specials.finalizers_follow = false;
-                1 + before - units
+                1 + (before - units)
             }
         }
     }
@@ -104,7 +104,7 @@ impl SlicedMark {
                 if !heap.let_go_weakly(object, &mut units) {
                     self.records.stay();
                 }
-                1 + before - units
+                1 + (before - units)
             }
         }
     }
