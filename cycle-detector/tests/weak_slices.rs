@@ -44,7 +44,7 @@ const SLICE: u32 = 64;
 /// Weak slots that a part of a collection may let go of: those of a drain's slice and of a mark's, and some at the end of either.
 const SLOTS_AT_ONCE: u64 = 2 * SLICE as u64 + 32;
 /// More than any verdict takes apart at once.
-const MANY: u64 = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
+const MANY: u64 = if cfg!(debug_assertions) { 20_000 } else { 100_000 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Death {
@@ -356,7 +356,7 @@ fn slots_of_a_target_that_dies_in_slices_are_written_and_dropped() {
         }
         m.set_root(root, None);
         let mut at = 0;
-        let slot = |holder: ObjectRef, at: usize| holder.slot(if at % 2 == 0 { WEAK } else { 0 });
+        let slot = |holder: ObjectRef, at: usize| holder.slot(if at.is_multiple_of(2) { WEAK } else { 0 });
         while slot(holders[0].0, 0).read() != 0 || slot(holders[1].0, 1).read() != 0 {
             advance(m, what.0);
             for _ in 0..16 {
