@@ -280,13 +280,13 @@ void *tally_weak_new(void *target);
 void *tally_weak_new_with(void *target, void (*callback)(void *weak));
 
 /* [leaf] The target of a weak reference, or of a weak slot (its address); null once the target's reclaim has begun: before its
- * finalizer runs. */
+ * finalizer runs. The word in the slot may be cleared later: it alone does not tell. */
 void *tally_weak_get(const void *weak_or_slot);
 
 /* [leaf] The same of a target that the program has read from a weak slot by itself, with no safepoint since: for tagged words. */
 void *tally_weak_upgrade(void *target);
 
-/* [leaf] Lets `slot`, a word of `object` that its descriptor does not name, refer to `target` without keeping it alive. Null ends that.
+/* [leaf] Lets `slot`, an aligned word of `object` that its descriptor does not name, refer to `target` without keeping it alive. Null ends that.
  * A tagged word is stored over it afterwards, plainly. */
 void tally_weak_write(void *object, void *slot, void *target);
 

@@ -42,6 +42,8 @@ pub struct Collector {
     pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
     pub(crate) dying_large: List<(ObjectRef, u64)>,
+    /// A dying special object whose weak slots, or those that refer to it, are being let go of.
+    pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,
     pub(crate) trials: Trials,
@@ -74,7 +76,8 @@ impl Collector {
 
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
-        !heap.free_queue.is_empty() || !self.dying_large.is_empty() || heap.blocks.has_freed_into()
+        let dying = !self.dying_large.is_empty() || self.dying_special.is_some();
+        !heap.free_queue.is_empty() || dying || heap.blocks.has_freed_into()
     }
 
     /// Runs pending work to its end.
@@ -92,9 +95,7 @@ impl Collector {
             self.work(heap, i64::MAX / 2);
         }
         self.flip(heap);
-        let waited = std::mem::replace(&mut heap.specials.mutator_waits, true);
         self.run_passes(heap);
-        heap.specials.mutator_waits = waited;
         if heap.zeal.is_some() {
             self.end_zeal_epoch(heap);
         }
@@ -124,7 +125,6 @@ impl Collector {
         let before = heap.statistics.freed_objects();
         self.finish(heap);
         self.run_epoch(heap);
-        heap.specials.mutator_waits = true;
         // A mark that the epoch's end has started sees the same roots.
         if !self.mark.is_running() {
             self.start_mark(heap);
@@ -133,7 +133,6 @@ impl Collector {
         // Objects that a log named, and the roots of the first flip, are let go at the next.
         self.run_epoch(heap);
         self.finish(heap);
-        heap.specials.mutator_waits = false;
         heap.statistics.freed_objects() - before
     }
 

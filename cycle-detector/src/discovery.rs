@@ -103,11 +103,14 @@ impl Collector {
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;
             } else {
-                spent += 1;
-                if !heap.follow_released_ephemerons() {
-                    self.end_discovery(heap);
+                match heap.follow_released_ephemerons() {
+                    Some(looked) => spent += looked,
+                    None => {
+                        spent += 1;
+                        self.end_discovery(heap);
+                        break false;
+                    }
                 }
-                break false;
             }
         };
         soon.drain().for_each(|object| heap.push_marked(object));
@@ -204,22 +207,22 @@ fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
     spent + show_part(heap, object, Part::Whole)
 }
 
-/// What hangs on a special object as a key is alive. Whether it is an ephemeron that must not be followed yet; and what
-/// that cost.
+/// What hangs on a special object as a key is alive. Whether the object must not be followed now, because it is an ephemeron whose
+/// key is not marked, or comes again for more of what hangs on it; and what that cost.
 fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
     if !object.has(flag::SPECIAL) {
         return (false, 0);
     }
-    let mut values = 0;
-    heap.for_each_value_of_key(object, |heap, value| {
-        values += 1;
-        heap.show_to_mark(value);
-    });
+    let (spent, all) = heap.visit_values_of_key(object, |heap, value| heap.show_to_mark(value));
+    if !all {
+        heap.push_marked(object);
+        return (true, spent);
+    }
     let held_back = heap.is_held_back(object);
     if held_back {
         heap.specials.held_back.push(object);
     }
-    (held_back, values)
+    (held_back, spent)
 }
 
 /// What is visited now hangs on objects that wait for their finalizers. Who of these is referred to by it is owned;

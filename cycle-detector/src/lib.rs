@@ -42,6 +42,7 @@ pub mod program;
 pub mod prompt;
 pub mod purse;
 pub mod reconcile;
+mod records;
 pub mod reentry;
 pub mod release;
 pub mod report;

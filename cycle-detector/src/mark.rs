@@ -6,14 +6,18 @@
 //! counting meanwhile show their references and keep their memory until the mark has ended.
 //!
 //! ```text
-//! Clear ──► Discover ──► Release ───────────────────────► Free ──► (off)
-//! bits      mark stack   unmarked mature objects are dead: give the memory of the dead back
-//!           and logs     marked survivors lose the references they held
-//!             ▲  │
-//!           Finalize     unmarked objects with finalizers are held, and what they reach is marked with them
+//! Clear ──► Discover ──► Weak ──► Keys ──► Slots ──► Release ────────────► Free ──► (off)
+//! bits      mark stack   what is unmarked is dead    marked survivors      give the memory of the dead back
+//!           and logs     (see below)                 lose what was held
+//!             ▲            │
+//!             └─Finalize ◄─┘   unmarked objects with finalizers are held, and what they reach is marked with them
 //! ```
 //!
-//! When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such
+//! From the end of discovery on no weak slot yields what is unmarked (`mark_condemns`), so that all that comes then can go in
+//! slices. `[WEAK]` `Weak`: weak references to it are cleared, before the first finalizer among it is queued. `Keys`: ephemerons
+//! that were held back and are alive lose dead keys and what they hold; one that has been logged meanwhile may not, and
+//! what it holds is marked: discovery goes on then, for the last time for that ephemeron. `Slots`: weak slots in what is dead are
+//! forgotten. When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such
 //! objects are found before the first of them is followed: those that only others of them reach belong to the set as
 //! well.
 //!
@@ -23,6 +27,7 @@ use crate::collector::Collector;
 use crate::discovery::Discovery;
 use crate::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::evidence::Evidence;
+use crate::records::{Looked, RecordWalk};
 use rc_runtime::count::STUCK;
 use rc_runtime::list::List;
 use rc_runtime::mature::BlockWalk;
@@ -37,7 +42,10 @@ enum Stage {
     Off,
     Clear,
     Discover,
+    Weak,
     Finalize,
+    Keys,
+    Slots,
     Release,
     Free,
 }
@@ -53,6 +61,7 @@ pub struct Mark {
     clear_at: usize,
     walk: BlockWalk,
     large_at: usize,
+    records: RecordWalk,
     live_at_start: u64,
     freed: u64,
     freed_bytes: u64,
@@ -69,6 +78,12 @@ impl Mark {
     /// Whether a mark is in progress.
     pub fn is_running(&self) -> bool {
         self.stage != Stage::Off
+    }
+
+    /// Begins with a stage that looks at all objects, or at all records.
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.walk, self.large_at, self.records) = Default::default();
+        self.stage = stage;
     }
 }
 
@@ -120,6 +135,7 @@ impl Collector {
         let mark = &mut self.mark;
         (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
         self.roots.append(&mut heap.specials.upgraded);
+        heap.specials.mark_begins();
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
             mark.stage = Stage::Discover;
@@ -152,7 +168,10 @@ impl Collector {
                 Stage::Off => return units,
                 Stage::Clear => self.clear_marks(heap),
                 Stage::Discover => self.discover(heap, units),
+                Stage::Weak => self.clear_weak_to_unmarked(heap, units),
                 Stage::Finalize => self.find_finalizable(heap),
+                Stage::Keys => self.empty_held_back(heap),
+                Stage::Slots => self.forget_slots_of_unmarked(heap, units),
                 Stage::Release => self.release_unmarked(heap),
                 Stage::Free => self.free_dead(heap),
             };
@@ -168,14 +187,77 @@ impl Collector {
     pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
         heap.mark_discovers = false;
         heap.specials.mark_condemns = true;
-        self.mark.stage = Stage::Release;
-        if heap.finalizers.due != 0 && !std::mem::replace(&mut self.mark.finalizable_found, true) {
-            heap.begin_reclaim_unmarked();
-            self.mark.stage = Stage::Finalize;
-            return;
+        self.mark.enter(Stage::Weak);
+    }
+
+    /// Weak references to the next special object are cleared, if that is unmarked.
+    fn clear_weak_to_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
+        let finalizers_follow = heap.finalizers.due != 0 && !self.mark.finalizable_found;
+        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+            Looked::At(object) => {
+                let before = units;
+                heap.specials.finalizers_follow = finalizers_follow;
+                if !heap.begin_reclaim_some(object, &mut units) {
+                    self.mark.records.stay();
+                }
+                heap.specials.finalizers_follow = false;
+                return Some(1 + (before - units));
+            }
+            Looked::Past(records) => return Some(records),
+            Looked::AtAll => {}
         }
-        let held_back = std::mem::take(&mut heap.specials.held_back);
-        heap.empty_ephemerons(held_back);
+        if finalizers_follow {
+            self.mark.finalizable_found = true;
+            self.mark.enter(Stage::Finalize);
+        } else {
+            self.mark.enter(Stage::Keys);
+        }
+        Some(1)
+    }
+
+    /// The next ephemeron that was held back is emptied, if it is alive. `None` while increments are pending.
+    fn empty_held_back(&mut self, heap: &mut Heap) -> Option<i64> {
+        if heap.counting {
+            return None;
+        }
+        match heap.specials.held_back.pop() {
+            Some(ephemeron) if ephemeron.has(flag::DEAD) || ephemeron.count() == 0 => return Some(1),
+            Some(ephemeron) => return Some(heap.empty_ephemeron(ephemeron)),
+            None => heap.specials.held_back_at = 0,
+        }
+        if heap.mark_stack.is_empty() && !heap.mark_overflowed {
+            self.mark.enter(Stage::Slots);
+        } else {
+            self.go_on_discovering(heap);
+        }
+        Some(1)
+    }
+
+    /// The next special object, if it is unmarked, is no holder and no key any more.
+    fn forget_slots_of_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
+        if heap.counting {
+            return None;
+        }
+        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+            Looked::At(object) => {
+                let before = units;
+                if !heap.let_go_weakly(object, &mut units) {
+                    self.mark.records.stay();
+                }
+                Some(1 + (before - units))
+            }
+            Looked::Past(records) => Some(records),
+            Looked::AtAll => {
+                self.mark.enter(Stage::Release);
+                Some(1)
+            }
+        }
+    }
+
+    fn go_on_discovering(&mut self, heap: &mut Heap) {
+        self.mark.enter(Stage::Discover);
+        heap.mark_discovers = true;
+        heap.specials.mark_condemns = false;
     }
 
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
@@ -193,14 +275,11 @@ impl Collector {
             }
             mark.large_at += 1;
         } else {
-            (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
             heap.queue_found_by_mark();
             if self.phase == Phase::Idle {
                 heap.release_finalizers();
             }
-            self.mark.stage = Stage::Discover;
-            heap.mark_discovers = true;
-            heap.specials.mark_condemns = false;
+            self.go_on_discovering(heap);
         }
         Some(1)
     }
@@ -274,7 +353,7 @@ impl Collector {
     /// Counting frees the heap by itself: release what the mark holds back.
     fn abort_mark(&mut self, heap: &mut Heap) {
         heap.mark_stack.clear();
-        heap.specials.held_back.clear();
+        heap.specials.mark_begins();
         self.mark.large.clear();
         self.mark.discovery.forget(heap);
         self.mark.stage = Stage::Free;

@@ -19,6 +19,7 @@
 
 mod batch;
 mod bound;
+mod condemned;
 mod held;
 mod mark;
 mod marker;

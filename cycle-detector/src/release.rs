@@ -51,6 +51,12 @@ impl Collector {
             } else if heap.blocks.grows_for_want_of_sweeps() {
                 heap.blocks.sweep_freed_into();
                 units -= 8;
+            } else if let Some(object) = self.dying_special {
+                if heap.counting && heap.is_key(object) {
+                    // Which of its young ephemerons are alive is known when the increments are done.
+                    break;
+                }
+                units -= self.end_dying_special(heap, object, units);
             } else if !heap.free_queue.is_empty() {
                 units = self.release_dead(heap, units);
             } else if heap.blocks.has_freed_into() {
@@ -82,18 +88,47 @@ impl Collector {
         if object.has(flag::DEAD) {
             return 1; // a mark has found it dead, and lets go of what it held
         }
-        if object.has(flag::LARGE | flag::SPECIAL | flag::ODD) {
-            heap.begin_reclaim_all(&[object]);
-            if object.needs_finalizer() {
-                heap.await_finalizer(object);
-                return 2;
-            }
-            heap.dismantle(object);
-            if object.has(flag::LARGE) {
-                self.dying_large.push((object, 0));
-                return 1;
-            }
+        if object.has(flag::SPECIAL) {
+            self.dying_special = Some(object);
+            return 1;
         }
+        if object.has(flag::LARGE | flag::ODD) {
+            return self.release_uncommon(heap, object);
+        }
+        self.release_small(heap, object)
+    }
+
+    /// Weak slots to the object and in it come to an end, as far as the units go; then it is released like others. Its count is
+    /// zero until then, so no upgrade yields it. `[WEAK]`
+    fn end_dying_special(&mut self, heap: &mut Heap, object: ObjectRef, units: i64) -> i64 {
+        let mut left = units;
+        if object.has(flag::DEAD) {
+            self.dying_special = None;
+            return 1;
+        }
+        let done = heap.begin_reclaim_some(object, &mut left)
+            && (object.needs_finalizer() || heap.let_go_weakly(object, &mut left));
+        if !done {
+            return units - left;
+        }
+        self.dying_special = None;
+        1 + (units - left) + self.release_uncommon(heap, object)
+    }
+
+    /// An object that may have a finalizer, or be large.
+    fn release_uncommon(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        if object.needs_finalizer() {
+            heap.await_finalizer(object);
+            return 2;
+        }
+        if object.has(flag::LARGE) {
+            self.dying_large.push((object, 0));
+            return 1;
+        }
+        self.release_small(heap, object)
+    }
+
+    fn release_small(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         let references = release_part(heap, object, Part::Whole);
         heap.reclaim(object);
         self.report.freed_by_count += 1;

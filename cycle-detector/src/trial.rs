@@ -274,6 +274,7 @@ impl Trials {
                 0 if walk == Walk::CutOff => Verdict::CutOff,
                 0 if self.met_unjudged => Verdict::Undecided,
                 0 => Verdict::Live,
+                _ if self.has_too_many_slots(heap) => Verdict::Undecided,
                 _ if self.await_finalizers(heap) => Verdict::Finalizing,
                 dead => Verdict::Garbage(dead),
             }
@@ -421,13 +422,18 @@ impl Trials {
         }
     }
 
+    /// Whether so many weak slots hang on what is dead that only a mark, which goes in slices, may let go of them. `[BOUND]`
+    fn has_too_many_slots(&mut self, heap: &mut Heap) -> bool {
+        !heap.specials.is_empty() && heap.has_too_many_slots(dead(&self.nodes))
+    }
+
     /// Whether finalizers come first. Those of all dead nodes are queued then.
     fn await_finalizers(&mut self, heap: &mut Heap) -> bool {
         if !dead(&self.nodes).any(ObjectRef::needs_finalizer) {
             return false;
         }
         self.list_dead_specials();
-        heap.begin_reclaim_all(&self.worklist);
+        heap.begin_reclaim_before_finalizers(&self.worklist);
         dead(&self.nodes).filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
         true
     }

@@ -183,12 +183,12 @@ fn slot_is_written_again() {
             .collect();
         refer_weakly(m, holder, first);
         refer_weakly(m, holder, second);
-        assert_eq!(m.heap().weak_target(holder.slot(WEAK)), Some(second));
+        assert_eq!(m.heap().weak_target(holder, holder.slot(WEAK)), Some(second));
         refer_weakly(m, others[0], second);
         m.heap().write_weak(others[3], others[3].slot(WEAK), None, WeakKind::Reference);
         assert_eq!(others[3].slot(WEAK).read(), 0);
         for at in [1, 2, 4] {
-            assert_eq!(m.heap().weak_target(others[at].slot(WEAK)), Some(first));
+            assert_eq!(m.heap().weak_target(others[at], others[at].slot(WEAK)), Some(first));
         }
         m.truncate_roots(0);
         m.epoch();

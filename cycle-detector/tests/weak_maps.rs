@@ -36,6 +36,24 @@ unsafe extern "C-unwind" fn finalize(object: *mut c_void) {
     SEEN.set(seen.expect("inside a finalizer"));
 }
 
+thread_local! {
+    /// The map that the finalizer of a keeper keeps, and where.
+    static KEPT: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+}
+
+/// Refers to a map and to a value, and to itself.
+static KEEPER: TypeDescriptor = TypeDescriptor::plain(c"Keeper", 24, &[0, 8, 16]).finalized(keep_map);
+
+unsafe extern "C-unwind" fn keep_map(_keeper: *mut c_void) {
+    let [map, holder] = KEPT.get();
+    let kept = Mutator::in_finalizer(|m| {
+        // SAFETY: [HEADER] what the test has stored.
+        let [map, holder] = [map, holder].map(|word| unsafe { ObjectRef::from_address(word) });
+        m.write(holder, holder.slot(0), map.address());
+    });
+    assert!(kept.is_some());
+}
+
 fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
     type_registry::register(descriptor).expect("a sound descriptor")
 }
@@ -435,4 +453,34 @@ fn a_callback_fills_the_map_while_its_table_grows() {
             }
         }
     });
+}
+
+/// Map, entry and value are found dead together, and a finalizer brings the map back: the entry has lost its value, and kept its key
+/// alive for as long as the map.
+#[test]
+fn map_that_outlives_its_entry_in_a_finalizer_lets_the_key_go() {
+    for grown_up in [false, true] {
+        for_all_heaps(|m| {
+            let holder = rooted(m, &NODE);
+            let top = m.root_count();
+            let keeper = rooted(m, &KEEPER);
+            let map = map(m, WeakMode::Values);
+            let (key, value) = (rooted(m, &NODE), rooted(m, &NODE));
+            m.weak_map_set(map, key, value).expect("memory");
+            for (field, object) in [(0, map), (8, value), (16, keeper)] {
+                m.write(keeper, keeper.slot(field), object.address());
+            }
+            KEPT.set([map.address(), holder.address()]);
+            if grown_up {
+                m.epoch();
+                m.epoch();
+            }
+            m.truncate_roots(top);
+            (0..4).for_each(|_| _ = m.collect());
+            assert_eq!(holder.slot(0).read(), map.address(), "the finalizer has run");
+            assert_eq!(m.weak_map_count(map), 0);
+            assert!(!m.live_objects().contains(&value));
+            assert!(!m.live_objects().contains(&key), "the entry has let go of its key");
+        });
+    }
 }

@@ -1,13 +1,13 @@
 //! Types of the runtime's own objects, as the services make them.
 
 use crate::descriptor::TypeDescriptor;
-use crate::object::ObjectRef;
+use crate::object::{ObjectRef, flag};
 use crate::type_registry::{TypeInfo, register};
 use crate::weak_map::WeakMode;
 use std::sync::OnceLock;
 
-/// A weak reference: its slot.
-static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 8, &[]));
+/// A weak reference: its slot, and two words for its target's list (`weak/links.rs`).
+static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 24, &[]));
 
 /// An object that owns a value of the host: its pointer.
 static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]));
@@ -30,17 +30,23 @@ pub fn ephemeron() -> &'static TypeInfo {
     EPHEMERON.info()
 }
 
-/// A weak reference with a callback: slot and callback.
-static WEAK_WITH_CALLBACK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference with callback", 16, &[]));
+/// The same with a callback behind that.
+static WEAK_WITH_CALLBACK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference with callback", 32, &[]));
 
 /// `void callback(void *weak)`: the target of a weak reference is gone.
 pub type Callback = crate::finalizer::Finalizer;
 /// Where the callback of a weak reference stands.
-pub const CALLBACK: u64 = 8;
+pub const CALLBACK: u64 = 24;
 
 /// The type of weak references with callbacks.
 pub fn weak_with_callback() -> &'static TypeInfo {
     WEAK_WITH_CALLBACK.info()
+}
+
+/// Whether the object is a weak reference, with a callback or without.
+#[inline]
+pub fn is_weak(object: ObjectRef) -> bool {
+    WEAK.is_type_of(object) || WEAK_WITH_CALLBACK.is_type_of(object)
 }
 
 /// The callback of a weak reference, if it has one.
@@ -110,8 +116,9 @@ impl Builtin {
     }
 
     /// Not the moment to register a type: the collector asks, too. `[MEMORY]`
+    #[inline]
     fn is_type_of(&self, object: ObjectRef) -> bool {
-        self.info.get().is_some_and(|info| info.id == object.type_info().id)
+        self.info.get().is_some_and(|info| info.id == object.meta() & !flag::ALL)
     }
 
     fn info(&'static self) -> &'static TypeInfo {

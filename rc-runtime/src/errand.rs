@@ -52,11 +52,11 @@ impl Heap {
     pub(crate) fn add_errand(&mut self, object: ObjectRef) {
         let errands = &mut self.specials.errands;
         let place = errands.end();
-        let record = self.special(object);
-        if record.errand.is_some() {
+        let rest = self.rest(object);
+        if rest.errand.is_some() {
             return;
         }
-        record.errand = Some(place);
+        rest.errand = Some(place);
         self.specials.errands.queue.push_back(Some(object));
         match self.plan {
             Plan::Prompt => self.context_mut().pending = 1,
@@ -69,7 +69,7 @@ impl Heap {
 
     /// The object dies: it has no errand any more.
     pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
-        if let Some(place) = self.special_of(object).and_then(|record| record.errand.take()) {
+        if let Some(place) = self.rest_of(object).and_then(|rest| rest.errand.take()) {
             let errands = &mut self.specials.errands;
             errands.queue[(place - errands.done) as usize] = None;
         }
@@ -81,7 +81,7 @@ impl Heap {
             let next = errands.queue.pop_front()?;
             errands.done += 1;
             if let Some(object) = next {
-                self.special(object).errand = None;
+                self.rest(object).errand = None;
                 self.tidy_special(object);
                 return Some(object);
             }

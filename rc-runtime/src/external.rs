@@ -52,10 +52,10 @@ impl External {
 impl Heap {
     /// The object owns so many bytes outside the heap more than before, or fewer; it never owns fewer than none.
     pub fn add_external_bytes(&mut self, object: ObjectRef, delta: i64) {
-        let record = self.special(object);
-        let before = record.external;
+        let rest = self.rest(object);
+        let before = rest.external;
         let now = before.saturating_add_signed(delta);
-        record.external = now;
+        rest.external = now;
         self.tidy_special(object);
         self.external.sum = self.external.sum - u128::from(before) + u128::from(now);
         let added = now.saturating_sub(before);
@@ -104,7 +104,7 @@ impl Heap {
     /// [`OutOfMemory`]; the value is dropped then.
     pub fn new_host_object(&mut self, value: Box<dyn Any>) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_cell(builtin::host(), 0)?;
-        self.special(object).host = Some(value);
+        self.rest(object).host = Some(value);
         Ok(object)
     }
 
@@ -127,6 +127,6 @@ impl Heap {
 
     /// The value that a host object owns, if it is one.
     pub fn host_value(&mut self, object: ObjectRef) -> Option<&dyn Any> {
-        self.special_of(object)?.host.as_deref()
+        self.rest_of(object)?.host.as_deref()
     }
 }

@@ -91,6 +91,11 @@ pub struct Finalizers {
 pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
 
 impl Finalizers {
+    /// Deferred plan: objects that are not mature are to be finalized.
+    pub(crate) fn has_young(&self) -> bool {
+        !self.young.is_empty()
+    }
+
     /// Finalizers that are running, one inside the other.
     #[inline(always)]
     pub fn depth(&self) -> u32 {

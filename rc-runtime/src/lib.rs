@@ -60,6 +60,7 @@ pub mod options;
 pub mod plan;
 pub mod prompt;
 pub mod range;
+pub mod record_slab;
 pub mod size_class;
 pub mod special;
 pub mod statistics;

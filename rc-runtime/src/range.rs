@@ -14,6 +14,7 @@
 //! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
 //! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
 //! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
+//! RECORD_BASE     4 bytes per 8 bytes  (records)    1/2     of special objects, and of weak slots
 //! ```
 //!
 //! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
@@ -43,6 +44,7 @@ const MARK_BASE: u64 = table(4);
 const BUFFERED_BASE: u64 = table(5);
 const BLOCK_INFO_BASE: u64 = table(6);
 const TYPE_TABLE_BASE: u64 = table(7);
+const RECORD_BASE: u64 = table(8);
 
 /// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
 /// memory, for tests of the runtime by itself: compiled code and `tally.h` know the other place.
@@ -134,6 +136,7 @@ fn map_tables(bytes: u64) -> Result<(), RangeError> {
         (MARK_BASE, bytes >> 7),
         (BUFFERED_BASE, bytes >> 6),
         (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
+        (RECORD_BASE, bytes >> 1),
     ];
     for (done, &(address, length)) in tables.iter().enumerate() {
         if let Err(error) = map_fixed(address, length) {
@@ -242,6 +245,14 @@ pub fn trial_cell(address: u64) -> *mut u8 {
     ((address >> 4) + (TRIAL_BASE - (HEAP_BASE >> 4))) as *mut u8
 }
 
+/// The number of the record about the word at `address`: of an object's header, the object's own ([`crate::special`]); of a
+/// weak slot, that slot's ([`crate::weak`]). It may be out of date: the record says what it is about.
+#[inline(always)]
+pub fn record_cell(address: u64) -> *mut u32 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
+}
+
 /// What is known about one block. One thread, the owner of the heap, reads and writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
@@ -332,11 +343,15 @@ pub fn ask_for_huge_pages(start: u64) {
     }
 }
 
-/// Gives the memory of whole pages in `start..end` back to the system; it reads as zero afterwards.
+/// Gives the memory of the whole blocks in `start..end` back to the system, and that of the numbers of records behind them; it
+/// reads as zero afterwards.
 pub fn release_pages(start: u64, end: u64) {
-    debug_assert!(start & 4095 == 0 && end & 4095 == 0 && in_heap(start));
-    // SAFETY: the caller's blocks hold no object any more.
-    unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_DONTNEED) };
+    debug_assert!((start | end) & (BLOCK_BYTES - 1) == 0 && in_heap(start));
+    let numbers = record_cell(start) as u64;
+    for (address, bytes) in [(start, end - start), (numbers, (end - start) / 2)] {
+        // SAFETY: the caller's blocks hold no object any more.
+        unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, libc::MADV_DONTNEED) };
+    }
 }
 
 #[cfg(test)]

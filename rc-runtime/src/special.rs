@@ -1,8 +1,10 @@
 //! Special objects: what the heap keeps about the few objects that need more than a header.
 //!
-//! An object with the flag `SPECIAL` has a record here; all others cost nothing, neither memory nor an instruction: where a pass
+//! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
-//! goes when nothing needs it any more or with the object's memory.
+//! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
+//! ([`record_cell`](crate::range::record_cell)), so that it is found by a load, and nothing is ever hashed or moved. A weak
+//! reference of the built-in type is special without a record: its links are in its payload ([`crate::weak`]).
 //!
 //! The end of a special object, under both plans:
 //!
@@ -12,79 +14,104 @@
 //! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
 //! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! A verdict on many objects takes the first step for all of them before any finalizer runs:
-//! [`Heap::begin_reclaim_all`]. `[WEAK]`
-//!
-//! **Dead young objects** are never touched under the deferred plan, so those that are special stand on a list. When
-//! the increments of a flip are done, whoever is on it and not mature is dead ([`Heap::judge_young_special`]): the cost
-//! is that of the young special objects, not of the young.
+//! Each step costs a few units of work for each slot. What goes in slices takes [`Heap::begin_reclaim_some`] and
+//! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
+//! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
+//! them before any finalizer runs: [`Heap::begin_reclaim_all`].
+
+mod end;
+mod young;
 
 use crate::errand::Errands;
 use crate::heap::Heap;
 use crate::list::List;
-use crate::object::{ObjectRef, flag};
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::Plan;
-use crate::range::MARK;
-use crate::weak::WeakSlot;
+use crate::range::record_cell;
+use crate::record_slab::{Record, Slab};
+use crate::weak::{Link, Node};
 use rustc_hash::FxHashMap;
+use young::Judgement;
 
 /// What the heap keeps about one special object.
 #[derive(Debug, Default)]
 pub struct Special {
-    /// Weak slots that refer to it.
-    pub(crate) referrers: List<u64>,
-    /// Slots of the ephemerons whose key it is.
-    pub(crate) ephemerons: List<u64>,
-    /// Weak slots and keys in it.
-    pub(crate) slots: List<u64>,
+    /// The object's address; 0: no record.
+    object: u64,
+    /// Weak references to it.
+    pub(crate) referrers: Node,
+    /// The first key slot that refers to it: the link's number.
+    pub(crate) keys: u32,
+    /// The first weak slot or key in it: the link's number.
+    pub(crate) slots: u32,
+    /// The number of what few of the records hold.
+    rest: u32,
+    /// Its reclaim begins together with that of others.
+    pub(crate) condemned: bool,
+    /// Its reclaim has begun: it was found dead, and its finalizer is to run.
+    pub(crate) awaits_finalizer: bool,
+    /// Prompt plan: its reclaim has begun, and goes on in the next slice.
+    pub(crate) fades: bool,
+}
+
+const _: () = assert!(std::mem::size_of::<Special>() == 32);
+
+/// What the heap keeps about even fewer.
+#[derive(Debug, Default)]
+pub struct Rest {
     /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
     pub(crate) registration: u64,
     /// Bytes that it owns outside the heap.
     pub(crate) external: u64,
     /// A value of the host that is dropped with its memory.
     pub(crate) host: Option<Box<dyn std::any::Any>>,
-    /// Its reclaim begins together with that of others.
-    pub(crate) condemned: bool,
-    /// Its reclaim has begun: it was found dead, and its finalizer is to run.
-    pub(crate) awaits_finalizer: bool,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
     /// Its place in the queue of errands.
     pub(crate) errand: Option<u64>,
+    /// Of a key that the mark with this number visits: the ephemeron that is next.
+    pub(crate) next_ephemeron: (u64, Node),
+    free: u32,
+}
+
+impl Record for Special {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.rest
+    }
+}
+
+impl Record for Rest {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.free
+    }
 }
 
 impl Special {
     fn is_needed(&self) -> bool {
-        let weak = !(self.referrers.is_empty() && self.ephemerons.is_empty() && self.slots.is_empty());
-        let hosts = self.external != 0 || self.host.is_some();
-        weak || hosts || self.registration != 0 || self.errand.is_some() || self.map != 0
+        self.referrers.is_some() || self.keys != 0 || self.slots != 0 || self.rest != 0 || self.fades
+    }
+
+    /// The object that it is about; `None` of a free place.
+    pub(crate) fn object(&self) -> Option<ObjectRef> {
+        // SAFETY: [HEADER] an object's address as long as the record is one, or 0.
+        unsafe { ObjectRef::of_word(self.object) }
     }
 }
 
-/// How far the young special objects of the last flip are judged.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Judgement {
-    /// The increments are not done.
-    #[default]
-    Waits,
-    /// They are marked as one set, from this place on.
-    Condemn(usize),
-    /// Weak references to them are cleared.
-    Begin(usize),
-    /// Those with finalizers are held until these have run.
-    Finalize,
-    /// What is still dead lets go of its keys.
-    Dismantle(usize),
-    /// And goes.
-    End(usize),
+impl Rest {
+    fn is_needed(&self) -> bool {
+        let hosts = self.external != 0 || self.host.is_some();
+        hosts || self.registration != 0 || self.errand.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
+    }
 }
 
 /// The records of one heap.
 #[derive(Debug, Default)]
 pub struct Specials {
-    pub(crate) records: FxHashMap<ObjectRef, Special>,
-    /// Address of a weak slot → what it is.
-    pub(crate) slots: FxHashMap<u64, WeakSlot>,
+    pub(crate) records: Slab<Special>,
+    rests: Slab<Rest>,
+    /// Weak slots of objects that are not weak references of the built-in types.
+    pub(crate) links: Slab<Link>,
     /// Deferred plan: became special in the running epoch, before they were mature.
     young: List<ObjectRef>,
     /// The same, of the epoch before.
@@ -98,12 +125,18 @@ pub struct Specials {
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,
-    /// Deferred plan: the backup mark has seen all there is; what is mature and unmarked is dead.
+    /// A mark has seen all there is; what is unmarked (deferred plan: and mature) is dead.
     pub mark_condemns: bool,
+    /// Finalizers of what is found dead now come before its end, and may bring some of it back.
+    pub finalizers_follow: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
     pub held_back: List<ObjectRef>,
-    /// Deferred plan: the program has not run since the flip, and waits for the passes to end.
-    pub mutator_waits: bool,
+    /// So many of those, from the first, were looked at again when the mark had seen all else.
+    pub held_back_at: usize,
+    /// Numbers the marks: where a mark is in the list of a key's ephemerons is nothing to another.
+    pub(crate) marks: u64,
+    /// Objects that fade.
+    pub(crate) fading: u32,
 }
 
 impl Specials {
@@ -112,9 +145,44 @@ impl Specials {
         self.records.is_empty()
     }
 
-    /// Every special object.
+    /// Bytes of all records, with those of weak slots; not of what hosts have given.
+    pub fn bytes(&self) -> u64 {
+        self.records.bytes() + self.rests.bytes() + self.links.bytes()
+    }
+
+    /// Weak slots and keys in objects that are no built-in weak references.
+    pub fn slots(&self) -> u32 {
+        self.links.len()
+    }
+
+    /// Every object that has a record.
     pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        self.records.keys().copied()
+        (1..=self.records.last()).filter_map(|number| self.at(number))
+    }
+
+    /// The object whose record has that number, if one has.
+    pub fn at(&self, number: u32) -> Option<ObjectRef> {
+        self.records.get(number).and_then(Special::object)
+    }
+
+    /// No record has a higher number.
+    pub fn last(&self) -> u32 {
+        self.records.last()
+    }
+
+    /// A key has lost an ephemeron: a mark that was to visit that next goes on with the one behind it.
+    pub(crate) fn pass_over_in_mark(&mut self, key: u32, node: Node, next: Node) {
+        let rest = self.records[key].rest;
+        if rest != 0 && self.rests[rest].next_ephemeron.1 == node {
+            self.rests[rest].next_ephemeron.1 = next;
+        }
+    }
+
+    /// A mark begins, or begins anew.
+    pub fn mark_begins(&mut self) {
+        self.marks += 1;
+        self.held_back.clear();
+        self.held_back_at = 0;
     }
 
     /// At a flip: what is young is pending.
@@ -131,9 +199,14 @@ impl Specials {
     }
 }
 
+fn number_cell(object: ObjectRef) -> *mut u32 {
+    record_cell(object.address() - HEADER_BYTES)
+}
+
 impl Heap {
-    /// The object's record; it is special from now on.
-    pub fn special(&mut self, object: ObjectRef) -> &mut Special {
+    /// The object may have a record from now on, or is one of the built-in types that need none.
+    #[inline]
+    pub(crate) fn note_special(&mut self, object: ObjectRef) {
         if !object.has(flag::SPECIAL) {
             object.add_flags(flag::SPECIAL);
             if self.plan == Plan::Deferred && !object.is_mature() {
@@ -143,149 +216,85 @@ impl Heap {
                 }
             }
         }
-        self.specials.records.entry(object).or_default()
+    }
+
+    /// The number of the object's record; 0: it has none.
+    #[inline]
+    pub(crate) fn number_of(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
+        let number = unsafe { *number_cell(object) };
+        if self.specials.records.get(number).is_some_and(|record| record.object == object.address()) {
+            number
+        } else {
+            0
+        }
+    }
+
+    /// The same; the object has one afterwards.
+    #[inline]
+    pub(crate) fn make_number(&mut self, object: ObjectRef) -> u32 {
+        let number = self.number_of(object);
+        if number != 0 {
+            return number;
+        }
+        self.note_special(object);
+        let number = self.specials.records.insert(Special { object: object.address(), ..Special::default() });
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = number };
+        number
+    }
+
+    /// The object's record; it is special from now on.
+    pub(crate) fn special(&mut self, object: ObjectRef) -> &mut Special {
+        let number = self.make_number(object);
+        &mut self.specials.records[number]
     }
 
     /// The record, if there is one.
-    pub fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
-        if object.has(flag::SPECIAL) { self.specials.records.get_mut(&object) } else { None }
+    pub(crate) fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
+        match self.number_of(object) {
+            0 => None,
+            number => Some(&mut self.specials.records[number]),
+        }
+    }
+
+    /// What few records hold, of the object's, which has it from now on.
+    pub(crate) fn rest(&mut self, object: ObjectRef) -> &mut Rest {
+        let number = self.make_number(object);
+        let record = &mut self.specials.records[number];
+        if record.rest == 0 {
+            record.rest = self.specials.rests.insert(Rest::default());
+        }
+        &mut self.specials.rests[record.rest]
+    }
+
+    /// The same, if it has it.
+    pub(crate) fn rest_of(&mut self, object: ObjectRef) -> Option<&mut Rest> {
+        match self.special_of(object)?.rest {
+            0 => None,
+            rest => Some(&mut self.specials.rests[rest]),
+        }
     }
 
     /// The object is plain again if nothing needs its record.
     pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
-        if self.special_of(object).is_some_and(|record| !record.is_needed()) {
-            self.specials.records.remove(&object);
+        let number = self.number_of(object);
+        if number != 0 {
+            let specials = &mut self.specials;
+            let record = &mut specials.records[number];
+            if record.rest != 0 && !specials.rests[record.rest].is_needed() {
+                specials.rests.remove(std::mem::take(&mut record.rest));
+            }
+            if record.is_needed() {
+                return;
+            }
+            specials.records.remove(number);
+        }
+        if !crate::weak::is_linked(object) {
             object.remove_flags(flag::SPECIAL);
-        }
-    }
-
-    /// The object is dead: its finalizer runs next, or its memory goes. Weak references to it are cleared.
-    #[cold]
-    pub fn begin_reclaim(&mut self, object: ObjectRef) {
-        let Some(record) = self.special_of(object) else { return };
-        for address in std::mem::take(&mut record.referrers) {
-            self.clear_weak_slot(address);
-        }
-    }
-
-    /// The same for objects that are found dead together.
-    pub fn begin_reclaim_all(&mut self, dead: &[ObjectRef]) {
-        dead.iter().for_each(|&object| self.condemn_special(object, true));
-        dead.iter().for_each(|&object| self.begin_reclaim(object));
-        dead.iter().for_each(|&object| self.condemn_special(object, false));
-    }
-
-    fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
-        if let Some(record) = self.special_of(object) {
-            record.condemned = condemned;
-        }
-    }
-
-    /// Objects that are found dead together are freed without finalizers: all that belongs before the first of them is freed.
-    #[cold]
-    pub fn reclaim_special_all(&mut self, dead: &[ObjectRef]) {
-        self.begin_reclaim_all(dead);
-        dead.iter().for_each(|&object| self.dismantle(object));
-    }
-
-    /// The mark has seen all there is, and finalizers come before what it condemns: weak references to that are cleared now.
-    pub fn begin_reclaim_unmarked(&mut self) {
-        let records = self.specials.records.keys().copied();
-        let dead: List<ObjectRef> = records
-            .filter(|object| object.is_mature() && !object.has(flag::DEAD) && object.count() != 0)
-            .filter(|object| !MARK.get(object.address()))
-            .collect();
-        self.begin_reclaim_all(&dead);
-    }
-
-    /// The memory of a dead object is about to go.
-    #[cold]
-    pub fn end_special(&mut self, object: ObjectRef) {
-        self.begin_reclaim(object);
-        self.dismantle(object);
-        self.end_key(object);
-        object.remove_flags(flag::SPECIAL);
-        if let Some(record) = self.specials.records.remove(&object) {
-            if record.map != 0 {
-                self.specials.dead_entries.remove(&record.map);
-            }
-            self.release_external_bytes(record.external);
-            drop(record.host);
-        }
-    }
-
-    /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
-    /// dead. Does up to `units` of work; what is left, and whether all is done. If it has queued objects for promotion,
-    /// it is to be called again when those are promoted.
-    pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
-        if self.specials.judgement == Judgement::Waits {
-            self.specials.judgement = Judgement::Condemn(0);
-        }
-        while units > 0 {
-            if self.specials.judgement == Judgement::Finalize {
-                let (left, done) = self.judge_young_finalizable(units);
-                if done {
-                    self.specials.judgement = Judgement::Dismantle(0);
-                }
-                if !done || !self.promotion_queue.is_empty() {
-                    return (left, false);
-                }
-                units = left;
-            }
-            let (at, judgement) = (self.specials.judgement.place(), self.specials.judgement);
-            let Some(&object) = self.specials.pending.get(at) else {
-                self.specials.judgement = match judgement {
-                    Judgement::Waits | Judgement::Condemn(_) => Judgement::Begin(0),
-                    Judgement::Begin(_) => Judgement::Finalize,
-                    Judgement::Finalize => unreachable!("has no places"),
-                    Judgement::Dismantle(_) => Judgement::End(0),
-                    Judgement::End(_) => {
-                        self.specials.pending.clear();
-                        return (units, true);
-                    }
-                };
-                continue;
-            };
-            units -= 4;
-            let dead = !object.is_mature() && object.has(flag::SPECIAL);
-            self.specials.judgement = match judgement {
-                Judgement::Waits | Judgement::Condemn(_) => {
-                    if dead {
-                        self.condemn_special(object, true);
-                    }
-                    Judgement::Condemn(at + 1)
-                }
-                Judgement::Begin(_) => {
-                    if dead {
-                        self.begin_reclaim(object);
-                    }
-                    Judgement::Begin(at + 1)
-                }
-                Judgement::Finalize => unreachable!("has no places"),
-                Judgement::Dismantle(_) => {
-                    match dead {
-                        true => self.dismantle(object),
-                        false => self.condemn_special(object, false),
-                    }
-                    Judgement::Dismantle(at + 1)
-                }
-                Judgement::End(_) => {
-                    if dead {
-                        self.end_special(object);
-                    }
-                    Judgement::End(at + 1)
-                }
-            };
-        }
-        (units, false)
-    }
-}
-
-impl Judgement {
-    fn place(self) -> usize {
-        match self {
-            Judgement::Waits | Judgement::Finalize => 0,
-            Judgement::Condemn(at) | Judgement::Begin(at) | Judgement::Dismantle(at) | Judgement::End(at) => at,
         }
     }
 }

@@ -16,12 +16,16 @@
 //! roots 20 instructions; the first upgrade of an epoch a push.
 //!
 //! Both ends of a slot find it in constant time, so that a holder with a million of them, or a target, is no worse than
-//! a million holders.
+//! a million holders (`weak/links.rs`).
+
+mod links;
+
+pub(crate) use links::is_linked;
+pub use links::{Link, Node};
 
 use crate::allocate::OutOfMemory;
 use crate::builtin::{self, Callback};
 use crate::heap::Heap;
-use crate::list::List;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::MARK;
@@ -35,34 +39,17 @@ pub enum WeakKind {
     Key,
 }
 
-/// One registered slot.
-#[derive(Debug)]
-pub struct WeakSlot {
-    pub(crate) holder: ObjectRef,
-    pub(crate) target: ObjectRef,
-    pub(crate) kind: WeakKind,
-    /// Its place among the target's referrers, or ephemerons.
-    pub(crate) at_target: u32,
-    /// Its place among the holder's slots.
-    at_holder: u32,
-}
-
 impl Heap {
-    /// Lets `slot` of `holder`, a word that its descriptor does not name, refer to `target` without counting it.
+    /// Lets `slot` of `holder`, an aligned word that its descriptor does not name, refer to `target` without counting it.
     pub fn write_weak(&mut self, holder: ObjectRef, slot: Slot, target: Option<ObjectRef>, kind: WeakKind) {
-        self.forget_weak_slot(slot);
+        self.forget_weak_slot(holder, slot);
         slot.store(target.map_or(0, ObjectRef::address));
-        let Some(target) = target else { return };
-        let at_target = {
-            let list = self.special(target).list(kind);
-            list.push(slot.address());
-            list.len() as u32 - 1
-        };
-        let slots = &mut self.special(holder).slots;
-        slots.push(slot.address());
-        let at_holder = slots.len() as u32 - 1;
-        let entry = WeakSlot { holder, target, kind, at_target, at_holder };
-        self.specials.slots.insert(slot.address(), entry);
+        if let Some(target) = target {
+            self.link_weak_slot(holder, slot, target, kind);
+        }
+        if kind == WeakKind::Key {
+            self.note_other_key(holder);
+        }
     }
 
     /// A new weak reference: an object of a built-in type, whose first word is the slot. A safepoint.
@@ -72,7 +59,7 @@ impl Heap {
     pub fn new_weak(&mut self, target: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
         let info = builtin::weak();
         let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
-        self.write_weak(weak, weak.slot(0), target, WeakKind::Reference);
+        self.begin_weak(weak, target);
         Ok(weak)
     }
 
@@ -85,8 +72,15 @@ impl Heap {
         let info = builtin::weak_with_callback();
         let weak = self.holding(&[Some(target)], |heap| heap.allocate_cell(info, 0))?;
         weak.slot(builtin::CALLBACK).store(callback as usize as u64);
-        self.write_weak(weak, weak.slot(0), Some(target), WeakKind::Reference);
+        self.begin_weak(weak, Some(target));
         Ok(weak)
+    }
+
+    fn begin_weak(&mut self, weak: ObjectRef, target: Option<ObjectRef>) {
+        weak.slot(0).store(target.map_or(0, ObjectRef::address));
+        if let Some(target) = target {
+            self.link_weak_slot(weak, weak.slot(0), target, WeakKind::Reference);
+        }
     }
 
     /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
@@ -104,7 +98,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
         match self.plan {
-            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.is_on,
+            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades,
             Plan::Deferred => {
                 object.has(flag::ROOTED) && !self.roots_uncounted
                     || (object.stamp() == self.epoch && !object.is_mature())
@@ -178,85 +172,43 @@ impl Heap {
         answer
     }
 
-    /// The slot refers to nothing any more; its word stays.
-    fn forget_weak_slot(&mut self, slot: Slot) {
-        if let Some(entry) = self.leave_holder(slot) {
-            self.leave_target(entry.target, entry.kind, entry.at_target);
-            self.tidy_special(entry.target);
-            self.tidy_special(entry.holder);
+    /// What a weak slot of `holder` refers to; for tests and recounts.
+    pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
+        if slot == holder.slot(0) && builtin::is_weak(holder) {
+            // SAFETY: [WEAK] the word of a weak reference.
+            return unsafe { ObjectRef::of_word(slot.read()) }.filter(|_| holder.has(flag::SPECIAL));
         }
+        let link = self.link_of(holder, slot)?;
+        self.specials.at(self.specials.links[link].target)
     }
 
-    /// Takes the slot at a place of its target's list from that.
-    pub(crate) fn leave_target(&mut self, target: ObjectRef, kind: WeakKind, at_target: u32) {
-        let specials = &mut self.specials;
-        let list = specials.records.get_mut(&target).expect("a target is special").list(kind);
-        list.swap_remove(at_target as usize);
-        if let Some(moved) = list.get(at_target as usize) {
-            specials.slots.get_mut(moved).expect("a listed slot").at_target = at_target;
-        }
-    }
-
-    /// Takes the slot from the table and from its holder's list.
-    fn leave_holder(&mut self, slot: Slot) -> Option<WeakSlot> {
-        let specials = &mut self.specials;
-        let entry = specials.slots.remove(&slot.address())?;
-        let list = &mut specials.records.get_mut(&entry.holder).expect("a holder is special").slots;
-        list.swap_remove(entry.at_holder as usize);
-        if let Some(moved) = list.get(entry.at_holder as usize) {
-            specials.slots.get_mut(moved).expect("a listed slot").at_holder = entry.at_holder;
-        }
-        Some(entry)
-    }
-
-    /// What a weak slot refers to; for tests and recounts.
-    pub fn weak_target(&self, slot: Slot) -> Option<ObjectRef> {
-        self.specials.slots.get(&slot.address()).map(|entry| entry.target)
-    }
-
-    /// The slot's target has forgotten it: so do the table and the holder, and its word is cleared.
-    pub(crate) fn clear_weak_slot(&mut self, address: u64) -> ObjectRef {
-        // SAFETY: a registered slot is a word of its holder, which has its memory as long as it is registered.
-        let slot = unsafe { Slot::from_address(address) };
-        let entry = self.leave_holder(slot).expect("a listed slot");
-        self.note_entry_before_clear(entry.holder);
-        match entry.holder.type_info().on_clear() {
+    /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
+    /// holder.
+    pub(crate) fn clear_weak_slot(&mut self, target: u32, kind: WeakKind, node: Node) -> ObjectRef {
+        let (holder, slot) = self.take_node(target, kind, node);
+        self.note_entry_before_clear(holder);
+        match holder.type_info().on_clear() {
             // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
-            Some(clear) => unsafe { clear(entry.holder.address() as *mut _, address as *mut _) },
+            Some(clear) => unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) },
             None => slot.store(0),
         }
-        if entry.kind == WeakKind::Reference
-            && builtin::has_errand(entry.holder)
-            && !self.is_condemned_too(entry.holder)
-        {
-            self.add_errand(entry.holder);
+        if kind == WeakKind::Reference && self.is_told(holder) {
+            self.add_errand(holder);
         }
-        self.tidy_special(entry.holder);
-        entry.holder
+        self.tidy_special(holder);
+        holder
     }
 
-    /// Whether the object is part of the garbage whose reclaim begins.
+    /// Whether something is done because a weak reference in the object was cleared: not if the object is part of the garbage
+    /// whose reclaim begins, unless a finalizer may bring it back, and it is an entry that keeps a key.
+    fn is_told(&mut self, holder: ObjectRef) -> bool {
+        builtin::has_errand(holder)
+            && (!self.is_condemned_too(holder)
+                || self.specials.finalizers_follow && builtin::callback_of(holder).is_none())
+    }
+
     fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
-        self.special_of(object).is_some_and(|record| record.condemned)
-    }
-
-    /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
-    pub fn dismantle(&mut self, object: ObjectRef) {
-        self.forget_errand(object);
-        while let Some(record) = self.special_of(object)
-            && let Some(&slot) = record.slots.last()
-        {
-            // SAFETY: as in `clear_weak_slot`.
-            self.forget_weak_slot(unsafe { Slot::from_address(slot) });
-        }
-    }
-}
-
-impl crate::special::Special {
-    fn list(&mut self, kind: WeakKind) -> &mut List<u64> {
-        match kind {
-            WeakKind::Reference => &mut self.referrers,
-            WeakKind::Key => &mut self.ephemerons,
-        }
+        let by_mark = self.specials.mark_condemns && self.is_unmarked(object);
+        by_mark || self.special_of(object).is_some_and(|record| record.condemned)
     }
 }

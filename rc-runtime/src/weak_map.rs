@@ -148,7 +148,7 @@ impl Heap {
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
         map.slot(USED).store(0);
-        self.special(map).map = number;
+        self.rest(map).map = number;
         self.specials.dead_entries.insert(number, 0);
         Ok(map)
     }

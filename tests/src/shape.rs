@@ -332,8 +332,8 @@ static SHAPES: [Shape; 31] = [
     Shape { name: c"newest", finalizer: Some(Finalizes::Reverse), ..FINALIZED },
     Shape { name: c"owner", finalizer: Some(Finalizes::OwnerFirst), ..FINALIZED },
     Shape { name: c"requested", finalizer: Some(Finalizes::Registered), ..FINALIZED },
-    Shape { name: c"weak reference", size: 8, weak: &[0], ..PLAIN },
-    Shape { name: c"weak reference with callback", size: 16, weak: &[0], hidden: &[8], ..PLAIN },
+    Shape { name: c"weak reference", size: 24, weak: &[0], hidden: &[8, 16], ..PLAIN },
+    Shape { name: c"weak reference with callback", size: 32, weak: &[0], hidden: &[8, 16, 24], ..PLAIN },
     Shape { name: c"ephemeron", size: 16, refs: &[0], weak: &[8], ephemeron: true, ..PLAIN },
     Shape { name: c"weak map", size: 32, hidden: &[0, 8, 16, 24], ..PLAIN },
 ];

@@ -164,10 +164,15 @@ impl Batch {
     fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
         judged.edges += self.subtract(heap, blocks);
         self.spread(heap, rings, blocks);
+        if self.has_special && heap.marks_in_slices() {
+            self.leave_to_mark(heap, blocks);
+        }
         let special = if self.has_special { dead_special(blocks) } else { List::new() };
-        heap.begin_reclaim_all(&special);
         if self.has_odd {
+            heap.begin_reclaim_before_finalizers(&special);
             self.keep_finalizable(heap, blocks);
+        } else {
+            heap.begin_reclaim_all(&special);
         }
         let dead: List<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
         dead.iter().for_each(|&object| heap.dismantle(object));
@@ -264,6 +269,17 @@ impl Batch {
                     }
                 }
             });
+        }
+    }
+
+    /// Dead members that more weak slots hang on than may be let go of at once live, until a mark in slices finds them. `[BOUND]`
+    #[cold]
+    fn leave_to_mark(&mut self, heap: &mut Heap, blocks: &[u32]) {
+        for object in dead_special(blocks) {
+            if is_dead(object) && heap.has_too_many_slots(std::iter::once(object)) {
+                heap.suspects += 1;
+                self.show(object);
+            }
         }
     }
 

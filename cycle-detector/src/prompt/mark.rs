@@ -98,22 +98,28 @@ impl Collector {
         let suspects = std::mem::take(&mut heap.suspects);
         let lost = std::mem::take(&mut self.counted_marks.lost);
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
+        heap.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
-        heap.begin_reclaim_all(&special);
         let finalizable = unmarked_with_finalizer(heap);
+        heap.set_mark_condemns(true);
+        match finalizable.is_empty() {
+            true => heap.begin_reclaim_all(&special),
+            false => heap.begin_reclaim_before_finalizers(&special),
+        }
         for &object in &finalizable {
             marker.show(object);
         }
         units += marker.finish(heap);
+        marker.take_held_back().into_iter().for_each(|ephemeron| units += heap.empty_ephemeron(ephemeron));
         heap.statistics.mark_units += units as u64;
-        heap.empty_ephemerons(std::mem::take(&mut marker.held_back));
         marker.reset();
         self.counted_marks.marker = marker;
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
+        heap.set_mark_condemns(false);
         let freed = sweep(heap);
         for object in finalizable {
             object.increment_exact();

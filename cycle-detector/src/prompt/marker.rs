@@ -31,7 +31,9 @@ pub(super) struct Marker {
     /// Large objects, with the chunk to visit next.
     large: List<(ObjectRef, u64)>,
     /// Ephemerons that must not be followed, as far as is known.
-    pub(super) held_back: List<ObjectRef>,
+    held_back: List<ObjectRef>,
+    /// The one of those that is looked at next.
+    held_back_at: usize,
     /// Objects that the stack may hold: as if there were no memory for more.
     pub(super) most: Option<usize>,
     /// Marked objects were forgotten.
@@ -145,6 +147,7 @@ impl Marker {
             self.search_at = None;
             self.held_back.sort_unstable();
             self.held_back.dedup();
+            self.held_back_at = 0;
         }
         spent
     }
@@ -167,10 +170,12 @@ impl Marker {
     fn visit(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         let mut spent = 2;
         if object.has(prompt_flag::SPECIAL | prompt_flag::LARGE) {
-            heap.for_each_value_of_key(object, |_, value| {
-                spent += 1;
-                self.show(value);
-            });
+            let (values, all) = heap.visit_values_of_key(object, |_, value| self.show(value));
+            spent += values;
+            if !all {
+                self.visit_later(object);
+                return spent;
+            }
             if heap.is_held_back(object) {
                 self.held_back.push(object);
                 return spent;
@@ -203,17 +208,43 @@ impl Marker {
         spent
     }
 
-    /// Ephemerons that were held back, and have another key, none, or one that is marked by now, are visited after all:
-    /// true when there are any. Those that have gone are forgotten.
-    pub(super) fn follow_released_ephemerons(&mut self, heap: &Heap) -> bool {
-        let (held_back, released): (List<_>, List<_>) = std::mem::take(&mut self.held_back)
-            .into_iter()
-            .filter(|&ephemeron| heap.is_still_there(ephemeron) && ephemeron.has(prompt_flag::SPECIAL))
-            .partition(|&ephemeron| heap.is_held_back(ephemeron));
-        self.held_back = held_back;
-        let any = !released.is_empty();
-        released.into_iter().for_each(|ephemeron| self.visit_later(ephemeron));
-        any
+    /// The next of those that are held back, if it still is: it is visited if it has another key by now, none, or one that is
+    /// marked, and forgotten if it has gone. What the program changes after a look while the watch is on comes by way of that.
+    pub(super) fn next_held_back(&mut self, heap: &Heap) -> Option<ObjectRef> {
+        let next = *self.held_back.get(self.held_back_at)?;
+        if self.is_held_back_still(heap, next) {
+            self.held_back_at += 1;
+            return Some(next);
+        }
+        self.held_back.swap_remove(self.held_back_at);
+        None
+    }
+
+    fn is_held_back_still(&mut self, heap: &Heap, ephemeron: ObjectRef) -> bool {
+        if !heap.is_still_there(ephemeron) || !MARK.get(ephemeron.address()) {
+            return false;
+        }
+        let is_held_back = heap.is_held_back(ephemeron);
+        if !is_held_back {
+            self.visit_later(ephemeron);
+        }
+        is_held_back
+    }
+
+    /// Those that are held back are looked at from the first on.
+    pub(super) fn look_at_held_back_again(&mut self) {
+        self.held_back_at = 0;
+    }
+
+    /// Whether there are ephemerons that were held back and not looked at again.
+    pub(super) fn has_held_back(&self) -> bool {
+        self.held_back_at < self.held_back.len()
+    }
+
+    /// Those that are held back, which nobody looks at any more.
+    pub(super) fn take_held_back(&mut self) -> List<ObjectRef> {
+        self.held_back_at = 0;
+        std::mem::take(&mut self.held_back)
     }
 }
 

@@ -155,8 +155,13 @@ impl Proof {
     }
 
     /// What an ephemeron holds whose key is unmarked.
-    pub(super) fn sum_held_back(&mut self, ephemeron: ObjectRef) {
-        Heap::for_each_counted_reference(ephemeron, |target| self.add(target));
+    pub(super) fn sum_held_back(&mut self, ephemeron: ObjectRef) -> i64 {
+        let mut spent = 2;
+        Heap::for_each_counted_reference(ephemeron, |target| {
+            spent += 1;
+            self.add(target);
+        });
+        spent
     }
 
     #[inline(always)]

@@ -150,6 +150,10 @@ impl Rings {
                 }
                 0
             }
+            Verdict::LeftToMark => {
+                give_up(heap, candidate);
+                0
+            }
             Verdict::Garbage(objects) => {
                 report.freed_by_trial += objects;
                 objects

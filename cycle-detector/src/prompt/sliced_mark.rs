@@ -1,63 +1,60 @@
 //! The mark in slices: what a heap with a pause goal has instead of the mark that stops the world, and what `tally_step` does.
 //!
 //! ```text
-//! Clear ──► Discover ──► Suspect ──► Sum ──► Judge ──► (Hold ──► Show ──► Finalize) ──► Release ──► Free ──► (off)
-//! bits      from roots   └──────── proof ────────┘     what            survivors   memory
-//!           and batch                                  finalizers      lose what   goes
-//!           at its begin                               are for lives   was held    back
+//! Clear ──► Discover ──► Suspect ──► HeldBack ──► Sum ──► Judge ──► Weak ──► (Hold ──► Show ──► Finalize) ──► Keys ──► Slots ──► Release ──► Free
+//! bits      from roots   └────────────── proof ───────────────┘     └─────────────────────────── the condemned ────────────────────────────┘
+//!           and batch
+//!           at its begin
 //! ```
 //!
 //! **The mark only finds; counts prove.** No barrier tells the mark what the program moves while it discovers, and it
 //! need not know: what it has missed is found alive by the proof (`proof.rs`), at the cost of marking it then. So
 //! `Discover` is as good as any other way to find out where garbage may be, and can be given up at any point. From the
 //! end of `Judge` on what is unmarked is known to be dead, and nobody can come to it:
+//! what becomes of it is told in `condemned.rs`.
 //!
-//! - with finalizers among it, weak slots to it are cleared, its finalizers are queued, and what they are for is
-//!   marked as what the program touches meanwhile is;
-//! - then ephemerons lose their dead keys, all at once with the last look at who is touched;
-//! - first all the dead let go of survivors, then they are freed: a cell that was used again would be taken for a survivor.
-//!
-//! Rounds and batches go on beside `Clear` and `Discover`, and beside the last two stages, since nothing that they look
-//! at leads to the dead. They wait for the proof, from `Suspect` to `Finalize`: what they free would touch what it
+//! Rounds and batches go on beside `Clear` and `Discover`, and beside the last three stages, since nothing that they look
+//! at leads to the dead. They wait for the proof, from `Suspect` to `Keys`: what they free would touch what it
 //! held.
 //!
 //! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
-//! Not sliced: the roots, twice; the young objects of one batch; special objects that die. `[BOUND]`
+//! Not sliced: the roots, twice; the young objects of one batch. `[BOUND]`
 
 mod finalizable;
 
 use super::marker::Marker;
-use super::proof::{Place, Proof, is_suspected};
+use super::proof::{Place, Proof};
 use crate::collector::Collector;
 use crate::epoch::CHUNK_UNITS;
-use crate::mark::release_to_marked;
+use crate::records::RecordWalk;
 use crate::step::Progress;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::{Bin, CellSpace};
+use rc_runtime::Heap;
+use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::MARK;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
 use std::time::Instant;
 
 /// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
 const BATCHES_BEFORE_MAX: u32 = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Stage {
+pub(super) enum Stage {
     #[default]
     Off,
     Clear,
     Discover,
     Suspect,
+    HeldBack,
     Sum,
     Judge,
+    Weak,
     /// Of the dead, those with finalizers are held.
     Hold,
     /// And marked.
     Show,
     Finalize,
+    Keys,
+    Slots,
     Release,
     Free,
 }
@@ -66,17 +63,18 @@ enum Stage {
 #[derive(Debug, Default)]
 pub struct SlicedMark {
     stage: Stage,
-    marker: Marker,
-    proof: Proof,
+    pub(super) marker: Marker,
+    pub(super) proof: Proof,
     block_at: usize,
     large_at: usize,
     /// Dead objects with finalizers that the stage has been through.
     queued: usize,
+    pub(super) records: RecordWalk,
     /// A round was after the last slice.
     pub(super) is_next: bool,
     /// Batches of a pile that were judged before discovery.
     batches_before: u32,
-    freed: u64,
+    pub(super) freed: u64,
     suspects: u64,
     lost: u64,
     /// Marks of the last one are still there.
@@ -95,19 +93,27 @@ impl SlicedMark {
 
     /// Whether objects are being proved dead: nobody else may judge meanwhile.
     pub(super) fn proves(&self) -> bool {
-        matches!(self.stage, Stage::Suspect | Stage::Sum | Stage::Judge | Stage::Hold | Stage::Show | Stage::Finalize)
+        let judges = matches!(self.stage, Stage::Suspect | Stage::HeldBack | Stage::Sum | Stage::Judge);
+        judges || self.finds_what_goes()
     }
 
     fn is_final(&self) -> bool {
-        matches!(self.stage, Stage::Hold | Stage::Show | Stage::Finalize | Stage::Release | Stage::Free)
+        self.finds_what_goes() || matches!(self.stage, Stage::Slots | Stage::Release | Stage::Free)
     }
 
-    fn enter(&mut self, stage: Stage) {
+    /// What is dead is known, and still whole.
+    fn finds_what_goes(&self) -> bool {
+        matches!(self.stage, Stage::Weak | Stage::Hold | Stage::Show | Stage::Finalize | Stage::Keys)
+    }
+
+    pub(super) fn enter(&mut self, stage: Stage) {
         (self.stage, self.block_at, self.large_at, self.queued) = (stage, 0, 0, 0);
+        self.records = RecordWalk::default();
+        self.marker.look_at_held_back_again();
     }
 
     /// The next place of a pass over `blocks` and the large objects; `None` when all were visited.
-    fn next_place(&mut self, heap: &Heap, blocks: Blocks) -> Option<Place> {
+    pub(super) fn next_place(&mut self, heap: &Heap, blocks: Blocks) -> Option<Place> {
         let blocks = match blocks {
             Blocks::All => &heap.prompt.cells.owned,
             Blocks::Suspected => &self.proof.blocks,
@@ -127,7 +133,7 @@ impl SlicedMark {
 }
 
 #[derive(Clone, Copy)]
-enum Blocks {
+pub(super) enum Blocks {
     All,
     Suspected,
 }
@@ -246,14 +252,18 @@ impl Collector {
                 None => self.begin_discovery_in_slices(heap),
             },
             Stage::Discover => {
-                heap.prompt.watch.is_on = true;
+                heap.set_watch(true);
                 mark.enter(Stage::Suspect);
                 1
             }
             Stage::Suspect => match mark.next_place(heap, Blocks::All) {
                 Some(place) => mark.proof.suspect(place, &mut mark.marker),
-                None => mark.begin_sum(heap),
+                None => {
+                    mark.enter(Stage::HeldBack);
+                    1
+                }
             },
+            Stage::HeldBack => mark.sum_held_back(heap),
             Stage::Sum => match mark.proof.sum_chunk(heap) {
                 Some(spent) => spent,
                 None => match mark.next_place(heap, Blocks::Suspected) {
@@ -263,27 +273,17 @@ impl Collector {
             },
             Stage::Judge => match mark.next_place(heap, Blocks::Suspected) {
                 Some(place) => mark.proof.judge(heap, place, &mut mark.marker),
-                None => self.decide(heap),
+                None => mark.decide(heap),
             },
-            Stage::Hold => self.hold_finalizable(heap),
-            Stage::Show => self.show_finalizable(heap),
-            Stage::Finalize => self.condemn(heap),
-            Stage::Release => match mark.release_chunk(heap) {
+            Stage::Weak => mark.clear_weak_to_condemned(heap, units),
+            Stage::Hold => mark.hold_finalizable(heap),
+            Stage::Show => mark.show_finalizable(heap),
+            Stage::Finalize => mark.end_finalize(heap),
+            Stage::Keys => mark.empty_held_back(heap),
+            Stage::Slots => mark.forget_slots_of_condemned(heap, units),
+            Stage::Release => mark.release(heap),
+            Stage::Free => match mark.free(heap) {
                 Some(spent) => spent,
-                None => match mark.next_place(heap, Blocks::Suspected) {
-                    Some(place) => release_at(heap, place),
-                    None => {
-                        mark.enter(Stage::Free);
-                        1
-                    }
-                },
-            },
-            Stage::Free => match mark.next_place(heap, Blocks::Suspected) {
-                Some(place) => {
-                    let (spent, freed) = free_at(heap, place);
-                    mark.freed += freed;
-                    spent
-                }
                 None => self.end_sliced_mark(heap),
             },
         }
@@ -305,6 +305,7 @@ impl Collector {
         mark.has_queued |= heap.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);
         mark.lost = std::mem::take(&mut self.counted_marks.lost);
+        heap.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
         heap.free_lists().into_iter().for_each(CellSpace::mark_list);
@@ -327,33 +328,6 @@ impl Collector {
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);
         spent
-    }
-
-    /// What is unmarked is dead. Its finalizers come first: weak references to it are cleared.
-    fn decide(&mut self, heap: &mut Heap) -> i64 {
-        let mark = &mut self.sliced_mark;
-        if mark.finds_more(heap) {
-            return 1;
-        }
-        let special: List<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
-        heap.begin_reclaim_all(&special);
-        mark.enter(Stage::Hold);
-        1 + special.len() as i64
-    }
-
-    /// What finalizers are for is marked, too; the rest goes.
-    fn condemn(&mut self, heap: &mut Heap) -> i64 {
-        let mark = &mut self.sliced_mark;
-        if mark.finds_more(heap) {
-            return 1;
-        }
-        heap.empty_ephemerons(std::mem::take(&mut mark.marker.held_back));
-        let special: List<ObjectRef> = heap.specials.objects().filter(|&object| is_suspected(object)).collect();
-        special.iter().for_each(|&object| heap.dismantle(object));
-        heap.prompt.watch.is_on = false;
-        heap.prompt.watch.condemns = true;
-        mark.enter(Stage::Release);
-        1 + special.len() as i64
     }
 
     fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
@@ -385,7 +359,8 @@ impl Collector {
         mark.marker.reset();
         // They are dead all the same, and nothing leads to them.
         heap.queue_found_by_mark();
-        heap.prompt.watch.is_on = false;
+        heap.set_watch(false);
+        heap.set_mark_condemns(false);
         heap.prompt.passed_over.note();
         heap.prompt.watch.touched.clear();
     }
@@ -395,6 +370,7 @@ impl Collector {
         marker.reset();
         self.counted_marks.marker = marker;
         heap.prompt.watch = Default::default();
+        heap.set_mark_condemns(false);
         heap.prompt.cells.born_marked = false;
         self.sliced_mark.enter(Stage::Off);
     }
@@ -416,31 +392,13 @@ impl SlicedMark {
 
     /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and
     /// what is summed is not: later an ephemeron might be both.
-    fn begin_sum(&mut self, heap: &Heap) -> i64 {
-        if !self.marker.follow_released_ephemerons(heap) {
-            self.marker.held_back.iter().for_each(|&ephemeron| self.proof.sum_held_back(ephemeron));
-            self.enter(Stage::Sum);
+    fn sum_held_back(&mut self, heap: &Heap) -> i64 {
+        match self.marker.next_held_back(heap) {
+            Some(ephemeron) => return self.proof.sum_held_back(ephemeron),
+            None if self.marker.has_held_back() => {}
+            None => self.enter(Stage::Sum),
         }
         1
-    }
-
-    /// Whether there is more to be followed before what is unmarked is known to be dead: ephemerons whose keys are
-    /// alive, and what dying objects still hold. Who dies after the roots were looked at, and before it was judged
-    /// itself, is not followed, and lets go of what it held in slices.
-    fn finds_more(&mut self, heap: &Heap) -> bool {
-        for cascade in &heap.prompt.cascades {
-            cascade.for_each_held(|object| self.marker.show(object));
-        }
-        self.marker.follow_released_ephemerons(heap) || self.marker.waiting() != 0
-    }
-
-    /// A chunk of the dead large object that is letting go of what it held.
-    fn release_chunk(&self, heap: &mut Heap) -> Option<i64> {
-        let (object, chunk) = heap.prompt.watch.condemned_large?;
-        let info = object.type_info();
-        let next = (chunk + 1 < info.chunk_count(info.length(object))).then_some((object, chunk + 1));
-        heap.prompt.watch.condemned_large = next;
-        Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)))
     }
 }
 
@@ -451,36 +409,4 @@ fn clear_at(place: Place) -> i64 {
         Place::Large(object) => MARK.clear(object.address()),
     }
     4
-}
-
-/// The dead at this place let go of what lives on.
-fn release_at(heap: &mut Heap, place: Place) -> i64 {
-    let mut spent = 32;
-    for object in place.objects().filter(|&object| is_suspected(object)) {
-        object.add_flags(prompt_flag::DEAD);
-        if object.has(prompt_flag::LARGE) {
-            heap.prompt.watch.condemned_large = Some((object, 0));
-        } else {
-            spent += 2 + release_to_survivors(heap, object, Part::Whole);
-        }
-    }
-    spent
-}
-
-fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
-    release_to_marked(object, part, |target| heap.decrement_exact(target))
-}
-
-/// The memory of the dead at this place goes back; how many there were.
-fn free_at(heap: &mut Heap, place: Place) -> (i64, u64) {
-    Proof::clear(place);
-    let (mut bin, mut freed) = (Bin::default(), 0);
-    for object in place.objects() {
-        if object.has(prompt_flag::DEAD) && !MARK.get(object.address()) {
-            heap.free_into(&mut bin, object, object.meta(), false);
-            freed += 1;
-        }
-    }
-    bin.empty();
-    (32 + 2 * freed as i64, freed)
 }

@@ -101,6 +101,8 @@ pub(super) enum Verdict {
     PassedOver,
     /// The level that it could not pay.
     Undecided(usize),
+    /// So many weak slots hang on what is dead that only a mark in slices may let go of them. `[BOUND]`
+    LeftToMark,
 }
 
 impl Rings {
@@ -316,6 +318,10 @@ impl Rings {
     /// All members are dead.
     fn end_all(&mut self, heap: &mut Heap) -> Verdict {
         let is_odd = |member: &Member| member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        if self.has_too_many_slots(heap, self.members.len()) {
+            self.restore(false);
+            return Verdict::LeftToMark;
+        }
         if self.members.iter().any(is_odd) && self.holds_back(heap, self.members.len()) {
             return self.finalize(heap, self.members.len());
         }
@@ -330,6 +336,10 @@ impl Rings {
     fn end_some(&mut self, heap: &mut Heap, followed: usize) -> Verdict {
         let is_dead = |member: &Member| member.object.stamp() == 0;
         let is_odd = |member: &Member| is_dead(member) && member.object.has(prompt_flag::ODD | prompt_flag::SPECIAL);
+        if self.has_too_many_slots(heap, followed) {
+            self.restore(false);
+            return Verdict::LeftToMark;
+        }
         if self.members[..followed].iter().any(is_odd) && self.holds_back(heap, followed) {
             return self.finalize(heap, followed);
         }
@@ -350,6 +360,14 @@ impl Rings {
         Verdict::Garbage(dead as u64)
     }
 
+    fn has_too_many_slots(&self, heap: &mut Heap, followed: usize) -> bool {
+        if heap.specials.is_empty() || !heap.marks_in_slices() {
+            return false;
+        }
+        let dead = self.members[..followed].iter().map(|member| member.object).filter(|object| object.stamp() == 0);
+        heap.has_too_many_slots(dead)
+    }
+
     /// The last words of those of the first `followed` members that are dead; true when finalizers come first.
     #[cold]
     fn holds_back(&self, heap: &mut Heap, followed: usize) -> bool {
@@ -357,7 +375,7 @@ impl Rings {
         let special: List<ObjectRef> = dead().filter(|object| object.has(prompt_flag::SPECIAL)).collect();
         let finalizes = dead().any(ObjectRef::needs_finalizer);
         match finalizes {
-            true => heap.begin_reclaim_all(&special),
+            true => heap.begin_reclaim_before_finalizers(&special),
             false => heap.reclaim_special_all(&special),
         }
         finalizes

@@ -134,7 +134,10 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
             );
             return Err(wrong("PENDING", what));
         }
-        if object.exact_count() == 0 && !flagged {
+        // What a mark has proved dead loses what ephemerons held without a note.
+        let condemns = heap.specials.mark_condemns || heap.prompt.watch.condemns;
+        let condemned = condemns && !MARK.get(object.address());
+        if object.exact_count() == 0 && !flagged && !condemned {
             return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
         }
     }

@@ -84,7 +84,7 @@ impl Heap {
         self.finalizers.registrations += 1;
         if info.finalize_order == FinalizeOrder::Reverse {
             let number = self.finalizers.registrations;
-            self.special(object).registration = number;
+            self.rest(object).registration = number;
         }
         if self.plan == Plan::Deferred {
             self.finalizers.due += 1;
@@ -102,8 +102,10 @@ impl Heap {
             self.finalizers.due -= 1;
         }
         if object.has(flag::SPECIAL) {
-            let record = self.special(object);
-            (record.registration, record.awaits_finalizer) = (0, false);
+            if let Some(rest) = self.rest_of(object) {
+                rest.registration = 0;
+            }
+            self.note_waiting(object, false);
             self.tidy_special(object);
         }
     }
@@ -351,7 +353,7 @@ impl Heap {
 
     /// Those registered last come first, and those that have no number last; else the order stays.
     pub(super) fn sort_latest_first(&mut self, objects: &mut [ObjectRef]) {
-        let number = |heap: &mut Heap, object| heap.special_of(object).map_or(0, |record| record.registration);
+        let number = |heap: &mut Heap, object| heap.rest_of(object).map_or(0, |rest| rest.registration);
         let mut keys: List<(Reverse<u64>, usize, ObjectRef)> = List::with_capacity(objects.len());
         keys.extend(objects.iter().enumerate().map(|(at, &object)| (Reverse(number(self, object)), at, object)));
         // A stable sort would need memory of its own.

@@ -290,7 +290,11 @@ impl Heap {
                         continue;
                     }
                     self.prompt.units_left -= 1;
-                    if self.is_to_be_finalized(target) {
+                    if target.has(prompt_flag::SPECIAL) && !self.has_let_go_weakly(target) {
+                        cascade.add(target);
+                        break Step::SliceEnds;
+                    }
+                    if target.needs_finalizer() {
                         break Step::Finalize(target);
                     }
                     self.begin(cascade, &mut bin, target);
@@ -301,17 +305,21 @@ impl Heap {
         step
     }
 
-    /// The last words of an object whose death is no common one; true when its finalizer comes first.
-    fn is_to_be_finalized(&mut self, object: ObjectRef) -> bool {
-        let special = object.has(prompt_flag::SPECIAL);
-        if special {
-            self.begin_reclaim(object);
+    /// An object is at zero: weak references to it are cleared, and if it has no finalizer, its weak slots are forgotten and
+    /// it is nobody's key any more. False when the slice ended first: the object fades until it is its turn again, and no
+    /// upgrade yields it, while the cascade holds it by a count. `[WEAK]` `[BOUND]`
+    #[cold]
+    fn has_let_go_weakly(&mut self, object: ObjectRef) -> bool {
+        loop {
+            let mut units = self.prompt.units_left;
+            let done = self.begin_reclaim_some(object, &mut units)
+                && (object.needs_finalizer() || self.let_go_weakly(object, &mut units));
+            self.prompt.units_left = units;
+            if done || !self.has_more_time() {
+                self.set_fading(object, !done);
+                return done;
+            }
         }
-        let finalizes = object.needs_finalizer();
-        if special && !finalizes {
-            self.dismantle(object);
-        }
-        finalizes
     }
 
     /// Takes one from the object's count; true when it is to be reclaimed now.

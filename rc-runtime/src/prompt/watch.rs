@@ -28,6 +28,8 @@ pub struct Watch {
     pub mark_runs: bool,
     /// Touched objects are marked, and listed.
     pub is_on: bool,
+    /// Upgrades ask for more than the object's header: it is on, or something condemned or fading might be yielded.
+    pub asks_at_upgrades: bool,
     /// Unmarked objects that were touched; they are marked now.
     pub touched: List<ObjectRef>,
     /// There was no memory to list who was touched: the mark is given up.
@@ -65,13 +67,32 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        if object.has(prompt_flag::DYING | prompt_flag::DEAD) {
+        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+        let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.fades);
+        if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
             return None;
         }
         if self.prompt.watch.is_on && !MARK.get(object.address()) {
             self.note_candidate(object);
         }
         Some(object)
+    }
+
+    /// The watch goes on or off.
+    pub fn set_watch(&mut self, is_on: bool) {
+        self.prompt.watch.is_on = is_on;
+        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+    }
+
+    /// From now on, or no longer, what is unmarked is dead, and no weak slot yields it.
+    pub fn set_mark_condemns(&mut self, condemns: bool) {
+        self.specials.mark_condemns = condemns;
+        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+    }
+
+    /// Whether an upgrade must ask for more than the object's header.
+    pub(crate) fn upgrades_ask(&self) -> bool {
+        self.prompt.watch.is_on || self.specials.mark_condemns || self.specials.fading != 0
     }
 
     /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.

@@ -1,0 +1,47 @@
+//! A walk through the records of special objects, some at a time: those that a mark has not reached are what it looks for.
+//!
+//! The program may run between two steps. Records that it makes or frees meanwhile are of objects that it has, and those are
+//! none of the walk's.
+
+use rc_runtime::{Heap, ObjectRef};
+
+/// Records that are looked at in one step.
+const PER_STEP: i64 = 64;
+
+/// How far the walk is.
+#[derive(Debug, Default)]
+pub(crate) struct RecordWalk {
+    at: u32,
+}
+
+/// What one step has found.
+pub(crate) enum Looked {
+    /// A wanted object.
+    At(ObjectRef),
+    /// So many that are not wanted.
+    Past(i64),
+    /// No more records.
+    AtAll,
+}
+
+impl RecordWalk {
+    /// Looks at the next records.
+    pub(crate) fn next(&mut self, heap: &Heap, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
+        let from = self.at;
+        while i64::from(self.at - from) < PER_STEP {
+            if self.at >= heap.specials.last() {
+                return if self.at == from { Looked::AtAll } else { Looked::Past(i64::from(self.at - from)) };
+            }
+            self.at += 1;
+            if let Some(object) = heap.specials.at(self.at).filter(|&object| is_wanted(object)) {
+                return Looked::At(object);
+            }
+        }
+        Looked::Past(PER_STEP)
+    }
+
+    /// The walk is not done with the object that it has found: the next step finds it again.
+    pub(crate) fn stay(&mut self) {
+        self.at -= 1;
+    }
+}
