@@ -227,8 +227,9 @@ int32_t tally_is_in_heap(const void *address);
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 
-/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. What is allocated is counted exactly
- * under the prompt plan; else only with TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL, and is 0 without. */
+/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. They are exact in hosts, and in programs
+ * of which a module calls tally_get_statistics. Where only native code of a program calls it, the deferred plan counts what is allocated
+ * from the first call on, unless TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL has it counted from the start. */
 typedef struct tally_statistics {
     uint64_t epochs;
     uint64_t pause_ns_max, pause_ns_total;
@@ -248,6 +249,7 @@ typedef struct tally_statistics {
     uint64_t size_histogram[TALLY_BUCKETS];  /* of the allocated objects, by bytes of their cells */
     uint64_t trial_ns, mark_ns;
     uint64_t mark_units, slice_units_max, frames_at_once_max;
+    uint64_t freed_objects;
 } tally_statistics;
 
 /* [leaf] The counters as of now. */
@@ -261,6 +263,11 @@ void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_
 /* [safepoint] Collects, and calls visit(name of a type, objects, bytes of their cells, context) for each type of which some are left;
  * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
+
+/* [leaf] Starts the collector of this process and reads the TALLY_* variables. A host in C that no lowered module came with calls it
+ * before anything else of this header; the thread's heap is made by the first allocation. Lowered modules and tally_run_main do it, too,
+ * and calling it again does no harm. docs/embedding.md */
+void tally_init(void);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
@@ -430,6 +437,10 @@ typedef struct tally_module {
 
 /* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
 #define TALLY_MODULE_PROMPT 1u
+/* Bit 0 of the ids of its roots says that others may write to them. */
+#define TALLY_MODULE_LENDS 2u
+/* The module calls tally_get_statistics: heaps count what is allocated from their start. */
+#define TALLY_MODULE_COUNTS 4u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);
@@ -558,7 +569,7 @@ TALLY__AT(tally_statistics, marks, 120);
 TALLY__AT(tally_statistics, blocks_logged, 160);
 TALLY__AT(tally_statistics, used_bytes, 168);
 TALLY__AT(tally_statistics, pause_histogram, 192);
-TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 40);
+TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 48);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);

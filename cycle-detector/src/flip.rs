@@ -47,6 +47,7 @@ impl Collector {
         heap.statistics.epochs += 1;
         heap.statistics.log_entries += heap.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
+        heap.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
         self.report = EpochReport::open(heap);
 
         std::mem::swap(&mut self.last_log, &mut heap.log);

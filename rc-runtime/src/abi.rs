@@ -132,7 +132,10 @@ pub fn thread_heap<'a>() -> &'a mut Heap {
 #[cold]
 fn make_thread_heap() {
     let Some(maker) = HEAP_MAKER.get() else {
-        fatal::stop(STATUS_USAGE, "no heap is attached to this thread, and no collector is installed to make one");
+        fatal::stop(
+            STATUS_USAGE,
+            "this thread has no heap, and no collector was started that would make one: call tally_init() first",
+        );
     };
     // SAFETY: this thread's context.
     let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
@@ -454,8 +457,9 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     if let Some(zeal) = &heap.zeal {
         // SAFETY: by the caller's promise.
         let site = unsafe { &*site };
-        zeal.check_access(address, site, heap.epoch);
-        if !heap.owns_address(address) {
+        // Of a large object's blocks only the first says whose it is.
+        let is_an_objects = zeal.check_access(address, site, heap.epoch);
+        if !is_an_objects && !heap.owns_address(address) {
             fatal::stop(STATUS_VIOLATION, &format!("{site}: use of {address:#x}, {FOREIGN}"));
         }
     }

@@ -398,6 +398,17 @@ impl Heap {
         }
     }
 
+    /// Counts what is allocated from now on, if it is not counted yet; the current hole from its start.
+    pub fn count_from_now_on(&mut self) {
+        if !std::mem::replace(&mut self.options.count_objects, true) && self.plan == Plan::Deferred {
+            let counted = &mut self.statistics;
+            // Who counted nothing knows of those that were promoted.
+            counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
+            counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
+        }
+        self.count_hole();
+    }
+
     /// Closes the current hole: what was allocated in it is counted, the rest is left to the next sweep.
     pub fn retire_hole(&mut self) {
         self.count_hole();

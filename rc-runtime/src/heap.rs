@@ -174,6 +174,8 @@ pub struct Heap {
     pub scratch: List<u64>,
     /// Counters.
     pub statistics: Statistics,
+    /// `statistics.allocated_bytes` at the last flip.
+    pub allocated_bytes_at_flip: u64,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
     /// Finalizers that are to run.
@@ -236,6 +238,7 @@ impl Heap {
             external: External::default(),
             scratch: List::new(),
             statistics: Statistics::default(),
+            allocated_bytes_at_flip: 0,
             zeal: options.zeal.then(Box::default),
             finalizers: Finalizers::default(),
             prompt: Prompt::default(),

@@ -268,8 +268,9 @@ impl Heap {
         self.statistics.freed_mature_objects
     }
 
-    /// Brings the counters up to date that the inline paths do not maintain.
+    /// Brings the counters of a prompt heap up to date, which the inline paths do not maintain.
     pub fn refresh_statistics(&mut self) {
+        debug_assert_eq!(self.plan, Plan::Prompt);
         self.statistics = self.statistics_now();
     }
 
@@ -279,6 +280,10 @@ impl Heap {
         statistics.used_bytes = self.used_bytes();
         statistics.external_bytes = self.external.bytes();
         if self.plan == Plan::Deferred {
+            let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
+            statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
+            statistics.live_bytes += statistics.allocated_bytes - self.allocated_bytes_at_flip;
+            statistics.freed_objects = statistics.freed_objects();
             return statistics;
         }
         // SAFETY: the context through which this heap allocates.
@@ -298,6 +303,7 @@ impl Heap {
         statistics.live_objects = cells.live_objects + large_objects;
         statistics.live_bytes = cells.live_bytes + large_bytes;
         statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;
+        statistics.freed_objects = statistics.freed_mature_objects;
         statistics
     }
 }

@@ -15,7 +15,7 @@ pub struct Statistics {
     pub pause_ns_total: u64,
     /// Slices of work.
     pub slices: u64,
-    /// Objects allocated (exact up to the last flip; the running epoch's holes are counted when they are retired).
+    /// Objects allocated. The deferred plan counts them when a hole is retired, if `HeapOptions::count_objects` says so.
     pub allocated_objects: u64,
     /// Bytes of their cells, headers included.
     pub allocated_bytes: u64,
@@ -25,9 +25,10 @@ pub struct Statistics {
     pub freed_mature_objects: u64,
     /// Objects that died young, never touched.
     pub died_young_objects: u64,
-    /// Mature objects now alive.
+    /// Objects that are not known to be dead, as of the question: those allocated, less those freed. Inside a heap of the
+    /// deferred plan: mature ones.
     pub live_objects: u64,
-    /// Bytes of their cells.
+    /// Bytes of their cells: of mature objects and of what was allocated since the last flip.
     pub live_bytes: u64,
     /// Objects entered into the candidate buffer.
     pub candidates: u64,
@@ -70,6 +71,8 @@ pub struct Statistics {
     /// Most managed frames walked at once: by a flip, a step of a slice, or a return to a frame that was not walked
     /// yet. Deferred plan.
     pub frames_at_once_max: u64,
+    /// Objects freed, young or mature, as of the question.
+    pub freed_objects: u64,
 }
 
 const _: () = {
@@ -83,7 +86,7 @@ const _: () = {
     assert!(offset_of!(Statistics, used_bytes) == 168);
     assert!(offset_of!(Statistics, pause_histogram) == 192);
     assert!(offset_of!(Statistics, trial_ns) == 192 + 2 * size_of::<Histogram>());
-    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 40);
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 48);
 };
 
 impl Statistics {

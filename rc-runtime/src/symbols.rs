@@ -61,6 +61,7 @@ macro_rules! for_each_runtime_symbol {
             tally_gcwrite_i64, "v(lpp)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
+            tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;

@@ -117,11 +117,11 @@ impl Zeal {
         self.objects.contains_key(&object.address())
     }
 
-    /// Stops the program if `address` lies in a dead object; `site` says who is about to touch it.
-    pub fn check_access(&self, address: u64, site: &Site, epoch: u32) {
-        if let Some((start, birth)) = self.find(address)
-            && let Some(died) = birth.died
-        {
+    /// Stops the program if `address` lies in a dead object; `site` says who is about to touch it. Returns whether it lies
+    /// in a live one.
+    pub fn check_access(&self, address: u64, site: &Site, epoch: u32) -> bool {
+        let Some((start, birth)) = self.find(address) else { return false };
+        if let Some(died) = birth.died {
             let info = TypeInfo::of_meta(birth.type_meta);
             crate::fatal::stop(
                 crate::fatal::STATUS_VIOLATION,
@@ -135,6 +135,7 @@ impl Zeal {
                 ),
             );
         }
+        true
     }
 }
 
