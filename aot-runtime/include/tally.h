@@ -264,10 +264,14 @@ void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_
  * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
 
-/* [leaf] Starts the collector of this process and reads the TALLY_* variables. A host in C that no lowered module came with calls it
- * before anything else of this header; the thread's heap is made by the first allocation. Lowered modules and tally_run_main do it, too,
- * and calling it again does no harm. docs/embedding.md */
+/* [leaf] Starts the collector of this process and reads the TALLY_* variables. A host in C calls it before anything else of this header,
+ * unless lowered modules came with it or it was linked with all of libtally.a, which do the same; calling it again does no harm. The
+ * thread's heap is made by the first allocation. docs/embedding.md */
 void tally_init(void);
+
+/* Called with the message before a violation ends the process with status 5 (zeal, a wrong write, a broken invariant), while all frames
+ * are still there. It does nothing: it is where a debugger's breakpoint stands. docs/troubleshooting.md */
+void tally_zeal_violation(const char *message);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */

@@ -217,7 +217,7 @@ fn take_root(heap: &Heap, roots: &mut List<ObjectRef>, root: ObjectRef, name: &d
             true => format!("{} holds {:#x}, which is no live object", name(), root.address()),
             false => format!("{} holds {}", name(), heap.place(zeal, root.address())),
         };
-        rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
+        heap.violation("ROOT", &what);
     }
     roots.push(root);
 }

@@ -56,6 +56,15 @@ pub extern "C" fn tally_init() {
     options();
 }
 
+/// Hosts that link all of the runtime (`--whole-archive`, as `docs/embedding.md` says) have a collector before their `main` begins.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static INSTALL_AT_START: extern "C" fn() = install_at_start;
+
+extern "C" fn install_at_start() {
+    install();
+}
+
 fn make_heap() -> Box<Heap> {
     static HANDLER: std::sync::Once = std::sync::Once::new();
     HANDLER.call_once(|| {
@@ -234,6 +243,8 @@ fn exit_work() -> c_int {
     }
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
+    // What was written over since zeal's last look is not to go unnoticed.
+    heap.inspect_all();
     heap.close_handles(0);
     // Who was to live as long as the program has.
     heap.unfreeze();
@@ -246,7 +257,7 @@ fn exit_work() -> c_int {
         status = status.max(leak_check(heap, "at exit"));
     }
     heap.retire_allocation();
-    status.max(statistics_report::report(&heap.statistics_now(), options().stats.as_ref()))
+    status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
 }
 
 /// A thread other than main's called `exit`: main's frames may be running, so nothing is collected.

@@ -94,7 +94,7 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
     if !is_archive(&runtime) {
         return Err(AotError::NoLibrary(runtime));
     }
-    let output = OutputFile::new(place)?;
+    let output = OutputFile::for_executable(place)?;
     let mut inputs = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         // The linker names inputs in its messages: keep the module's name in the file's.

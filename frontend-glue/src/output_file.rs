@@ -70,6 +70,18 @@ impl OutputFile {
         }
     }
 
+    /// Prepares to write an executable, which is nothing that a device or a FIFO takes.
+    pub fn for_executable(place: &Path) -> Result<OutputFile, OutputError> {
+        let output = OutputFile::new(place)?;
+        match output.destination {
+            Destination::File(_) => Ok(output),
+            Destination::Descriptor(_) | Destination::Stream(_) => {
+                let reason = "exists and is not a regular file";
+                Err(OutputError::Unsuitable { path: output.place, reason })
+            }
+        }
+    }
+
     /// A directory for this output's intermediate files, gone with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -158,7 +158,7 @@ impl Heap {
     #[inline(always)]
     fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
-        let length = if info.stride == 0 { 0 } else { length };
+        let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
@@ -184,6 +184,18 @@ impl Heap {
             self.note_birth_with_finalizer(object, info);
         }
         Ok(object)
+    }
+
+    /// The number of elements: none, of a type that has none.
+    #[inline(always)]
+    pub(crate) fn length_of(&self, info: &TypeInfo, length: u64) -> u64 {
+        if info.stride != 0 {
+            return length;
+        }
+        if length != 0 {
+            self.refuse_length(info, length);
+        }
+        0
     }
 
     fn allocate_anywhere(&mut self, info: &TypeInfo, cell: u64, length: u64) -> Result<ObjectRef, OutOfMemory> {
@@ -396,17 +408,6 @@ impl Heap {
             self.count_cells(start, end);
             self.hole_start = end;
         }
-    }
-
-    /// Counts what is allocated from now on, if it is not counted yet; the current hole from its start.
-    pub fn count_from_now_on(&mut self) {
-        if !std::mem::replace(&mut self.options.count_objects, true) && self.plan == Plan::Deferred {
-            let counted = &mut self.statistics;
-            // Who counted nothing knows of those that were promoted.
-            counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
-            counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
-        }
-        self.count_hole();
     }
 
     /// Closes the current hole: what was allocated in it is counted, the rest is left to the next sweep.

@@ -64,7 +64,12 @@ pub struct HeapOptions {
     pub fail_allocation: Option<u64>,
     /// An epoch at every safepoint, poison, quarantine, verification.
     pub zeal: bool,
+    /// How many objects zeal may look at for each epoch, on average.
+    pub zeal_looks: usize,
 }
+
+/// Looks at 64 objects cost about what the rest of an epoch does.
+const ZEAL_LOOKS: usize = 64;
 
 impl Default for HeapOptions {
     fn default() -> Self {
@@ -84,6 +89,7 @@ impl Default for HeapOptions {
             count_objects: true,
             fail_allocation: None,
             zeal: false,
+            zeal_looks: usize::MAX,
         }
     }
 }
@@ -100,6 +106,7 @@ impl HeapOptions {
             count_objects: options.stats.is_some() || options.leak_check || options.zeal,
             fail_allocation: options.fail_allocation,
             zeal: options.zeal,
+            zeal_looks: ZEAL_LOOKS,
             ..default
         }
     }

@@ -275,5 +275,5 @@ pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
     let heap = thread_heap();
     heap.count_from_now_on();
     // SAFETY: by the caller's promise.
-    unsafe { into.write(heap.statistics_now()) };
+    unsafe { into.write(heap.statistics_with_young()) };
 }

@@ -26,7 +26,7 @@ pub struct Statistics {
     /// Objects that died young, never touched.
     pub died_young_objects: u64,
     /// Objects that are not known to be dead, as of the question: those allocated, less those freed. Inside a heap of the
-    /// deferred plan: mature ones.
+    /// deferred plan, and of `Mutator`: mature ones.
     pub live_objects: u64,
     /// Bytes of their cells: of mature objects and of what was allocated since the last flip.
     pub live_bytes: u64,

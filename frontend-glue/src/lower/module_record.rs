@@ -124,8 +124,8 @@ impl ModuleTables {
             Plan::Deferred => MODULE_FLAG_LENDS,
             Plan::Prompt => MODULE_FLAG_PROMPT,
         };
-        let asks = |function: Value| function.name() == "tally_get_statistics" && function.users().next().is_some();
-        of_plan | if module.functions().any(asks) { MODULE_FLAG_COUNTS } else { 0 }
+        let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
+        of_plan | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
     /// Writes the record and everything around it.

@@ -1,7 +1,9 @@
 //! What zeal says, and about what it is silent: programs with a mistake are stopped with status 5 and a message that names it,
 //! right programs run to their end.
 
+mod messages;
 mod right_programs;
+mod wrong_writes;
 
 use std::ffi::OsString;
 use std::process::Output;

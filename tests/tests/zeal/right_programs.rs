@@ -29,3 +29,19 @@ int main(void) {
         "390000\n",
     );
 }
+
+/// The tutorial's tree, with a fifth of its nodes: an epoch at each safepoint does not look at all of them
+/// (`rc-runtime/src/zeal/pace.rs` counts).
+#[test]
+fn the_tree_of_the_tutorial() {
+    let tutorial = std::fs::read_to_string(tally_tests::tally_command::source_tree().join("docs/c-frontend.md"));
+    let tutorial = tutorial.expect("the tutorial");
+    let blocks: Vec<&str> =
+        tutorial.split("```c\n").skip(1).take(3).map(|block| block.split("```").next().expect("its end")).collect();
+    let program = blocks.concat().replace("i < 100000", "i < 20000");
+    for plan in super::PLANS {
+        let output = super::run(plan, "2", "tree.c", &program);
+        let right = output.status.success() && output.stdout.starts_with(b"the smallest is ");
+        assert!(right, "{plan}: {}", tally_tests::tally_command::describe(&output));
+    }
+}
