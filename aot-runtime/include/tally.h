@@ -227,8 +227,9 @@ int32_t tally_is_in_heap(const void *address);
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 
-/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. What is allocated is counted exactly
- * under the prompt plan; else only with TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL, and is 0 without. */
+/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. They are exact in hosts, and in programs
+ * of which a module calls tally_get_statistics. Where only native code of a program calls it, the deferred plan counts what is allocated
+ * from the first call on, unless TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL has it counted from the start. */
 typedef struct tally_statistics {
     uint64_t epochs;
     uint64_t pause_ns_max, pause_ns_total;
@@ -250,6 +251,7 @@ typedef struct tally_statistics {
     uint64_t mark_units, slice_units_max, frames_at_once_max;
     /* The least part of any 5, 20 and 100 ms that the program had for itself, in thousandths. */
     uint64_t utilisation_5ms_min, utilisation_20ms_min, utilisation_100ms_min;
+    uint64_t freed_objects;
 } tally_statistics;
 
 /* [leaf] The counters as of now. */
@@ -263,6 +265,15 @@ void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_
 /* [safepoint] Collects, and calls visit(name of a type, objects, bytes of their cells, context) for each type of which some are left;
  * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
+
+/* [leaf] Starts the collector of this process and reads the TALLY_* variables. A host in C calls it before anything else of this header,
+ * unless lowered modules came with it or it was linked with all of libtally.a, which do the same; calling it again does no harm. The
+ * thread's heap is made by the first allocation. docs/embedding.md */
+void tally_init(void);
+
+/* Called with the message before a violation ends the process with status 5 (zeal, a wrong write, a broken invariant), while all frames
+ * are still there. It does nothing: it is where a debugger's breakpoint stands. docs/troubleshooting.md */
+void tally_zeal_violation(const char *message);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
  * the program's main; a program has no reason to call it. Inside a program that runs already it just calls `main`. */
@@ -432,6 +443,10 @@ typedef struct tally_module {
 
 /* tally_module.flags: the module's code is of the prompt plan. All modules of a process are of one plan. */
 #define TALLY_MODULE_PROMPT 1u
+/* Bit 0 of the ids of its roots says that others may write to them. */
+#define TALLY_MODULE_LENDS 2u
+/* The module calls tally_get_statistics: heaps count what is allocated from their start. */
+#define TALLY_MODULE_COUNTS 4u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
 void tally_register_module(tally_module *module);
@@ -561,7 +576,7 @@ TALLY__AT(tally_statistics, blocks_logged, 160);
 TALLY__AT(tally_statistics, used_bytes, 168);
 TALLY__AT(tally_statistics, pause_histogram, 192);
 TALLY__AT(tally_statistics, utilisation_5ms_min, 192 + 16 * TALLY_BUCKETS + 40);
-TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 64);
+TALLY__SIZE(tally_statistics, 192 + 16 * TALLY_BUCKETS + 72);
 TALLY__AT(tally_context_view, limit, 8);
 TALLY__AT(tally_context_view, stamp, 16);
 TALLY__AT(tally_context_view, poll, 20);

@@ -16,9 +16,6 @@ use rc_runtime::log::{Log, LogCursor};
 use rc_runtime::plan::Plan;
 use rc_runtime::{Heap, ObjectRef};
 
-/// In zeal, epochs between two marks.
-const ZEAL_MARK_EVERY: u32 = 16;
-
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Collector {
@@ -108,21 +105,26 @@ impl Collector {
         }
     }
 
-    /// Zeal marks now and then, so that what trials leave over is found and poisoned too, and verifies every time.
+    /// Zeal marks now and then, so that what trials leave over is found and poisoned too, and verifies where it looked.
     fn end_zeal_epoch(&mut self, heap: &mut Heap) {
-        if heap.epoch.is_multiple_of(ZEAL_MARK_EVERY) && !self.mark.is_running() {
+        let looks = heap.options.zeal_looks;
+        if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) && !self.mark.is_running() {
             self.start_mark(heap);
             self.finish(heap);
         }
         heap.set_poll(true);
-        if let Err(violation) = crate::verify::verify(heap, self) {
-            rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
+        if heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
+            && let Err(violation) = crate::verify::verify(heap, self)
+        {
+            heap.violation(violation.invariant, &violation.what);
         }
     }
 
     /// See [`EpochDriver::collect`].
     pub fn collect_all(&mut self, heap: &mut Heap) -> u64 {
         let before = heap.statistics.freed_objects();
+        // It costs as much as the heap is large in any case.
+        heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
         self.finish(heap);
         self.run_epoch(heap);
         // A mark that the epoch's end has started sees the same roots.

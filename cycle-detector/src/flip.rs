@@ -47,6 +47,7 @@ impl Collector {
         heap.statistics.epochs += 1;
         heap.statistics.log_entries += heap.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
+        heap.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
         self.report = EpochReport::open(heap);
 
         std::mem::swap(&mut self.last_log, &mut heap.log);
@@ -216,7 +217,7 @@ fn take_root(heap: &Heap, roots: &mut List<ObjectRef>, root: ObjectRef, name: &d
             true => format!("{} holds {:#x}, which is no live object", name(), root.address()),
             false => format!("{} holds {}", name(), heap.place(zeal, root.address())),
         };
-        rc_runtime::fatal::violation("ROOT", heap.epoch, &what);
+        heap.violation("ROOT", &what);
     }
     roots.push(root);
 }

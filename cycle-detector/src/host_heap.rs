@@ -283,6 +283,17 @@ impl<'h> Scope<'h> {
         self.heap().mutator.collect()
     }
 
+    /// All objects that are there never die. A safepoint.
+    pub fn freeze(&mut self) {
+        self.heap().free_dropped_globals();
+        self.heap().mutator.freeze();
+    }
+
+    /// Objects that were made immortal are mortal again.
+    pub fn unfreeze(&mut self) {
+        self.heap().mutator.unfreeze();
+    }
+
     /// A part of such a collection that takes about `ns` nanoseconds; true when it is complete.
     pub fn collect_for(&mut self, ns: u64) -> bool {
         self.heap().free_dropped_globals();

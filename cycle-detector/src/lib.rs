@@ -51,6 +51,7 @@ pub mod shadow_stack;
 mod soon;
 pub mod stack;
 pub mod stack_overflow;
+mod statistics_report;
 mod step;
 mod success_rate;
 mod thread_heap;

@@ -9,15 +9,14 @@
 //! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
 
 use crate::loaded_modules::StackMapListener;
+use crate::statistics_report;
 use rc_runtime::fatal::{self, STATUS_LEAK, STATUS_USAGE};
 use rc_runtime::module_record::ModuleRecord;
-use rc_runtime::options::{RunOptions, StatsTarget};
-use rc_runtime::statistics::Statistics;
+use rc_runtime::options::RunOptions;
 use rc_runtime::{Heap, abi, context};
 use std::arch::naked_asm;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
-use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
@@ -47,6 +46,23 @@ pub(crate) fn options() -> &'static RunOptions {
 pub fn install() {
     rc_runtime::module_registry::listen(&StackMapListener);
     abi::set_heap_maker(make_heap);
+}
+
+/// `void tally_init(void)`: the collector is there. What a host calls whose modules, if any, come later: the constructor of
+/// a lowered module and `tally_run_main` do the same.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_init() {
+    install();
+    options();
+}
+
+/// Hosts that link all of the runtime (`--whole-archive`, as `docs/embedding.md` says) have a collector before their `main` begins.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static INSTALL_AT_START: extern "C" fn() = install_at_start;
+
+extern "C" fn install_at_start() {
+    install();
 }
 
 fn make_heap() -> Box<Heap> {
@@ -227,6 +243,8 @@ fn exit_work() -> c_int {
     }
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
+    // What was written over since zeal's last look is not to go unnoticed.
+    heap.inspect_all();
     heap.close_handles(0);
     // Who was to live as long as the program has.
     heap.unfreeze();
@@ -239,8 +257,7 @@ fn exit_work() -> c_int {
         status = status.max(leak_check(heap, "at exit"));
     }
     heap.retire_allocation();
-    heap.refresh_statistics();
-    status.max(report_statistics(&heap.statistics))
+    status.max(statistics_report::report(&heap.statistics_with_young(), options().stats.as_ref()))
 }
 
 /// A thread other than main's called `exit`: main's frames may be running, so nothing is collected.
@@ -251,7 +268,7 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.
     let statistics = unsafe { std::ptr::read_volatile(&raw const (*main).statistics) };
-    report_statistics(&statistics)
+    statistics_report::report(&statistics, options().stats.as_ref())
 }
 
 /// A thread is about to end: if it is main's (`pthread_exit` in `main`), this is its exit.
@@ -280,93 +297,4 @@ fn leak_check(heap: &mut Heap, when: &str) -> c_int {
         }
         None => 0,
     }
-}
-
-fn report_statistics(statistics: &Statistics) -> c_int {
-    match &options().stats {
-        None => {}
-        Some(StatsTarget::Stderr) => eprint!("{}", statistics_table(statistics)),
-        Some(StatsTarget::File(path)) => {
-            if let Err(error) = write_atomically(path, &statistics_json(statistics)) {
-                eprintln!("tally: cannot write statistics to {}: {error}", path.display());
-                return STATUS_USAGE;
-            }
-        }
-    }
-    0
-}
-
-/// The statistics with their keys, in the order of `docs/running.md`.
-pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
-    vec![
-        ("epochs", statistics.epochs),
-        ("slices", statistics.slices),
-        ("pause_ns_max", statistics.pause_ns_max),
-        ("pause_ns_total", statistics.pause_ns_total),
-        ("allocated_objects", statistics.allocated_objects),
-        ("allocated_bytes", statistics.allocated_bytes),
-        ("promoted_objects", statistics.promoted_objects),
-        ("freed_objects", statistics.freed_objects()),
-        ("freed_mature_objects", statistics.freed_mature_objects),
-        ("died_young_objects", statistics.died_young_objects),
-        ("live_objects", statistics.live_objects),
-        ("live_bytes", statistics.live_bytes),
-        ("candidates", statistics.candidates),
-        ("trial_runs", statistics.trial_runs),
-        ("trial_edges", statistics.trial_edges),
-        ("cyclic_garbage_objects", statistics.cyclic_garbage_objects),
-        ("marks", statistics.marks),
-        ("marks_aborted", statistics.marks_aborted),
-        ("frames_walked", statistics.frames_walked),
-        ("roots_walked", statistics.roots_walked),
-        ("log_entries", statistics.log_entries),
-        ("blocks_logged", statistics.blocks_logged),
-        ("used_bytes", statistics.used_bytes),
-        ("external_bytes", statistics.external_bytes),
-        ("pauses", statistics.pauses),
-        ("trial_ns", statistics.trial_ns),
-        ("mark_ns", statistics.mark_ns),
-        ("mark_units", statistics.mark_units),
-        ("slice_units_max", statistics.slice_units_max),
-        ("frames_at_once_max", statistics.frames_at_once_max),
-        ("utilisation_5ms_min", statistics.utilisation_5ms_min),
-        ("utilisation_20ms_min", statistics.utilisation_20ms_min),
-        ("utilisation_100ms_min", statistics.utilisation_100ms_min),
-    ]
-}
-
-/// The histograms with their keys and the unit of what they sort.
-fn histogram_entries(statistics: &Statistics) -> [(&'static str, &'static str, &[u64]); 2] {
-    [
-        ("pause_histogram", "ns", statistics.pause_histogram.used()),
-        ("size_histogram", "bytes", statistics.size_histogram.used()),
-    ]
-}
-
-fn statistics_json(statistics: &Statistics) -> String {
-    let numbers = statistics_entries(statistics).into_iter().map(|(key, value)| format!("  \"{key}\": {value}"));
-    let histograms =
-        histogram_entries(statistics).into_iter().map(|(key, _, buckets)| format!("  \"{key}\": {buckets:?}"));
-    let lines: Vec<String> = numbers.chain(histograms).collect();
-    format!("{{\n{}\n}}\n", lines.join(",\n"))
-}
-
-fn statistics_table(statistics: &Statistics) -> String {
-    let line = |(key, value): (&str, u64)| format!("tally: {key:<24} {value:>16}\n");
-    let mut table: String = statistics_entries(statistics).into_iter().map(line).collect();
-    for (key, unit, buckets) in histogram_entries(statistics) {
-        for (power, &count) in buckets.iter().enumerate().filter(|(_, count)| **count != 0) {
-            table += &line((&format!("{key} {} {unit}", 1u64 << power), count));
-        }
-    }
-    table
-}
-
-/// Writes beside the target and renames: a reader never sees half a file.
-fn write_atomically(path: &Path, content: &str) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&beside, content)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .inspect_err(|_| drop(std::fs::remove_file(&beside)))
 }

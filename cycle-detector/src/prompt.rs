@@ -58,8 +58,6 @@ const ROUND_UNITS: i64 = 16 << 10;
 const TRIALS_SHARE: u64 = 4;
 /// Objects that wait for their finalizers when a mark in slices begins, at most.
 const WAITING_MAX: usize = 4096;
-/// In zeal, rounds between two marks.
-const ZEAL_MARK_EVERY: u32 = 16;
 
 impl Collector {
     /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
@@ -109,14 +107,16 @@ impl Collector {
         self.finish_sliced_mark(heap);
         self.prompt_round(heap, true);
         if heap.zeal.is_some() {
-            if heap.epoch.is_multiple_of(ZEAL_MARK_EVERY) {
+            let looks = heap.options.zeal_looks;
+            if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) {
                 self.prompt_mark(heap);
             }
             let in_flight = heap.prompt.protected.len() as u64;
             if heap.finalizers.queue.is_empty()
+                && heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
                 && let Err(violation) = verify::verify_running(heap, self, in_flight)
             {
-                rc_runtime::fatal::violation(violation.invariant, heap.epoch, &violation.what);
+                heap.violation(violation.invariant, &violation.what);
             }
         }
     }

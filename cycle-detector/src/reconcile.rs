@@ -96,7 +96,8 @@ impl Collector {
         }
         if heap.options.count_objects {
             let statistics = &mut heap.statistics;
-            statistics.died_young_objects = self.allocated_at_flip - statistics.promoted_objects;
+            // Where objects were counted from some call on only, more may have been promoted than were counted.
+            statistics.died_young_objects = self.allocated_at_flip.saturating_sub(statistics.promoted_objects);
         }
     }
 }

@@ -301,11 +301,11 @@ fn refuse_foreign(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
     let Some(zeal) = &heap.zeal else { return };
     if !range::is_reserved(object.address()) {
         let what = format!("{} holds {}", name(), heap.place(zeal, object.address()));
-        fatal::violation("ROOT", heap.epoch, &what);
+        heap.violation("ROOT", &what);
     }
     if !heap.owns(object) {
         let what = format!("{} holds {:#x}, {}", name(), object.address(), abi::FOREIGN);
-        fatal::violation("ROOT", heap.epoch, &what);
+        heap.violation("ROOT", &what);
     }
 }
 

@@ -19,7 +19,9 @@ use std::sync::OnceLock;
 /// Makes the calling thread's heap.
 pub(crate) fn make() -> Box<Heap> {
     let plan = rc_runtime::module_registry::plan_for_heap();
-    let mut heap = match crate::mutator::new_heap(HeapOptions { plan, ..HeapOptions::from_run(program::options()) }) {
+    let asked = HeapOptions::from_run(program::options());
+    let count_objects = asked.count_objects || rc_runtime::module_registry::counts_are_wanted();
+    let mut heap = match crate::mutator::new_heap(HeapOptions { plan, count_objects, ..asked }) {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };
@@ -66,8 +68,7 @@ fn end(heap: &mut Heap) -> u64 {
     heap.unfreeze();
     // SAFETY: the thread's frames are gone; nothing here holds a reference to the heap.
     unsafe { Heap::collect(heap) };
-    heap.refresh_statistics();
     program::after_thread_end(heap);
     heap.detach();
-    heap.statistics.live_objects.max(heap.zeal.is_some().into())
+    heap.statistics_now().live_objects.max(heap.zeal.is_some().into())
 }

@@ -349,3 +349,19 @@ fn the_mutator_behind_a_safe_heap_is_that_heap() {
         assert_eq!(heap.scope().collect(), 1, "{plan:?}");
     }
 }
+
+#[test]
+fn what_is_there_when_a_scope_freezes_stays_until_it_is_unfrozen() {
+    for plan in PLANS {
+        let (mut heap, node) = host(plan, false);
+        let mut scope = heap.scope();
+        scope.allocate(node).expect("room");
+        scope.freeze();
+        scope.allocate(node).expect("room");
+        drop(scope);
+        assert_eq!(heap.scope().collect(), 1, "{plan:?}: what was made later");
+        let mut scope = heap.scope();
+        scope.unfreeze();
+        assert_eq!(scope.collect(), 1, "{plan:?}: what was frozen");
+    }
+}

@@ -23,6 +23,10 @@ pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
 
 const RUNTIME: &str = "libtally.a";
 
+/// No text relocations. Functions of libraries are found at the start, and the table of them is read-only from then on: a
+/// wrong write, by the program or into it, cannot redirect its calls. No executable stack.
+const HARDENING: [&str; 4] = ["-Wl,-z,text", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"];
+
 /// What the Rust standard library and C programs need.
 const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
 
@@ -90,7 +94,7 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
     if !is_archive(&runtime) {
         return Err(AotError::NoLibrary(runtime));
     }
-    let output = OutputFile::new(place)?;
+    let output = OutputFile::for_executable(place)?;
     let mut inputs = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         // The linker names inputs in its messages: keep the module's name in the file's.
@@ -104,10 +108,11 @@ pub fn link(objects: &[Object], shape: Shape, place: &Path) -> Result<(), AotErr
     }
     let (driver, mut command) = linker();
     command
-        .args(match shape {
-            Shape::PositionIndependent => ["-pie", "-Wl,-z,text"],
-            Shape::FixedAddress => ["-no-pie", "-Wl,-z,text"],
+        .arg(match shape {
+            Shape::PositionIndependent => "-pie",
+            Shape::FixedAddress => "-no-pie",
         })
+        .args(HARDENING)
         .arg("-Wl,--gc-sections")
         .args(&inputs)
         .arg(&runtime)
@@ -159,7 +164,7 @@ fn linker() -> (String, Command) {
 }
 
 fn find_runtime() -> Result<PathBuf, AotError> {
-    let places = match std::env::var_os(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
+    let places = match rc_runtime::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
         Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
         None => places_beside(&std::env::current_exe().unwrap_or_default()),
     };

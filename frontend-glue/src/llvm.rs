@@ -75,6 +75,11 @@ impl Block {
     }
 
     /// `None` only while a block is being rebuilt.
+    /// The block as the operand that branches have.
+    pub(crate) fn as_value(self) -> Value {
+        Value(raw!(LLVMBasicBlockAsValue(self.0)))
+    }
+
     pub(crate) fn terminator(self) -> Option<Value> {
         Value::from_raw(raw!(LLVMGetBasicBlockTerminator(self.0)))
     }

@@ -126,8 +126,7 @@ impl<'a> Lowering<'a> {
         runtime::declare(module, "tally_safepoint");
         runtime::declare(module, "tally_safepoint_slow");
         if options.zeal {
-            runtime::declare(module, "tally_zeal_safepoint");
-            runtime::declare(module, "tally_zeal_access");
+            zeal::ENTRY_POINTS.into_iter().for_each(|name| _ = runtime::declare(module, name));
         }
         Lowering {
             module,
@@ -144,6 +143,9 @@ impl<'a> Lowering<'a> {
 
     /// The whole of it.
     fn run(&mut self) -> Result<(), String> {
+        if self.options.zeal {
+            self.module.functions().filter(|function| function.has_body()).for_each(zeal::name_values);
+        }
         let mut counts = self.begin_counts();
         let bodies: Vec<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut gcroots = roots::gcroots(&self.callees);
@@ -353,7 +355,7 @@ impl<'a> Lowering<'a> {
         self.report.polls += polls;
         if self.options.zeal {
             // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
-            zeal::stop_everywhere(&self.builder, &self.callees, function);
+            zeal::stop_everywhere(&self.builder, &self.callees, function, &self.options.module_name);
         }
         fresh
     }

@@ -2,12 +2,15 @@
 //!
 //! What was there before stays until the new file is complete: it is made in a hidden directory
 //! beside its place and renamed over it. A failing linker, a full disk or an interrupt never
-//! leaves half an executable under the name that a script is about to run.
+//! leaves half an executable under the name that a script is about to run. A descriptor such as
+//! `/dev/stdout`, a device or a FIFO is written to instead, once the result is complete: what kinds of
+//! places there are, and why links and strangers' files are safe, says `rc_runtime::destination`.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use rc_runtime::destination::Destination;
 use thiserror::Error;
 
 /// Why a result could not be written.
@@ -36,34 +39,47 @@ pub enum OutputError {
 pub struct OutputFile {
     folder: tempfile::TempDir,
     place: PathBuf,
+    destination: Destination,
 }
 
 impl OutputFile {
     /// Prepares to write `place`.
     pub fn new(place: &Path) -> Result<OutputFile, OutputError> {
-        let unsuitable = |reason| OutputError::Unsuitable { path: place.to_owned(), reason };
+        let place = place.to_owned();
         if place.file_name().is_none() {
-            return Err(unsuitable("is not the name of a file"));
+            return Err(OutputError::Unsuitable { path: place, reason: "is not the name of a file" });
         }
-        if let Ok(there) = std::fs::metadata(place) {
-            if there.is_dir() {
-                return Err(unsuitable("is a directory"));
+        let destination = match Destination::of(&place) {
+            Ok(destination) => destination,
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+                return Err(OutputError::Unsuitable { path: place, reason: "is a directory" });
             }
-            if !there.is_file() {
-                return Err(unsuitable("exists and is not a regular file"));
-            }
-        }
-        // Through a symbolic link, the file it leads to is replaced and not the link.
-        let place = std::fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
-        let beside = match place.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
+            Err(error) => return Err(OutputError::System { path: place, error }),
         };
-        let folder = tempfile::Builder::new()
-            .prefix(".tally-")
-            .tempdir_in(beside)
-            .map_err(|error| OutputError::System { path: place.clone(), error })?;
-        Ok(OutputFile { folder, place })
+        let beside = match &destination {
+            Destination::File(file) => match file.parent() {
+                Some(parent) if parent != Path::new("") => parent.to_owned(),
+                _ => PathBuf::from("."),
+            },
+            Destination::Descriptor(_) | Destination::Stream(_) => std::env::temp_dir(),
+        };
+        let folder = tempfile::Builder::new().prefix(".tally-").tempdir_in(beside);
+        match folder {
+            Ok(folder) => Ok(OutputFile { folder, place, destination }),
+            Err(error) => Err(OutputError::System { path: place, error }),
+        }
+    }
+
+    /// Prepares to write an executable, which is nothing that a device or a FIFO takes.
+    pub fn for_executable(place: &Path) -> Result<OutputFile, OutputError> {
+        let output = OutputFile::new(place)?;
+        match output.destination {
+            Destination::File(_) => Ok(output),
+            Destination::Descriptor(_) | Destination::Stream(_) => {
+                let reason = "exists and is not a regular file";
+                Err(OutputError::Unsuitable { path: output.place, reason })
+            }
+        }
     }
 
     /// A directory for this output's intermediate files, gone with it.
@@ -78,8 +94,11 @@ impl OutputFile {
 
     /// Puts what was written to its place.
     pub fn finish(self) -> Result<(), OutputError> {
-        std::fs::rename(self.temporary(), &self.place)
-            .map_err(|error| OutputError::System { path: self.place.clone(), error })
+        let put = match &self.destination {
+            Destination::File(file) => std::fs::rename(self.temporary(), file),
+            other => std::fs::read(self.temporary()).and_then(|content| other.write(&content)),
+        };
+        put.map_err(|error| OutputError::System { path: self.place, error })
     }
 }
 
@@ -120,11 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn directories_and_devices_are_refused() {
+    fn directories_are_refused_and_a_device_takes_what_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let refused = write(folder.path(), b"x").unwrap_err().to_string();
         assert!(refused.ends_with("is a directory"), "{refused}");
-        assert!(write(Path::new("/dev/null"), b"x").is_err());
+        write(Path::new("/dev/null"), b"x").unwrap();
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
         assert!(write(&folder.path().join("missing/out"), b"x").is_err());
     }
 }

@@ -10,19 +10,19 @@
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
 mod weak;
+mod zeal;
 
 pub use weak::*;
+pub use zeal::*;
 
 use crate::allocate::OutOfMemory;
 use crate::context::current;
 use crate::descriptor::{DescriptorFault, TypeDescriptor};
-use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE, STATUS_VIOLATION};
+use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use crate::heap::Heap;
 use crate::module_record::TypeHandle;
 use crate::object::{ObjectRef, Slot};
-use crate::plan::Plan;
 use crate::type_registry::{self, TypeInfo};
-use crate::zeal::Site;
 use std::arch::naked_asm;
 use std::sync::OnceLock;
 
@@ -103,11 +103,6 @@ safepoint_shim! {
     /// `void tally_collect(void)`: afterwards nothing unreachable is left.
     tally_collect => collect
 }
-safepoint_shim! {
-    /// `void tally_zeal_safepoint(void *value, uint64_t size)`: an epoch; what `value[0..size]` refers to survives it.
-    tally_zeal_safepoint => zeal_safepoint
-}
-
 /// Makes a heap for a thread that runs compiled code without one; installed by `cycle-detector`.
 static HEAP_MAKER: OnceLock<fn() -> Box<Heap>> = OnceLock::new();
 
@@ -132,7 +127,10 @@ pub fn thread_heap<'a>() -> &'a mut Heap {
 #[cold]
 fn make_thread_heap() {
     let Some(maker) = HEAP_MAKER.get() else {
-        fatal::stop(STATUS_USAGE, "no heap is attached to this thread, and no collector is installed to make one");
+        fatal::stop(
+            STATUS_USAGE,
+            "this thread has no heap, and no collector was started that would make one: call tally_init() first",
+        );
     };
     // SAFETY: this thread's context.
     let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
@@ -216,26 +214,6 @@ extern "C" fn drain(words: *const u64, count: u64) {
     };
     // SAFETY: as in `safepoint`.
     unsafe { Heap::prompt_safepoint(thread_heap(), words) };
-}
-
-extern "C" fn zeal_safepoint(value: *const u64, size: u64) {
-    let heap = thread_heap();
-    if heap.plan == Plan::Prompt {
-        return drain(value, size / 8);
-    }
-    if !heap.is_running() {
-        return;
-    }
-    if let Some(zeal) = &heap.zeal {
-        for index in 0..size as usize / 8 {
-            // SAFETY: the lowering passes the bytes of a call's result.
-            let word = unsafe { std::ptr::read_unaligned(value.add(index)) };
-            let objects = type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address));
-            heap.host_roots.temporary.extend(objects);
-        }
-    }
-    heap.with_driver(|driver, heap| driver.epoch(heap));
-    heap.host_roots.temporary.clear();
 }
 
 /// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged) that
@@ -438,27 +416,6 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     }
     // SAFETY: [HEADER] by the caller's promise.
     Some(unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) })
-}
-
-/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object, or in
-/// the heap of another thread.
-///
-/// # Safety
-/// `site` is a constant that the lowering emitted.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
-    if !crate::range::in_heap(address) {
-        return;
-    }
-    let heap = thread_heap();
-    if let Some(zeal) = &heap.zeal {
-        // SAFETY: by the caller's promise.
-        let site = unsafe { &*site };
-        zeal.check_access(address, site, heap.epoch);
-        if !heap.owns_address(address) {
-            fatal::stop(STATUS_VIOLATION, &format!("{site}: use of {address:#x}, {FOREIGN}"));
-        }
-    }
 }
 
 #[cfg(test)]

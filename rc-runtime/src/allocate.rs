@@ -158,7 +158,7 @@ impl Heap {
     #[inline(always)]
     fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
-        let length = if info.stride == 0 { 0 } else { length };
+        let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
@@ -184,6 +184,18 @@ impl Heap {
             self.note_birth_with_finalizer(object, info);
         }
         Ok(object)
+    }
+
+    /// The number of elements: none, of a type that has none.
+    #[inline(always)]
+    pub(crate) fn length_of(&self, info: &TypeInfo, length: u64) -> u64 {
+        if info.stride != 0 {
+            return length;
+        }
+        if length != 0 {
+            self.refuse_length(info, length);
+        }
+        0
     }
 
     fn allocate_anywhere(&mut self, info: &TypeInfo, cell: u64, length: u64) -> Result<ObjectRef, OutOfMemory> {

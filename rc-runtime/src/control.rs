@@ -46,6 +46,17 @@ impl Heap {
         self.sliced_drains = ns != 0;
     }
 
+    /// Counts what is allocated from now on, if it is not counted yet; the current hole from its start.
+    pub fn count_from_now_on(&mut self) {
+        if !std::mem::replace(&mut self.options.count_objects, true) && self.plan == Plan::Deferred {
+            let counted = &mut self.statistics;
+            // Who counted nothing knows of those that were promoted.
+            counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
+            counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
+        }
+        self.count_hole();
+    }
+
     /// An explicit collection in parts: works for about `ns` nanoseconds, and answers true when all is done, that is
     /// when nothing is left of what was unreachable at the first of these steps. The next step begins another
     /// collection.

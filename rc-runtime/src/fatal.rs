@@ -3,6 +3,8 @@
 //! Nothing is unwound and no destructor runs: the heap is not in a state to be walked. Standard output is left to the C
 //! library's `exit`, so that what the program printed is not lost.
 
+use std::ffi::{CString, c_char};
+
 /// Exit status for a bad descriptor, module record or option.
 pub const STATUS_USAGE: i32 = 2;
 /// Exit status when the leak check finds objects.
@@ -15,11 +17,28 @@ pub const STATUS_VIOLATION: i32 = 5;
 /// Prints `tally: message` and ends the process with `status`, flushing C's streams. Needs no memory, if the message needs none.
 pub fn stop(status: i32, message: &(impl std::fmt::Display + ?Sized)) -> ! {
     eprintln!("tally: {message}");
+    if status == STATUS_VIOLATION {
+        tell_debugger(message);
+    }
     // SAFETY: fflush(null) flushes all of C's output streams; _exit ends the process.
     unsafe {
         libc::fflush(std::ptr::null_mut());
         libc::_exit(status)
     }
+}
+
+/// `void tally_zeal_violation(const char *message)`: called with the message before a program ends with status 5, while all its
+/// frames are still there. It does nothing: a debugger's breakpoint stands here (`break tally_zeal_violation`).
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn tally_zeal_violation(message: *const c_char) {
+    std::hint::black_box(message);
+}
+
+#[cold]
+fn tell_debugger(message: &(impl std::fmt::Display + ?Sized)) {
+    let text = CString::new(message.to_string().replace('\0', "")).unwrap_or_default();
+    tally_zeal_violation(text.as_ptr());
 }
 
 /// One of the runtime's own invariants does not hold.

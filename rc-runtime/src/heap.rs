@@ -65,7 +65,12 @@ pub struct HeapOptions {
     pub fail_allocation: Option<u64>,
     /// An epoch at every safepoint, poison, quarantine, verification.
     pub zeal: bool,
+    /// How many objects zeal may look at for each epoch, on average.
+    pub zeal_looks: usize,
 }
+
+/// Looks at 64 objects cost about what the rest of an epoch does.
+const ZEAL_LOOKS: usize = 64;
 
 impl Default for HeapOptions {
     fn default() -> Self {
@@ -85,6 +90,7 @@ impl Default for HeapOptions {
             count_objects: true,
             fail_allocation: None,
             zeal: false,
+            zeal_looks: usize::MAX,
         }
     }
 }
@@ -101,6 +107,7 @@ impl HeapOptions {
             count_objects: options.stats.is_some() || options.leak_check || options.zeal,
             fail_allocation: options.fail_allocation,
             zeal: options.zeal,
+            zeal_looks: ZEAL_LOOKS,
             ..default
         }
     }
@@ -177,6 +184,8 @@ pub struct Heap {
     pub statistics: Statistics,
     /// The last stops, for those of the counters that say what they left to the program.
     pub(crate) utilisation: Utilisation,
+    /// `statistics.allocated_bytes` at the last flip.
+    pub allocated_bytes_at_flip: u64,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
     /// Finalizers that are to run.
@@ -240,6 +249,7 @@ impl Heap {
             scratch: List::new(),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),
+            allocated_bytes_at_flip: 0,
             zeal: options.zeal.then(Box::default),
             finalizers: Finalizers::default(),
             prompt: Prompt::default(),

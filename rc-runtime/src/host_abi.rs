@@ -273,7 +273,7 @@ pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
     let heap = thread_heap();
-    heap.count_hole();
+    heap.count_from_now_on();
     // SAFETY: by the caller's promise.
-    unsafe { into.write(heap.statistics_now()) };
+    unsafe { into.write(heap.statistics_with_young()) };
 }

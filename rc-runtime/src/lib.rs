@@ -16,6 +16,7 @@
 //! | [`external`], [`immortal`] | what do objects own outside, and which never die? |
 //! | [`limits`] | what happens when memory runs out? |
 //! | [`control`], [`inventory`], [`statistics`], [`histogram`] | what may a host ask of a running heap? |
+//! | [`options`], [`environment`], [`destination`] | what is a run told, by whom, and where do its reports go? |
 //! | [`zeal`], [`fatal`] | how are mistakes found, and what happens then? |
 //! | [`symbols`], [`abi`] | what do compiled programs call? |
 //!
@@ -33,6 +34,8 @@ pub mod context;
 pub mod control;
 pub mod count;
 pub mod descriptor;
+pub mod destination;
+pub mod environment;
 pub mod ephemeron;
 pub mod epoch_driver;
 pub mod errand;

@@ -15,7 +15,7 @@ pub const MODULE_VERSION: u32 = 1;
 pub struct ModuleRecord {
     /// [`MODULE_VERSION`].
     pub version: u32,
-    /// `plan::MODULE_FLAG_PROMPT`, [`MODULE_FLAG_LENDS`].
+    /// `plan::MODULE_FLAG_PROMPT`, [`MODULE_FLAG_LENDS`], [`MODULE_FLAG_COUNTS`].
     pub flags: u32,
     /// The module's name, a C string.
     pub name: *const c_char,
@@ -70,6 +70,9 @@ pub const LENT_ROOT: u64 = 1;
 /// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots note themselves in
 /// `Context::lent_high`.
 pub const MODULE_FLAG_LENDS: u32 = 2;
+
+/// Bit of a module record's flags: the module calls `tally_get_statistics`, so heaps count what is allocated from their start.
+pub const MODULE_FLAG_COUNTS: u32 = 4;
 
 /// One stack root that stack maps name by `id`.
 #[repr(C)]

@@ -6,7 +6,9 @@
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::heap::Heap;
-use crate::module_record::{GlobalRoot, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle};
+use crate::module_record::{
+    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle,
+};
 use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
 use crate::range;
@@ -41,6 +43,7 @@ struct Registered {
     globals: Vec<GlobalSlot>,
     descriptors: Vec<*const TypeDescriptor>,
     plan: Plan,
+    counts: bool,
     name: String,
 }
 
@@ -174,7 +177,8 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         handle.cell = info.cell_bytes(0).and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         descriptors.push(handle.descriptor);
     }
-    modules_mut().insert(module as u64, Registered { globals, descriptors, plan, name });
+    let counts = record.flags & MODULE_FLAG_COUNTS != 0;
+    modules_mut().insert(module as u64, Registered { globals, descriptors, plan, counts, name });
     Ok(())
 }
 
@@ -182,6 +186,12 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
 pub fn plan() -> Plan {
     let registered = modules().values().next().map(|module| module.plan);
     registered.or(PLAN_OF_HEAPS.get().copied()).unwrap_or_default()
+}
+
+/// Whether heaps count what is allocated: a module asks for the counters, or native code alone runs here and may.
+pub fn counts_are_wanted() -> bool {
+    let modules = modules();
+    modules.is_empty() || modules.values().any(|module| module.counts)
 }
 
 /// The plan for a heap of compiled code: heaps outlive modules, so from now on the process keeps to it.
@@ -201,8 +211,11 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
 
 /// What no lowering emits, and would be read all the same.
 fn check_tables(record: &ModuleRecord) -> Result<(), String> {
-    if record.flags & !(MODULE_FLAG_PROMPT | MODULE_FLAG_LENDS) != 0 {
-        let known = format!("{MODULE_FLAG_PROMPT:#x} (prompt plan) and {MODULE_FLAG_LENDS:#x} (lent roots) are known");
+    if record.flags & !(MODULE_FLAG_PROMPT | MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS) != 0 {
+        let known = format!(
+            "{MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_LENDS:#x} (lent roots) and {MODULE_FLAG_COUNTS:#x} \
+             (objects are counted) are known"
+        );
         return Err(format!("flags {:#x}, and only {known}", record.flags));
     }
     let tables = [

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum StatsTarget {
     /// A table on standard error.
     Stderr,
-    /// JSON in a file.
+    /// JSON in a file, or to a descriptor or device that has a name.
     File(PathBuf),
 }
 
@@ -44,6 +44,12 @@ pub enum OptionError {
     /// Not the number of an allocation.
     #[error("`{0}` is not the number of an allocation; they are counted from 1")]
     Number(String),
+    /// No place for statistics.
+    #[error(
+        "`{0}` is no place for statistics; write 1 or - for a table on standard error, or a file's name with a `/` or a `.` in it, \
+         such as stats.json, ./stats or /dev/stdout"
+    )]
+    Stats(String),
     /// Neither yes nor no.
     #[error("`{0}` is neither 1 nor 0")]
     Switch(String),
@@ -108,6 +114,20 @@ pub fn parse_allocation(text: &str) -> Result<u64, OptionError> {
     text.trim().parse().ok().filter(|&number| number != 0).ok_or_else(|| OptionError::Number(text.to_owned()))
 }
 
+/// Reads where statistics go: `1` or `-` is standard error, nothing or `0` nowhere. A file's name has a `/` or a `.` in it,
+/// so that `yes` is a mistake and not a file.
+///
+/// # Errors
+/// [`OptionError::Stats`].
+pub fn parse_stats(text: &str) -> Result<Option<StatsTarget>, OptionError> {
+    match text {
+        "" | "0" => Ok(None),
+        "1" | "-" => Ok(Some(StatsTarget::Stderr)),
+        file if file.contains(['/', '.']) => Ok(Some(StatsTarget::File(PathBuf::from(file)))),
+        _ => Err(OptionError::Stats(text.to_owned())),
+    }
+}
+
 fn parse_switch(text: &str) -> Result<bool, OptionError> {
     match text {
         "1" => Ok(true),
@@ -119,12 +139,12 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 impl RunOptions {
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
     /// `TALLY_LEAK_CHECK` and `TALLY_FAIL_ALLOCATION`, and checks `TALLY_RESERVE`
-    /// and `TALLY_HUGE_PAGES`.
+    /// and `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), nothing is asked for.
     ///
     /// # Errors
     /// [`OptionError::Variable`] naming the variable whose value is wrong.
     pub fn from_env() -> Result<RunOptions, OptionError> {
-        RunOptions::from_variables(|name| std::env::var(name).ok())
+        RunOptions::from_variables(crate::environment::variable)
     }
 
     /// The same from any source of variables.
@@ -140,11 +160,6 @@ impl RunOptions {
             text.map(|text| parse(&text).map_err(|error| OptionError::Variable { variable, error: Box::new(error) }))
                 .transpose()
         }
-        let stats = read("TALLY_STATS").and_then(|text| match text.as_str() {
-            "" | "0" => None,
-            "1" | "-" => Some(StatsTarget::Stderr),
-            file => Some(StatsTarget::File(PathBuf::from(file))),
-        });
         // `range` reads it, before there is anybody to complain to; what it means is complained about here.
         get(read("TALLY_RESERVE"), "TALLY_RESERVE", parse_size)?;
         get(read("TALLY_HUGE_PAGES"), "TALLY_HUGE_PAGES", parse_size)?;
@@ -152,7 +167,7 @@ impl RunOptions {
             heap_limit: get(read("TALLY_HEAP_LIMIT"), "TALLY_HEAP_LIMIT", parse_size)?,
             epoch_bytes: get(read("TALLY_EPOCH_BYTES"), "TALLY_EPOCH_BYTES", parse_size)?,
             pause_goal_ns: get(read("TALLY_PAUSE_GOAL"), "TALLY_PAUSE_GOAL", parse_time)?,
-            stats,
+            stats: get(read("TALLY_STATS"), "TALLY_STATS", parse_stats)?.flatten(),
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
@@ -188,7 +203,7 @@ mod tests {
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
         }
-        for wrong in ["TALLY_PAUSE_GOAL", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"] {
+        for wrong in ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"] {
             let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
@@ -231,9 +246,13 @@ mod tests {
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
         assert!(heap.zeal && heap.count_objects, "who is shown figures has them counted");
-        for (text, target) in
-            [("", None), ("0", None), ("1", Some(StatsTarget::Stderr)), ("-", Some(StatsTarget::Stderr))]
-        {
+        for (text, target) in [
+            ("", None),
+            ("0", None),
+            ("1", Some(StatsTarget::Stderr)),
+            ("-", Some(StatsTarget::Stderr)),
+            ("./stats", Some(StatsTarget::File(PathBuf::from("./stats")))),
+        ] {
             let read = |name: &str| (name == "TALLY_STATS").then(|| text.to_owned());
             assert_eq!(RunOptions::from_variables(read).expect("right").stats, target, "{text}");
         }

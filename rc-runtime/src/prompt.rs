@@ -364,17 +364,30 @@ impl Heap {
         unsafe { &(&(*self.context).free)[..CLASSES as usize] }
     }
 
-    /// Brings the counters up to date that the inline paths do not maintain.
+    /// Brings the counters of a prompt heap up to date, which the inline paths do not maintain.
     pub fn refresh_statistics(&mut self) {
+        debug_assert_eq!(self.plan, Plan::Prompt);
         self.statistics = self.statistics_now();
     }
 
-    /// The counters as of now.
+    /// The counters as programs, hosts and reports see them: what no flip has seen yet is alive as far as is known.
+    pub fn statistics_with_young(&self) -> Statistics {
+        let mut statistics = self.statistics_now();
+        if self.plan == Plan::Deferred {
+            let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
+            statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
+            statistics.live_bytes += statistics.allocated_bytes - self.allocated_bytes_at_flip;
+        }
+        statistics
+    }
+
+    /// The counters as of now. Under the deferred plan mature objects alone are alive.
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
         statistics.external_bytes = self.external.bytes();
         if self.plan == Plan::Deferred {
+            statistics.freed_objects = statistics.freed_objects();
             return statistics;
         }
         let mut cells = self.prompt.cells.tally(self.context_lists());
@@ -392,6 +405,7 @@ impl Heap {
         statistics.live_objects = cells.live_objects + large_objects;
         statistics.live_bytes = cells.live_bytes + large_bytes;
         statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;
+        statistics.freed_objects = statistics.freed_mature_objects;
         statistics
     }
 }

@@ -104,7 +104,7 @@ pub fn reserve() -> Result<u64, RangeError> {
 
 /// The size that an environment variable asks for.
 fn size_asked(variable: &str) -> Option<u64> {
-    crate::options::parse_size(&std::env::var(variable).ok()?).ok()
+    crate::options::parse_size(&crate::environment::variable(variable)?).ok()
 }
 
 fn reserve_range() -> Result<u64, RangeError> {
@@ -123,7 +123,7 @@ fn reserve_range() -> Result<u64, RangeError> {
 
 /// Valgrind's tools preload a library of their own into the program.
 fn under_valgrind() -> bool {
-    std::env::var("LD_PRELOAD").is_ok_and(|preloaded| preloaded.contains("/vgpreload_"))
+    crate::environment::variable("LD_PRELOAD").is_some_and(|preloaded| preloaded.contains("/vgpreload_"))
 }
 
 fn map_tables(bytes: u64) -> Result<(), RangeError> {

@@ -16,7 +16,7 @@ pub struct Statistics {
     pub pause_ns_total: u64,
     /// Slices of work.
     pub slices: u64,
-    /// Objects allocated (exact up to the last flip; the running epoch's holes are counted when they are retired).
+    /// Objects allocated. The deferred plan counts them when a hole is retired, if `HeapOptions::count_objects` says so.
     pub allocated_objects: u64,
     /// Bytes of their cells, headers included.
     pub allocated_bytes: u64,
@@ -26,9 +26,10 @@ pub struct Statistics {
     pub freed_mature_objects: u64,
     /// Objects that died young, never touched.
     pub died_young_objects: u64,
-    /// Mature objects now alive.
+    /// Objects that are not known to be dead, as of the question: those allocated, less those freed. Inside a heap of the
+    /// deferred plan, and of `Mutator`: mature ones.
     pub live_objects: u64,
-    /// Bytes of their cells.
+    /// Bytes of their cells: of mature objects and of what was allocated since the last flip.
     pub live_bytes: u64,
     /// Objects entered into the candidate buffer.
     pub candidates: u64,
@@ -77,6 +78,8 @@ pub struct Statistics {
     pub utilisation_20ms_min: u64,
     /// The same of any 100 ms.
     pub utilisation_100ms_min: u64,
+    /// Objects freed, young or mature, as of the question.
+    pub freed_objects: u64,
 }
 
 const _: () = {
@@ -91,7 +94,7 @@ const _: () = {
     assert!(offset_of!(Statistics, pause_histogram) == 192);
     assert!(offset_of!(Statistics, trial_ns) == 192 + 2 * size_of::<Histogram>());
     assert!(offset_of!(Statistics, utilisation_5ms_min) == 192 + 2 * size_of::<Histogram>() + 40);
-    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 64);
+    assert!(size_of::<Statistics>() == 192 + 2 * size_of::<Histogram>() + 72);
 };
 
 impl Statistics {

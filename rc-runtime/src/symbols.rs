@@ -46,7 +46,7 @@ macro_rules! for_each_runtime_symbol {
             tally_get_statistics, "v(p)", leaf;
             tally_for_each_object, "v(pp)", safepoint;
             tally_leak_report, "l(pp)", safepoint;
-            tally_zeal_safepoint, "v(pl)", safepoint;
+            tally_zeal_safepoint, "v(plp)", safepoint;
             tally_log_slow, "v(pp)", leaf;
             tally_new_owned, "p(p)", safepoint;
             tally_new_array_owned, "p(pl)", safepoint;
@@ -61,9 +61,15 @@ macro_rules! for_each_runtime_symbol {
             tally_gcwrite_i64, "v(lpp)", leaf;
             tally_copy_refs, "v(pppl)", leaf;
             tally_fill_refs, "v(ppll)", leaf;
+            tally_init, "v()", leaf;
             tally_register_module, "v(p)", leaf;
             tally_unregister_module, "v(p)", leaf;
+            tally_zeal_here, "v(p)", leaf;
             tally_zeal_access, "v(pp)", leaf;
+            tally_zeal_write, "v(pplp)", leaf;
+            tally_zeal_store, "v(plp)", leaf;
+            tally_zeal_copy, "v(pplp)", leaf;
+            tally_zeal_fill, "v(pllp)", leaf;
             tally_landed, "v()", leaf;
             tally_lent_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;

@@ -1,21 +1,30 @@
-//! Zeal: the paranoid heap that finds forgotten roots.
+//! Zeal: the paranoid heap that finds forgotten roots and wrong writes.
 //!
 //! Every allocation is registered here, dead memory is poisoned and never used again, and compiled code lowered for zeal
-//! asks about each address before it touches it. So the first touch of an object that the collector has proved dead is
-//! reported with the function and line that did it, the object's type, and when it died: nearly always the frontend
-//! forgot to put a reference into a root across a safepoint.
+//! asks about each address before it touches it (`access`). So the first touch of an object that the collector has proved dead is
+//! reported with the function and line that did it, the object's type, where it was made, and the safepoint at which it
+//! died: nearly always the frontend forgot to put a reference into a root across that safepoint. Writes are held against what the
+//! IR contract asks of them (`write`).
 //!
-//! Before each epoch the heap is looked over (`inspection`): a reference that is no object's address, and a header that the
-//! program has written over, are reported there, not where counting would stumble over them.
+//! Now and then the heap is looked over (`inspection`): a reference that is no object's address, and a header that the
+//! program has written over, are reported there, not where counting would stumble over them. How often, `pace` says.
 //!
-//! Cost: an ordered map per heap, and an epoch and a look at every object per safepoint; meant for small programs.
+//! Cost: an ordered map per heap, and an epoch per safepoint.
 
+mod access;
 mod inspection;
+mod pace;
+pub mod site;
+mod write;
+
+pub use site::{Language, Place, PlaceId, Site};
+pub use write::Plainly;
 
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::type_registry::TypeInfo;
+use pace::Pace;
+use site::Places;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CStr, c_char};
 
 /// What dead payload bytes are overwritten with.
 pub const POISON: u8 = 0xdb;
@@ -27,8 +36,19 @@ pub struct Birth {
     pub end: u64,
     /// Header meta without flags.
     pub type_meta: u32,
-    /// Epoch in which it was found dead.
-    pub died: Option<u32>,
+    /// Where compiled code asked for it, or called what did.
+    pub made: PlaceId,
+    /// When it was found dead.
+    pub died: Option<Death>,
+}
+
+/// The end of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Death {
+    /// The epoch that found it dead.
+    pub epoch: u32,
+    /// The safepoint of that epoch.
+    pub place: PlaceId,
 }
 
 /// All allocations of a heap.
@@ -38,23 +58,18 @@ pub struct Zeal {
     /// Those of `objects` that have not died. The dead are kept for good, and a recount must not go through them each time.
     living: BTreeSet<u64>,
     young: Vec<ObjectRef>,
-}
-
-/// The source position that zeal lowering passes with each access.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Site {
-    /// Name of the function, a C string.
-    pub function: *const c_char,
-    /// Source file, a C string or null.
-    pub file: *const c_char,
-    /// Line, 0 when unknown.
-    pub line: u32,
-    /// Column, 0 when unknown.
-    pub column: u32,
+    places: Places,
+    /// The last safepoint of compiled code.
+    here: PlaceId,
+    pace: Pace,
 }
 
 impl Zeal {
+    /// Compiled code is at a safepoint, or about to call what may be one.
+    pub fn note_place(&mut self, site: &Site) {
+        self.here = self.places.number(site.place());
+    }
+
     /// Registers a new object.
     pub fn birth(&mut self, object: ObjectRef, cell: u64) {
         self.birth_counted(object, cell);
@@ -65,14 +80,14 @@ impl Zeal {
     pub fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
-        self.objects.insert(object.address(), Birth { end, type_meta, died: None });
+        self.objects.insert(object.address(), Birth { end, type_meta, made: self.here, died: None });
         self.living.insert(object.address());
     }
 
     /// Notes an object's death, in the header too, and poisons it.
     pub fn bury(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
-            birth.died = Some(epoch);
+            birth.died = Some(Death { epoch, place: self.here });
         }
         self.living.remove(&object.address());
         object.add_flags(crate::object::flag::DEAD);
@@ -117,36 +132,38 @@ impl Zeal {
         self.objects.contains_key(&object.address())
     }
 
-    /// Stops the program if `address` lies in a dead object; `site` says who is about to touch it.
-    pub fn check_access(&self, address: u64, site: &Site, epoch: u32) {
-        if let Some((start, birth)) = self.find(address)
-            && let Some(died) = birth.died
-        {
-            let info = TypeInfo::of_meta(birth.type_meta);
-            crate::fatal::stop(
-                crate::fatal::STATUS_VIOLATION,
-                &format!(
-                    "{site}: use of a dead object: `{}` at {start:#x}, byte {} of {}, died in epoch {died} (now {epoch}). \
-                     No root held it at a safepoint between its last use and here; put the reference into a root \
-                     (llvm.gcroot, TALLY_ROOT) before the call or allocation that comes before this line.",
-                    info.name,
-                    address - start,
-                    birth.end - start,
-                ),
-            );
-        }
+    /// Where the object was made and where it died, as lines of a message.
+    fn history(&self, birth: Birth) -> String {
+        let made = self.places.get(birth.made).map(|place| format!("\n    made:   {place}"));
+        let died = birth.died.map(|death| match self.places.get(death.place) {
+            Some(place) => format!("\n    died:   in epoch {}, at the safepoint {place}", death.epoch),
+            None => format!("\n    died:   in epoch {}", death.epoch),
+        });
+        made.unwrap_or_default() + &died.unwrap_or_default()
+    }
+
+    /// The safepoint at which something was noticed, as a line of a message.
+    pub fn noticed(&self) -> String {
+        self.places.get(self.here).map_or(String::new(), |place| format!("\n    noticed: at the safepoint {place}"))
     }
 }
 
-impl std::fmt::Display for Site {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = |pointer: *const c_char| {
-            // SAFETY: the lowering emits C string constants.
-            (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy())
+impl Birth {
+    /// The type of the object.
+    fn info(&self) -> &'static TypeInfo {
+        TypeInfo::of_meta(self.type_meta)
+    }
+
+    /// "byte 8 of 16 (its reference 2 of 2)".
+    fn byte(&self, start: u64, address: u64) -> String {
+        let (info, offset) = (self.info(), address - start);
+        let what = match info.fixed.iter().position(|&fixed| u64::from(fixed) == offset & !7) {
+            Some(index) => format!(" (its reference {} of {})", index + 1, info.fixed.len()),
+            None if info.stride != 0 && offset >= info.size => {
+                format!(" (in element {})", (offset - info.size) / info.stride)
+            }
+            None => String::new(),
         };
-        if let (Some(file), line @ 1..) = (text(self.file), self.line) {
-            write!(f, "{file}:{line}: ")?;
-        }
-        write!(f, "in function `{}`", text(self.function).unwrap_or("?".into()))
+        format!("byte {offset} of {}{what}", self.end - start)
     }
 }

@@ -11,6 +11,7 @@ use super::options::GcNames;
 use super::remarks::Remarks;
 use frontend_glue::level::Level;
 use frontend_glue::{callee_copy, output_file, pipeline, target};
+use rc_runtime::destination::Destination;
 
 /// Write the lowered module
 ///
@@ -70,6 +71,9 @@ impl Form {
     fn of(output: &Path) -> Result<Form, Failure> {
         if output == Path::new("-") {
             return Ok(Form::StandardOutput);
+        }
+        if matches!(Destination::of(output), Ok(Destination::Descriptor(_) | Destination::Stream(_))) {
+            return Ok(Form::Text);
         }
         match output.extension().and_then(|extension| extension.to_str()) {
             Some("ll") => Ok(Form::Text),

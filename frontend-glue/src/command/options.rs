@@ -3,10 +3,10 @@
 //! Sizes and times are read by the runtime's own parser, so that `--heap-limit 64MiB` and
 //! `TALLY_HEAP_LIMIT=64MiB` mean the same and a wrong value gets the same message.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use rc_runtime::options::{OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_time};
+use rc_runtime::options::{
+    OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
+};
 
 use frontend_glue::level::Level;
 use frontend_glue::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
@@ -41,9 +41,12 @@ pub(super) struct Compiling {
 /// How the heap behaves.
 #[derive(Args, Debug)]
 pub(super) struct Running {
-    /// Report statistics at exit: a table on standard error, or JSON in FILE
-    #[arg(long, value_name = "FILE.json", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
-    stats: Option<PathBuf>,
+    /// Report statistics at exit: a table on standard error, or JSON in FILE, whose name has a `/` or a `.` in it
+    #[arg(
+        long, value_name = "FILE.json", num_args = 0..=1, require_equals = true, default_missing_value = "-",
+        value_parser = stats
+    )]
+    stats: Option<Stats>,
     /// Stop with exit status 4 when the heap would grow beyond SIZE (64MiB, 2GiB)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     heap_limit: Option<u64>,
@@ -88,20 +91,24 @@ impl Running {
     }
 
     fn over(&self, base: RunOptions, zeal: bool) -> RunOptions {
-        let stats = self.stats.as_ref().map(|place| match place.to_str() {
-            Some("-") => StatsTarget::Stderr,
-            _ => StatsTarget::File(place.clone()),
-        });
         RunOptions {
             heap_limit: self.heap_limit.or(base.heap_limit),
             epoch_bytes: self.epoch_bytes.or(base.epoch_bytes),
             pause_goal_ns: self.pause_goal.or(base.pause_goal_ns),
-            stats: stats.or(base.stats.clone()),
+            stats: self.stats.as_ref().map_or(base.stats, |stats| stats.0.clone()),
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
         }
     }
+}
+
+/// What `--stats` was given.
+#[derive(Clone, Debug)]
+struct Stats(Option<StatsTarget>);
+
+fn stats(text: &str) -> Result<Stats, OptionError> {
+    parse_stats(text).map(Stats)
 }
 
 /// Reads `NAME=PLAN`.
@@ -127,7 +134,7 @@ mod tests {
     #[test]
     fn the_command_line_wins_over_the_environment() {
         let running = Running {
-            stats: Some("-".into()),
+            stats: Some(Stats(Some(StatsTarget::Stderr))),
             heap_limit: None,
             epoch_bytes: Some(4096),
             pause_goal: None,

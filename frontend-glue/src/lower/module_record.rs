@@ -19,7 +19,7 @@ use super::runtime::declare;
 use crate::appending::{append_structor, append_used};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use rc_runtime::module_record::{
-    GlobalRoot, LENT_ROOT, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
+    GlobalRoot, LENT_ROOT, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 use rc_runtime::plan::MODULE_FLAG_PROMPT;
 use std::collections::{HashMap, HashSet};
@@ -120,6 +120,15 @@ impl ModuleTables {
         self.roots.into_iter().map(|(named, _)| named).collect()
     }
 
+    fn flags(&self, module: Module) -> u32 {
+        let of_plan = match self.plan {
+            Plan::Deferred => MODULE_FLAG_LENDS,
+            Plan::Prompt => MODULE_FLAG_PROMPT,
+        };
+        let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
+        of_plan | if asks { MODULE_FLAG_COUNTS } else { 0 }
+    }
+
     /// Writes the record and everything around it.
     pub(super) fn emit(&mut self, builder: &Builder, module_name: &str) {
         let module = builder.module();
@@ -131,10 +140,7 @@ impl ModuleTables {
         let count = |length: usize| builder.i64(length as u64);
         let record = module.structure_constant(&[
             builder.i32(u64::from(MODULE_VERSION)),
-            builder.i32(match self.plan {
-                Plan::Deferred => u64::from(MODULE_FLAG_LENDS),
-                Plan::Prompt => u64::from(MODULE_FLAG_PROMPT),
-            }),
+            builder.i32(u64::from(self.flags(module))),
             module.text_global(module_name),
             stack_maps,
             builder.i64(0),

@@ -3,20 +3,39 @@
 //! A forgotten root shows itself only when an epoch happens to run at the wrong moment. Under zeal one runs after each
 //! safepoint of a managed function, when everything the contract asks for must sit in a root; the call's result, still
 //! in flight by rule 4, is handed over to be protected. Dead memory is poisoned, and each load and store first asks the
-//! runtime about its address, which stops with function, line and object type at the first touch of a dead object.
+//! runtime about its address, which stops with function, line and object type at the first touch of a dead object. Each write
+//! asks whether it is one that the contract allows: those through the barrier, and plain ones of a word, by `memcpy`, by `memset`.
+//! Each call that may be a safepoint says first where it is: objects are made and die there.
 //!
 //! This room only inserts calls, before liveness is computed, so that they get their bundles like any others:
-//! `tally_zeal_safepoint(result, size)` and, a leaf, `tally_zeal_access(address, site)`.
+//! `tally_zeal_safepoint(result, size, site)` and leaves (`rc-runtime`'s `abi/zeal.rs`). Places are the work of `zeal/sites.rs`.
 
+mod sites;
+
+pub(super) use sites::name_values;
+
+use super::module_record::base_global;
 use super::runtime::declare;
 use crate::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
-use crate::llvm::{Builder, Opcode, Value};
-use std::collections::HashMap;
+use crate::llvm::{Builder, Opcode, TypeKind, Value};
+use sites::Sites;
+
+/// What is declared before the first function is looked at, so that calls of it are known for what they are.
+pub(super) const ENTRY_POINTS: [&str; 7] = [
+    "tally_zeal_safepoint",
+    "tally_zeal_here",
+    "tally_zeal_access",
+    "tally_zeal_write",
+    "tally_zeal_store",
+    "tally_zeal_copy",
+    "tally_zeal_fill",
+];
 
 /// Inserts an epoch after each safepoint of a managed function.
-pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value) {
+pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
+    let mut sites = Sites::of(function, module_name);
     let module = builder.module();
     let zeal = declare(module, "tally_zeal_safepoint");
     let calls: Vec<Call> = function.instructions().into_iter().filter_map(Value::as_call).collect();
@@ -43,49 +62,112 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
         if !result.type_of().is_void() {
             builder.store(result, address);
         }
-        builder.call(zeal.value_type(), zeal, &[address, builder.i64(bytes)]);
+        let site = sites.of_instruction(builder, result);
+        builder.call(zeal.value_type(), zeal, &[address, builder.i64(bytes), site]);
     }
 }
 
-/// Inserts a check before each access to memory that may be an object's.
+/// Inserts a check before each access to memory that may be an object's, and a word about the place before each safepoint.
 pub(super) fn check_accesses(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
-    let mut sites: HashMap<(String, u32, u32), Value> = HashMap::new();
-    let check = declare(builder.module(), "tally_zeal_access");
+    let mut checks = Checks { builder, callees, sites: Sites::of(function, module_name) };
     for instruction in function.instructions() {
-        for address in accessed(callees, instruction) {
-            if is_elsewhere(address) {
-                continue;
+        match instruction.opcode() {
+            Some(Opcode::LLVMLoad) => checks.access(instruction, instruction.operand(0)),
+            Some(Opcode::LLVMStore) => checks.store(instruction, instruction.operand(1), instruction.operand(0)),
+            Some(Opcode::LLVMAtomicRMW) => checks.store(instruction, instruction.operand(0), instruction.operand(1)),
+            Some(Opcode::LLVMAtomicCmpXchg) => {
+                checks.store(instruction, instruction.operand(0), instruction.operand(2))
             }
-            let place = instruction.debug_place();
-            let (file, line, column) =
-                place.map_or_else(|| (module_name.to_owned(), 0, 0), |place| (place.file, place.line, place.column));
-            let site = *sites
-                .entry((file.clone(), line, column))
-                .or_insert_with(|| site(builder, &function.name(), &file, line, column));
-            builder.before(instruction);
-            builder.call(check.value_type(), check, &[address, site]);
+            Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
+                checks.call(instruction.as_call().expect("a call or invoke"))
+            }
+            _ => {}
         }
     }
 }
 
-/// The addresses that an instruction reads or writes.
-fn accessed(callees: &Callees, instruction: Value) -> Vec<Value> {
-    match instruction.opcode() {
-        Some(Opcode::LLVMLoad | Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => vec![instruction.operand(0)],
-        Some(Opcode::LLVMStore) => vec![instruction.operand(1)],
-        Some(Opcode::LLVMCall) => accessed_by_call(callees, instruction.as_call().expect("a call")),
-        _ => Vec::new(),
-    }
+struct Checks<'a> {
+    builder: &'a Builder,
+    callees: &'a Callees,
+    sites: Sites,
 }
 
-fn accessed_by_call(callees: &Callees, call: Call) -> Vec<Value> {
-    match callees.of_call(call) {
-        // The barrier reads the object's bit, the store goes to the slot: both belong to the object.
-        Callee::GcWrite | Callee::WriteWord => vec![call.argument(2)],
-        Callee::GcRead => vec![call.argument(1)],
-        Callee::Fill => vec![call.argument(0)],
-        Callee::Copy => vec![call.argument(0), call.argument(1)],
-        _ => Vec::new(),
+impl Checks<'_> {
+    fn insert(&mut self, before: Value, check: &str, arguments: &[Value]) {
+        let site = self.sites.of_instruction(self.builder, before);
+        let check = declare(self.builder.module(), check);
+        self.builder.before(before);
+        self.builder.call(check.value_type(), check, &[arguments, &[site]].concat());
+    }
+
+    fn access(&mut self, instruction: Value, address: Value) {
+        if !is_elsewhere(address) {
+            self.insert(instruction, "tally_zeal_access", &[address]);
+        }
+    }
+
+    fn store(&mut self, instruction: Value, address: Value, value: Value) {
+        if is_elsewhere(address) {
+            return;
+        }
+        self.builder.before(instruction);
+        match self.word(value) {
+            Some(word) => self.insert(instruction, "tally_zeal_store", &[address, word]),
+            None => self.access(instruction, address),
+        }
+    }
+
+    /// The value as a word, if it is as large as a reference.
+    fn word(&self, value: Value) -> Option<Value> {
+        let of = value.type_of();
+        let word = self.builder.module().integer(64);
+        match of.kind() {
+            _ if of.is_plain_pointer() => Some(self.builder.cast(Opcode::LLVMPtrToInt, value, word)),
+            TypeKind::LLVMDoubleTypeKind => Some(self.builder.cast(Opcode::LLVMBitCast, value, word)),
+            _ => (of.integer_bits() == Some(64)).then_some(value),
+        }
+    }
+
+    fn length(&self, value: Value) -> Value {
+        match value.type_of().integer_bits() {
+            Some(64) => value,
+            _ => self.builder.cast(Opcode::LLVMZExt, value, self.builder.module().integer(64)),
+        }
+    }
+
+    fn call(&mut self, call: Call) {
+        let instruction = call.value();
+        match self.callees.of_call(call) {
+            Callee::GcWrite | Callee::WriteWord => self.barrier(instruction, call.argument(1), call.argument(2), None),
+            Callee::GcRead => self.access(instruction, call.argument(1)),
+            Callee::Fill if !is_elsewhere(call.argument(0)) => {
+                self.builder.before(instruction);
+                let word = self.builder.module().integer(64);
+                let byte = self.builder.cast(Opcode::LLVMZExt, call.argument(1), word);
+                let length = self.length(call.argument(2));
+                self.insert(instruction, "tally_zeal_fill", &[call.argument(0), byte, length]);
+            }
+            Callee::Copy if is_elsewhere(call.argument(0)) => self.access(instruction, call.argument(1)),
+            Callee::Copy => {
+                self.builder.before(instruction);
+                let length = self.length(call.argument(2));
+                let arguments = [call.argument(0), call.argument(1), length];
+                self.insert(instruction, "tally_zeal_copy", &arguments);
+            }
+            Callee::Runtime(_) if matches!(call.callee().name().as_str(), "tally_copy_refs" | "tally_fill_refs") => {
+                self.barrier(instruction, call.argument(0), call.argument(1), Some(call.argument(3)));
+            }
+            _ if self.callees.is_safepoint(call) => self.insert(instruction, "tally_zeal_here", &[]),
+            _ => {}
+        }
+    }
+
+    /// A write through the barrier, of one word or more. A global is no object.
+    fn barrier(&mut self, instruction: Value, object: Value, slot: Value, words: Option<Value>) {
+        if base_global(object).is_none() {
+            let words = words.unwrap_or_else(|| self.builder.i64(1));
+            self.insert(instruction, "tally_zeal_write", &[object, slot, words]);
+        }
     }
 }
 
@@ -96,20 +178,4 @@ fn is_elsewhere(address: Value) -> bool {
     let end = address.follow(|value| (!is_seen(value) && is_derived(value)).then(|| value.operand(0)));
     // The variable of a `swifterror` parameter is a register, and may not be passed to others.
     end.is_some_and(|end| is_seen(end) || end.is(Opcode::LLVMAlloca) || end.is_parameter_with("swifterror"))
-}
-
-/// `{ ptr function, ptr file, i32 line, i32 column }`.
-fn site(builder: &Builder, function: &str, file: &str, line: u32, column: u32) -> Value {
-    let module = builder.module();
-    let value = module.structure_constant(&[
-        module.text_global(function),
-        module.text_global(file),
-        builder.i32(u64::from(line)),
-        builder.i32(u64::from(column)),
-    ]);
-    let global = module.add_global(".tally.site", value.type_of());
-    global.set_initializer(value);
-    global.set_global_constant();
-    global.make_private();
-    global
 }

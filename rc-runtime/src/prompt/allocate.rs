@@ -26,7 +26,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn allocate_counted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
-        let length = if info.stride == 0 { 0 } else { length };
+        let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
         if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {
             self.allocation_safepoint();

@@ -1,14 +1,12 @@
 //! Zeal's look over the heap: does each object still have its header, and is each reference an object's address? `[HEADER]`
 //!
-//! Called first thing at a safepoint of a zeal heap, while everything is still as the program left it: counting would follow
+//! Called first thing at a safepoint of a zeal heap at which a look is due (`pace`), while everything is still as the program left it: counting would follow
 //! such a word, take what lies there for a header, and stop far from the cause or not at all. What was registered at birth is
 //! believed, the heap's own words are not.
 //!
-//! References to objects that have died are not reported here: whoever uses one is, with the line, at the use
-//! ([`Zeal::check_access`]).
+//! References to objects that have died are not reported here: the use of one is, with its line ([`Heap::check_access`]).
 
 use super::{Birth, Zeal};
-use crate::abi::FOREIGN;
 use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
 use crate::plan::Plan;
@@ -17,19 +15,37 @@ use crate::type_registry::TypeInfo;
 use crate::visit::Part;
 
 impl Heap {
-    /// Stops the program if a header or a reference of a zeal heap is not what it was made.
+    /// A safepoint of a zeal heap begins: stops the program if a header or a reference is not what it was made, where a look at
+    /// all of them is due.
     #[inline(always)]
-    pub fn inspect(&self) {
-        if let Some(zeal) = &self.zeal {
-            self.inspect_all(zeal);
+    pub fn inspect(&mut self) {
+        if self.zeal.is_some() {
+            self.inspect_if_due();
         }
     }
 
     #[cold]
-    fn inspect_all(&self, zeal: &Zeal) {
-        if let Some(what) = zeal.header_fault(self.plan).or_else(|| self.reference_fault(zeal)) {
-            crate::fatal::violation("HEADER", self.epoch, &what);
+    fn inspect_if_due(&mut self) {
+        let looks = self.options.zeal_looks;
+        if self.zeal.as_mut().is_some_and(|zeal| zeal.begin_epoch(looks)) {
+            self.inspect_all();
         }
+    }
+
+    /// The same at once, whether it is due or not.
+    #[cold]
+    pub fn inspect_all(&self) {
+        let Some(zeal) = &self.zeal else { return };
+        if let Some(what) = zeal.header_fault(self.plan).or_else(|| self.reference_fault(zeal)) {
+            self.violation("HEADER", &what);
+        }
+    }
+
+    /// Stops: an invariant does not hold. In zeal the message says at which safepoint that was noticed.
+    #[cold]
+    pub fn violation(&self, invariant: &str, what: &str) -> ! {
+        let noticed = self.zeal.as_ref().map_or(String::new(), |zeal| zeal.noticed());
+        crate::fatal::violation(invariant, self.epoch, &format!("{what}{noticed}"))
     }
 
     /// The first reference of an object that leads to where no object was ever made. Headers are right.
@@ -40,7 +56,8 @@ impl Heap {
             let mut fault = None;
             TypeInfo::of_meta(birth.type_meta).for_each_reference(object, Part::Whole, |target| {
                 if fault.is_none() && !zeal.has_seen(target) {
-                    fault = Some(format!("{} refers to {}", name(address, birth), self.place(zeal, target.address())));
+                    let place = self.place(zeal, target.address());
+                    fault = Some(format!("{} refers to {place}{}", name(address, birth), zeal.history(birth)));
                 }
             });
             fault
@@ -55,7 +72,7 @@ impl Heap {
         // SAFETY: the entry of an address in the reserved part of the range.
         let owner = unsafe { (*range::block_info(range::block_of(address))).owner };
         if owner != 0 && !self.owns_address(address) {
-            return format!("{address:#x}, {FOREIGN}");
+            return Heap::foreign(address);
         }
         match zeal.objects.range(..=address).next_back() {
             Some((&start, &birth)) if address < birth.end => format!(
@@ -108,7 +125,7 @@ impl Zeal {
                     name(start, other)
                 )
             });
-            Some(what + &suspect)
+            Some(what + &suspect + &self.history(birth))
         })
     }
 }

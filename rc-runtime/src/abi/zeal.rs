@@ -1,0 +1,122 @@
+//! What code that was lowered for zeal calls (`frontend-glue`'s `lower/zeal.rs` puts the calls there): where it is, and what it is
+//! about to touch and to write. Without a zeal heap each does nothing: such code may run without zeal.
+
+use crate::abi::{drain, thread_heap};
+use crate::context::current;
+use crate::heap::Heap;
+use crate::plan::Plan;
+use crate::safepoint_shim;
+use crate::type_registry;
+use crate::zeal::{Plainly, Site};
+
+safepoint_shim! {
+    /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: an epoch; what `value[0..size]` refers to
+    /// survives it.
+    tally_zeal_safepoint => zeal_safepoint
+}
+
+extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
+    let heap = thread_heap();
+    if let Some(zeal) = &mut heap.zeal {
+        // SAFETY: a constant that the lowering emitted.
+        zeal.note_place(unsafe { &*site });
+    }
+    if heap.plan == Plan::Prompt {
+        return drain(value, size / 8);
+    }
+    if !heap.is_running() {
+        return;
+    }
+    if let Some(zeal) = &heap.zeal {
+        for index in 0..size as usize / 8 {
+            // SAFETY: the lowering passes the bytes of a call's result.
+            let word = unsafe { std::ptr::read_unaligned(value.add(index)) };
+            let objects = type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address));
+            heap.host_roots.temporary.extend(objects);
+        }
+    }
+    heap.with_driver(|driver, heap| driver.epoch(heap));
+    heap.host_roots.temporary.clear();
+}
+
+/// `void tally_zeal_here(const tally_site *site)`: a call that may be a safepoint comes next. What is made in it, and what dies in
+/// it, is said to have been made and to have died here. A thread without a heap has no objects yet.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
+    // SAFETY: this thread's context, and its heap, if it has one.
+    let heap: Option<&mut Heap> = unsafe { (*current()).heap.as_mut() };
+    if let Some(zeal) = heap.and_then(|heap| heap.zeal.as_mut()) {
+        // SAFETY: by the caller's promise.
+        zeal.note_place(unsafe { &*site });
+    }
+}
+
+/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object, or in
+/// the heap of another thread.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
+    if crate::range::in_heap(address) {
+        // SAFETY: by the caller's promise.
+        thread_heap().check_access(address, unsafe { &*site });
+    }
+}
+
+/// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless `n` references
+/// may be written to `slot` in `object` by gcwrite and its kin.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, site: *const Site) {
+    // SAFETY: by the caller's promise.
+    thread_heap().check_write(object, slot, words, unsafe { &*site });
+}
+
+/// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be stored there
+/// plainly.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
+    if crate::range::in_heap(to) {
+        // SAFETY: by the caller's promise.
+        thread_heap().check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
+    }
+}
+
+/// `void tally_zeal_copy(const void *to, const void *from, uint64_t bytes, const tally_site *site)`: stops unless the bytes may
+/// be copied there by memcpy or memmove.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted; `from` names `bytes` readable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *const Site) {
+    if bytes != 0 {
+        // SAFETY: by the caller's promise.
+        unsafe { tally_zeal_access(from, site) };
+    }
+    if crate::range::in_heap(to) {
+        // SAFETY: by the caller's promise.
+        thread_heap().check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
+    }
+}
+
+/// `void tally_zeal_fill(const void *to, uint64_t byte, uint64_t bytes, const tally_site *site)`: stops unless the bytes may be
+/// set there by memset.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
+    if crate::range::in_heap(to) {
+        // SAFETY: by the caller's promise.
+        thread_heap().check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
+    }
+}

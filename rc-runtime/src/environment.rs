@@ -1,0 +1,46 @@
+//! Variables of the environment, read only where whoever set them is trusted.
+//!
+//! A set-user-id, set-group-id or capability-raising program runs with more rights than the user who starts it, and that user
+//! sets its environment. The kernel marks such a start by `AT_SECURE` in the auxiliary vector. Then no `TALLY_*` variable is
+//! read: `TALLY_STATS` would let any user write files with the program's rights. The C library ignores `LD_PRELOAD` and the
+//! like for the same reason. Everything here that reads the environment goes through [`variable`]. `[ENVIRONMENT]`
+
+use std::ffi::OsString;
+
+/// The variable's value; `None` also where the environment is not trusted, or the value is no UTF-8.
+pub fn variable(name: &str) -> Option<String> {
+    raw_variable(name)?.into_string().ok()
+}
+
+/// The same for values that are names of files.
+pub fn raw_variable(name: &str) -> Option<OsString> {
+    if is_trusted(auxiliary) { std::env::var_os(name) } else { None }
+}
+
+/// Whether the environment was set by a user with the process's own rights. `auxiliary` reads the auxiliary vector.
+fn is_trusted(auxiliary: impl Fn(u64) -> u64) -> bool {
+    auxiliary(libc::AT_SECURE) == 0
+}
+
+fn auxiliary(key: u64) -> u64 {
+    // SAFETY: reads a word of the vector that the kernel gave the process; 0 for a key that is not there.
+    unsafe { libc::getauxval(key) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_was_started_with_more_rights_trusts_no_variable() {
+        let vector = |secure| move |key| if key == libc::AT_SECURE { secure } else { 1 };
+        assert!(is_trusted(vector(0)));
+        assert!(!is_trusted(vector(1)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it reads the auxiliary vector")]
+    fn this_process_reads_its_own_environment() {
+        assert_eq!(variable("PATH"), std::env::var("PATH").ok());
+    }
+}

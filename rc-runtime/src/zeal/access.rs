@@ -1,0 +1,72 @@
+//! Is this address one that the program may touch? Asked before each access of compiled code.
+
+use super::{Language, Site, Zeal};
+use crate::abi::FOREIGN;
+use crate::fatal::{STATUS_VIOLATION, stop};
+use crate::heap::Heap;
+use crate::range;
+use crate::type_registry::TypeInfo;
+
+impl Heap {
+    /// Stops the program if `address` lies in a dead object or in the heap of another thread. `site` is about to touch it.
+    pub fn check_access(&self, address: u64, site: &Site) {
+        let Some(zeal) = &self.zeal else { return };
+        if !range::in_heap(address) {
+            return;
+        }
+        // Of a large object's blocks only the first says whose it is.
+        let is_an_objects = zeal.check_alive(address, site, self.epoch);
+        if !(is_an_objects || range::is_reserved(address) && self.owns_address(address)) {
+            stop(STATUS_VIOLATION, &format!("{}: use of {}", site.place(), self.place(zeal, address)));
+        }
+    }
+
+    /// An array was asked for of a type that has no elements.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuse_length(&self, info: &TypeInfo, length: u64) {
+        let Some(zeal) = &self.zeal else { return };
+        let place = zeal.places.get(zeal.here).map_or(String::new(), |place| format!("{place}: "));
+        let advice = match zeal.language_here() {
+            Language::C => "describe the type by TALLY_ARRAY_TYPE or one of its kin, or use TALLY_NEW",
+            Language::Ir => "give its descriptor a stride and the offset of its length, or call tally_new",
+        };
+        let what =
+            format!("{place}an array of {length} `{}` is asked for, and that is no array type: {advice}", info.name);
+        stop(STATUS_VIOLATION, &what);
+    }
+}
+
+impl Zeal {
+    /// Stops the program if `address` lies in a dead object. Returns whether it lies in a live one.
+    fn check_alive(&self, address: u64, site: &Site, epoch: u32) -> bool {
+        let Some((start, birth)) = self.find(address) else { return false };
+        let Some(death) = birth.died else { return true };
+        let place = site.place();
+        let advice = match place.language() {
+            Language::C => "name the variable in TALLY_ROOT, in the function that needs the object after that call",
+            Language::Ir => "store the reference to an alloca that was given to llvm.gcroot before that call",
+        };
+        let what = format!(
+            "{place}: use of a dead object: the `{}` at {start:#x}, {}, died in epoch {} (now {epoch}){}\n    \
+             likely: no root held it at that safepoint; {advice}",
+            birth.info().name,
+            birth.byte(start, address),
+            death.epoch,
+            self.history(birth),
+        );
+        stop(STATUS_VIOLATION, &what)
+    }
+
+    /// The language of the code that was at a safepoint last.
+    fn language_here(&self) -> Language {
+        self.places.get(self.here).map_or(Language::Ir, super::Place::language)
+    }
+}
+
+impl Heap {
+    /// What to say of an address of another thread's object.
+    pub(super) fn foreign(address: u64) -> String {
+        format!("{address:#x}, {FOREIGN}")
+    }
+}

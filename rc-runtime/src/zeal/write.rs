@@ -1,0 +1,166 @@
+//! Does a write keep the IR contract (`docs/ir-contract.md`, rule 6)? Asked before each write of compiled code.
+//!
+//! | write | stops the program when |
+//! |---|---|
+//! | gcwrite, tally_gcwrite_i64, tally_copy_refs, tally_fill_refs | the object is none of the heap's, or dead; a slot lies outside of it, askew, or where its type has no reference |
+//! | a plain store of a word | it changes a described slot to or from a reference |
+//! | memcpy, memmove, memset | the same; but for copies into an object that is fresh, under the deferred plan |
+//!
+//! A plain store of a reference is lost on the collector: under the prompt plan nothing is counted, under the deferred plan nothing
+//! is logged. Which words of a traced type are references only its trace function knows, before and after; such types are
+//! only held against their size.
+
+use super::{Birth, Language, Site, Zeal};
+use crate::fatal::{STATUS_VIOLATION, stop};
+use crate::heap::Heap;
+use crate::object::ObjectRef;
+use crate::plan::Plan;
+use crate::range;
+use crate::type_registry::{Reading, TypeInfo};
+
+/// How words come to be where they are.
+#[derive(Debug, Clone, Copy)]
+pub enum Plainly {
+    /// One word is stored.
+    Store(u64),
+    /// Bytes are copied from an address.
+    Copy(u64),
+    /// Bytes are set to one value.
+    Fill(u8),
+}
+
+impl Heap {
+    /// `words` references are about to be written to `slot` in `object`, with the barrier.
+    pub fn check_write(&self, object: u64, slot: u64, words: u64, site: &Site) {
+        let Some(zeal) = &self.zeal else { return };
+        if words == 0 {
+            return;
+        }
+        if let Some(what) = self.fault_of_write(zeal, object, slot, words, site) {
+            stop(STATUS_VIOLATION, &format!("{}: {what}", site.place()));
+        }
+    }
+
+    fn fault_of_write(&self, zeal: &Zeal, object: u64, slot: u64, words: u64, site: &Site) -> Option<String> {
+        let language = site.place().language();
+        if !range::in_heap(object) {
+            let cure = match language {
+                Language::C => {
+                    "memory of malloc, globals and locals takes plain stores, and TALLY_WRITE_GLOBAL makes a global a root"
+                }
+                Language::Ir => {
+                    "memory outside the heap takes plain stores, and a global is named itself as the object"
+                }
+            };
+            return Some(format!("write of a reference into {object:#x}, which is not an object of the heap: {cure}"));
+        }
+        self.check_access(object, site);
+        let Some((start, birth)) = zeal.find(object) else {
+            return Some(format!("write of a reference into {}", self.place(zeal, object)));
+        };
+        let name = format!("the `{}` at {start:#x}", birth.info().name);
+        let made = zeal.history(birth);
+        if object != start {
+            let byte = birth.byte(start, object);
+            return Some(format!(
+                "a write names {object:#x} as its object, which is {byte} of {name}: name the object itself{made}"
+            ));
+        }
+        let end = slot.checked_add(words.checked_mul(8)?)?;
+        if slot < start || end > birth.end {
+            let reach = slot.wrapping_sub(start) as i64;
+            let bytes = birth.end - start;
+            return Some(format!(
+                "write of a reference outside of its object: at byte {reach} of {name}, which has {bytes}{made}"
+            ));
+        }
+        if !slot.is_multiple_of(8) {
+            return Some(format!(
+                "write of a reference to byte {} of {name}: a slot lies at a multiple of 8{made}",
+                slot - start
+            ));
+        }
+        let astray = (0..words).map(|word| slot + 8 * word).find(|&slot| !is_described(birth, start, slot))?;
+        let cure = match language {
+            Language::C => "list the field in the TALLY_TYPE of the struct, or store it plainly if it is no reference",
+            Language::Ir => "add the offset to the type's descriptor, or store plainly what is no reference",
+        };
+        let byte = birth.byte(start, astray);
+        Some(format!("write of a reference to {byte} of {name}, where its type has none: {cure}{made}"))
+    }
+
+    /// `bytes` bytes are about to be written to `to`, without the barrier.
+    pub fn check_plain_write(&self, to: u64, bytes: u64, how: Plainly, site: &Site) {
+        let Some(zeal) = &self.zeal else { return };
+        if bytes == 0 || !range::in_heap(to) {
+            return;
+        }
+        self.check_access(to, site);
+        let Some((start, birth)) = zeal.find(to) else { return };
+        // SAFETY: [HEADER] a registered object, alive, as just checked.
+        let object = unsafe { ObjectRef::from_address(start) };
+        let is_fresh = self.plan == Plan::Deferred && !object.is_mature();
+        if matches!(birth.info().reading, Reading::Traced(_)) || is_fresh && !matches!(how, Plainly::Store(_)) {
+            return;
+        }
+        let within = to - start..to.saturating_add(bytes).min(birth.end) - start;
+        // Whole words: what begins or ends in the midst of one changes it, too.
+        let touched = within.start & !7..within.end.next_multiple_of(8);
+        birth.info().for_each_slot_among(object, touched, |slot| {
+            let (old, new) = (slot.read(), word_after(slot.address(), slot.read(), to, bytes, how));
+            let info = birth.info();
+            if old != new && (info.decode(old).is_some() || info.decode(new).is_some()) {
+                refuse_plain_write(zeal, birth, start, slot.address(), info.decode(new).is_some(), how, site);
+            }
+        });
+    }
+}
+
+/// Whether the type of the object at `start` has a reference at `slot`.
+fn is_described(birth: Birth, start: u64, slot: u64) -> bool {
+    let info: &TypeInfo = birth.info();
+    if matches!(info.reading, Reading::Traced(_)) {
+        return slot.is_multiple_of(8);
+    }
+    let offset = slot - start;
+    let in_elements = |offset: u64| info.element.iter().any(|&element| u64::from(element) == offset % info.stride);
+    info.fixed.iter().any(|&fixed| u64::from(fixed) == offset)
+        || info.stride != 0 && offset >= info.size && in_elements(offset - info.size)
+}
+
+/// The word at `slot`, which holds `old`, after `bytes` bytes were written to `to`.
+fn word_after(slot: u64, old: u64, to: u64, bytes: u64, how: Plainly) -> u64 {
+    let mut word = old.to_le_bytes();
+    for (byte, address) in word.iter_mut().zip(slot..) {
+        let Some(at) = address.checked_sub(to).filter(|&at| at < bytes) else { continue };
+        *byte = match how {
+            Plainly::Store(stored) => stored.to_le_bytes()[at as usize],
+            Plainly::Fill(value) => value,
+            // SAFETY: the program is about to read this byte.
+            Plainly::Copy(from) => unsafe { *((from + at) as *const u8) },
+        };
+    }
+    u64::from_le_bytes(word)
+}
+
+#[cold]
+fn refuse_plain_write(zeal: &Zeal, birth: Birth, start: u64, slot: u64, gains: bool, how: Plainly, site: &Site) -> ! {
+    let place = site.place();
+    let (deed, cure) = match (how, place.language()) {
+        (Plainly::Store(_), Language::C) => ("plain store", "TALLY_WRITE(object, field, value)"),
+        (Plainly::Store(_), Language::Ir) => ("plain store", "llvm.gcwrite(value, object, slot)"),
+        (Plainly::Copy(_), Language::C) => {
+            ("memcpy", "TALLY_COPY(object, slot, from, n), and TALLY_WRITE for single fields of a struct")
+        }
+        (Plainly::Copy(_), Language::Ir) => ("memcpy", "tally_copy_refs(object, to, from, n)"),
+        (Plainly::Fill(_), _) => ("memset", "tally_fill_refs(object, to, word, n)"),
+    };
+    let what = if gains { "of a reference" } else { "over a reference" };
+    let message = format!(
+        "{place}: {deed} {what}: into the `{}` at {start:#x}, {}{}\n    likely: the collector does not see it; write it by {cure}",
+        birth.info().name,
+        birth.byte(start, slot),
+        zeal.history(birth),
+    );
+    stop(STATUS_VIOLATION, &message)
+}

@@ -1,0 +1,63 @@
+//! A host in C of which nothing was lowered: it links `libtally.a` and allocates before anything managed is there.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use tally_tests::tally_command::{describe, run, source_tree, tally};
+
+/// Pairs held by handles, one of which dies.
+const HOST: &str = r#"
+#include <stdio.h>
+#include <tally.h>
+typedef struct Pair { struct Pair *first, *second; long value; } Pair;
+static const uint32_t references[] = {0, 8};
+static const tally_type pair_type = {.version = TALLY_TYPE_VERSION, .size = sizeof(Pair), .ref_count = 2,
+                                     .ref_offsets = references, .name = "Pair"};
+int main(void) {
+    START
+    Pair *held = tally_new(&pair_type);
+    tally_handle *handle = tally_handle_new(held);
+    held->value = 7;
+    tally_fill_refs(held, &held->first, (uint64_t)(uintptr_t)tally_new(&pair_type), 1);
+    tally_new(&pair_type);
+    tally_collect();
+    tally_statistics now;
+    tally_get_statistics(&now);
+    printf("%ld: %lu of %lu left, %lu freed\n", held->value, now.live_objects, now.allocated_objects, now.freed_objects);
+    return handle == NULL;
+}
+"#;
+
+fn outcome(start: &str, whole: bool) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("host.c"), folder.path().join("host"));
+    std::fs::write(&source, HOST.replace("START", start)).expect("room");
+    let runtime = tally().with_file_name("libtally.a");
+    let mut clang = Command::new("clang-22");
+    clang.arg("-I").arg(source_tree().join("aot-runtime/include")).arg(&source);
+    match whole {
+        true => clang.arg("-Wl,--whole-archive").arg(&runtime).arg("-Wl,--no-whole-archive"),
+        false => clang.arg(&runtime),
+    };
+    let built = clang.args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o"]).arg(&program).output().expect("clang-22");
+    assert!(built.status.success(), "{}", describe(&built));
+    run(Path::new(&program), &[] as &[&str], &[])
+}
+
+#[test]
+fn a_host_that_links_all_of_the_runtime_just_allocates() {
+    let output = outcome("", true);
+    assert!(output.status.success() && output.stdout == b"7: 2 of 3 left, 1 freed\n", "{}", describe(&output));
+}
+
+#[test]
+fn a_host_that_links_what_it_uses_calls_tally_init_first() {
+    let output = outcome("tally_init(); tally_init();", false);
+    assert!(output.status.success() && output.stdout == b"7: 2 of 3 left, 1 freed\n", "{}", describe(&output));
+    let forgotten = outcome("", false);
+    let message = String::from_utf8_lossy(&forgotten.stderr).into_owned();
+    assert!(
+        forgotten.status.code() == Some(2) && message.contains("call tally_init() first"),
+        "{}",
+        describe(&forgotten)
+    );
+}

@@ -1,0 +1,55 @@
+//! The counters that a program may ask for while it runs are exact without any option, and agree with each other.
+
+use std::ffi::OsString;
+use tally_tests::tally_command::{describe, run_tally};
+
+/// A list of 500 of 1000 nodes, whose figures are asked for twice.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next; long value; } Node;
+TALLY_TYPE(Node, next);
+static void show(void) {
+    tally_statistics s;
+    tally_get_statistics(&s);
+    printf("%lu objects of %lu bytes: %d, %d\n", s.allocated_objects, s.allocated_bytes,
+           s.live_objects + s.freed_objects == s.allocated_objects, s.live_bytes == 24 * s.live_objects);
+    printf("%lu left\n", s.live_objects);
+}
+int main(void) {
+    Node *list = NULL;
+    TALLY_ROOT(list);
+    for (int i = 0; i < 1000; i++) {
+        Node *node = TALLY_NEW(Node);
+        node->value = i;
+        if (i % 2) {
+            TALLY_WRITE(node, next, list);
+            list = node;
+        }
+    }
+    tally_collect();
+    show();
+    long last = list->value;
+    list = NULL;
+    tally_collect();
+    show();
+    return last != 999;
+}
+"#;
+
+#[test]
+fn figures_of_a_running_program_need_no_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("program.c");
+    std::fs::write(&file, PROGRAM).expect("room");
+    for plan in ["refcount", "refcount-prompt"] {
+        for more in [&[][..], &["--zeal"], &["--pause-goal", "1ms"]] {
+            let arguments: Vec<OsString> =
+                [&["run", "--plan", plan], more].concat().into_iter().map(OsString::from).collect();
+            let output = run_tally(&[&arguments[..], &[file.clone().into()]].concat(), &[]);
+            let expected = "1000 objects of 24000 bytes: 1, 1\n500 left\n1000 objects of 24000 bytes: 1, 1\n0 left\n";
+            let right = output.status.success() && output.stdout == expected.as_bytes();
+            assert!(right, "{plan} {more:?}: {}", describe(&output));
+        }
+    }
+}

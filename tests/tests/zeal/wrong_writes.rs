@@ -1,0 +1,127 @@
+//! Writes that break rule 6 of the IR contract are named at the write, with function and line, under both plans.
+
+use super::{PLANS, run};
+use tally_tests::tally_command::describe;
+
+const TYPES: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Node { struct Node *next, *undescribed; long value; } Node;
+TALLY_TYPE(Node, next);
+typedef struct Nodes { uint64_t length; Node *at[]; } Nodes;
+TALLY_ARRAY_TYPE(Nodes, length, at);
+static Node *node(long value) { Node *made = TALLY_NEW(Node); made->value = value; return made; }
+int main(void) {
+    Node *first = node(1);
+    TALLY_ROOT(first);
+    Node *second = node(2);
+    TALLY_ROOT(second);
+    Nodes *nodes = TALLY_NEW_ARRAY(Nodes, 3);
+    TALLY_ROOT(nodes);
+"#;
+
+/// Runs one statement after the objects were made; it stands on line 18.
+fn outcome(plan: &str, level: &str, statement: &str) -> std::process::Output {
+    let rest = "    node(3);\n    printf(\"%ld %ld %lu\\n\", first->value, second->value, nodes->length);\n}\n";
+    run(plan, level, "program.c", &format!("{TYPES}    {statement}\n{rest}"))
+}
+
+fn is_named(statement: &str, words: &[&str]) {
+    for plan in PLANS {
+        for level in ["0", "2"] {
+            let output = outcome(plan, level, statement);
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            let words = words.iter().chain(&["program.c:18: in function `main`"]);
+            let right = output.status.code() == Some(5) && words.clone().all(|word| message.contains(word));
+            assert!(right, "{plan}, --opt {level}, {statement}: {words:?} expected: {}", describe(&output));
+        }
+    }
+}
+
+fn is_right(statement: &str) {
+    for plan in PLANS {
+        for level in ["0", "2"] {
+            let output = outcome(plan, level, statement);
+            let right = output.status.success() && output.stdout == b"1 2 3\n";
+            assert!(right, "{plan}, --opt {level}, {statement}: {}", describe(&output));
+        }
+    }
+}
+
+#[test]
+fn a_barrier_on_memory_of_malloc() {
+    is_named(
+        "Node *other = malloc(sizeof *other); TALLY_WRITE(other, next, first);",
+        &["write of a reference into", "not an object of the heap", "malloc"],
+    );
+}
+
+#[test]
+fn a_reference_in_a_field_that_its_type_does_not_describe() {
+    is_named(
+        "TALLY_WRITE(first, undescribed, second);",
+        &["byte 8 of 24 of the `Node`", "where its type has none", "TALLY_TYPE", "made:", "in function `node`"],
+    );
+    is_named("TALLY_COPY(first, &first->next, &second->next, 2);", &["byte 8 of 24 of the `Node`"]);
+    is_named("tally_fill_refs(first, &first->next, 0, 2);", &["byte 8 of 24 of the `Node`"]);
+}
+
+#[test]
+fn a_slot_outside_of_its_object() {
+    is_named("TALLY_WRITE_AT(first, (Node **)first + 3, second);", &["outside of its object", "byte 24 of the `Node`"]);
+    is_named("TALLY_WRITE_AT(first, (Node **)first - 1, second);", &["outside of its object", "byte -8 of the `Node`"]);
+    is_named("TALLY_WRITE(nodes, at[3], second);", &["outside of its object", "byte 32 of the `Nodes`"]);
+}
+
+#[test]
+fn a_slot_askew_and_an_object_that_is_none() {
+    is_named(
+        "TALLY_WRITE_AT(first, (Node **)((char *)first + 4), second);",
+        &["byte 4 of the `Node`", "multiple of 8"],
+    );
+    is_named(
+        "TALLY_WRITE_AT((Node **)&nodes->at[1], &nodes->at[1], second);",
+        &["as its object", "(in element 1) of the `Nodes`", "name the object itself"],
+    );
+}
+
+#[test]
+fn an_array_of_a_type_that_has_no_elements() {
+    is_named(
+        "Node *many = TALLY_NEW_ARRAY(Node, 10); if (!many) return 1;",
+        &["an array of 10 `Node`", "no array type"],
+    );
+}
+
+/// Under the prompt plan nothing counts it, and the object died: the program printed 0 for 42.
+#[test]
+fn a_plain_store_of_a_reference() {
+    is_named(
+        "first->next = second;",
+        &["plain store of a reference", "byte 0 of 24 (its reference 1 of 1)", "TALLY_WRITE"],
+    );
+    is_named(
+        "Node *made = node(42); TALLY_ROOT(made); made->next = node(43); first->value = made->next->value;",
+        &["plain store of a reference"],
+    );
+    is_named("nodes->at[2] = second;", &["plain store of a reference", "(in element 2)"]);
+    is_named("TALLY_WRITE(first, next, second); first->next = NULL;", &["plain store over a reference"]);
+}
+
+#[test]
+fn references_copied_and_cleared_as_bytes() {
+    is_named("TALLY_WRITE(first, next, second); *second = *first;", &["memcpy of a reference", "TALLY_COPY"]);
+    is_named("TALLY_WRITE(first, next, second); memset(first, 0, sizeof *first);", &["memset over a reference"]);
+}
+
+#[test]
+fn plain_stores_that_change_no_reference() {
+    is_right(
+        "first->next = NULL; first->undescribed = second; memset(nodes->at, 0, 24); *first = (Node){0, second, 1};",
+    );
+    is_right("TALLY_WRITE(first, next, second); first->next = second; Node copy = *first; *first = copy;");
+    is_right("static Node constant; first->next = &constant; first->next = NULL; TALLY_WRITE(nodes, at[2], first);");
+    is_right("Node *other = malloc(sizeof *other); *other = *first; other->next = second; free(other);");
+}
