@@ -33,7 +33,7 @@
  *  6. Under `--plan refcount-prompt` an object dies when its last reference goes, before the next statement that calls: locals in
  *     reverse order of declaration at a return, fields and elements in order, each object before what it refers to. Without it
  *     an object dies at some later epoch, and its type's destructor runs at the end of that epoch.
- *  A forgotten root is found by `tally run --zeal prog.c`, and often by `tally verify prog.c` without running.
+ *  A forgotten root or barrier is found by `tally run --zeal prog.c`, and mostly by `tally verify prog.c` without running.
  *
  * What there is
  *   types    TALLY_TYPE(Type, fields…) · TALLY_ACYCLIC_TYPE(Type, fields…) · TALLY_SHARED_TYPE / TALLY_EXTERN_TYPE

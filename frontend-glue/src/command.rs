@@ -19,6 +19,7 @@ mod options;
 mod remarks;
 mod run;
 mod verify;
+mod warnings;
 
 /// The exit status of bad usage and bad input.
 const BAD_INPUT: u8 = 2;

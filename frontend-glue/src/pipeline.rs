@@ -37,6 +37,8 @@ pub struct CompileOptions {
     pub gc_names: Vec<(String, Plan)>,
     /// Paranoid code: an epoch at every safepoint, a check at every access.
     pub zeal: bool,
+    /// Whether forgotten roots and stores past the barrier are looked for.
+    pub warns: bool,
     /// Which counts the prompt plan saves; without an answer all of them where passes run, and none elsewhere.
     pub patterns: Option<Patterns>,
     /// Where the code will run.
@@ -62,8 +64,8 @@ pub struct Object {
     pub bytes: Vec<u8>,
     /// Whether the program can start here.
     pub defines_main: bool,
-    /// How many references `tally verify` would warn of; counted under zeal only.
-    pub warnings: usize,
+    /// What `tally verify` would warn of, if that was asked for.
+    pub warnings: Vec<Diagnostic>,
     /// Counts that the prompt plan saved.
     pub remarks: Vec<Remark>,
 }
@@ -158,7 +160,7 @@ fn compile_loaded(
     options: &CompileOptions,
 ) -> Result<Object, CompileError> {
     let _working = WorkingOn::file(file);
-    let warnings = if options.zeal { inspect(module, file, options).warnings.len() } else { 0 };
+    let warnings = if options.warns { inspect(module, file, options).warnings } else { Vec::new() };
     let remarks = if is_lowered(module) {
         // The output of `tally lower`, perhaps after another tool has worked on it.
         check(module, file, "what changed it after `tally lower`")?;

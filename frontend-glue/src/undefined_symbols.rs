@@ -78,7 +78,8 @@ mod tests {
         let buffer = MemoryBuffer::create_from_memory_range_copy(CALLS.as_bytes(), "a.ll");
         let module = context.create_module_from_ir(buffer).unwrap();
         let bytes = emit::object(&module, &target::machine(Level::O0).unwrap()).unwrap();
-        let objects = [Object { file: "a.ll".into(), bytes, defines_main: false, warnings: 0, remarks: Vec::new() }];
+        let objects =
+            [Object { file: "a.ll".into(), bytes, defines_main: false, warnings: Vec::new(), remarks: Vec::new() }];
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(
             sentence(&names(&["nowhere", "gone"]), &objects),

@@ -7,7 +7,6 @@
 
 pub(crate) mod library;
 pub(crate) mod lowered;
-mod references;
 pub(crate) mod source;
 pub(crate) mod unrooted;
 

@@ -51,6 +51,7 @@ impl Build {
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
         let objects = pipeline::compile(&self.files, &options)?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
+        super::warnings::report(&objects);
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
         aot::link(&objects, shape, &self.output)?;
         Ok(())

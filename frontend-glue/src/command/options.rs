@@ -36,6 +36,9 @@ pub(super) struct Compiling {
     /// (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
+    /// Do not look for forgotten roots; without this, one line for each file says that `tally verify` would warn
+    #[arg(long)]
+    no_warnings: bool,
 }
 
 /// How the heap behaves.
@@ -80,7 +83,8 @@ impl Compiling {
     /// Options for compiling to `destination`.
     pub(super) fn compile_options(&self, zeal: bool, destination: Destination) -> CompileOptions {
         let gc_names = self.gc_names.plans();
-        CompileOptions { level: self.level, gc_names, zeal, patterns: self.save_counts, destination }
+        let warns = !self.no_warnings;
+        CompileOptions { level: self.level, gc_names, zeal, warns, patterns: self.save_counts, destination }
     }
 }
 

@@ -57,10 +57,7 @@ impl Run {
         let compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
         let objects = pipeline::compile(&self.files, &compile_options)?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
-        for object in objects.iter().filter(|object| object.warnings > 0) {
-            let file = object.file.display();
-            eprintln!("tally: note: some references in {file} may lack a root; `tally verify {file}` lists them");
-        }
+        super::warnings::report(&objects);
         let program = Program::link(&objects)?;
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();

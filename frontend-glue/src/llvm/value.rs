@@ -302,6 +302,27 @@ impl Value {
         Some(offset)
     }
 
+    /// Where in an aggregate an extractvalue or insertvalue works, in bytes.
+    pub(crate) fn aggregate_offset(self, module: Module) -> i64 {
+        let count = raw!(LLVMGetNumIndices(self.0)) as usize;
+        let first = raw!(LLVMGetIndices(self.0));
+        let mut inner = self.operand(0).type_of();
+        let mut offset = 0;
+        for place in 0..count {
+            // SAFETY: [HANDLE] LLVM keeps `count` indices there as long as the instruction is not changed.
+            let index = unsafe { *first.add(place) };
+            let is_struct = inner.kind() == TypeKind::LLVMStructTypeKind;
+            let member = inner.members()[if is_struct { index as usize } else { 0 }].0;
+            offset += if is_struct {
+                module.member_offset(inner, index) as i64
+            } else {
+                i64::from(index) * module.size_of(member) as i64
+            };
+            inner = member;
+        }
+        offset
+    }
+
     /// The value of an index of a getelementptr, which is signed, if it is a constant.
     fn constant_index(self) -> Option<i64> {
         self.constant_integer()?;

@@ -27,6 +27,10 @@ pub(crate) struct Descriptor {
     numbered: bool,
     /// Offsets of the references in the fixed part; none when only `trace` or another module knows.
     pub(crate) references: Option<Vec<u32>>,
+    /// Its destructor.
+    pub(crate) finalizer: Option<Value>,
+    /// Whether tail elements hold references, as far as the descriptor lists them.
+    pub(crate) has_references_in_tail: bool,
 }
 
 impl Descriptor {
@@ -57,6 +61,8 @@ impl Descriptor {
             align: field(offset_of!(TypeDescriptor, align))?,
             stride: field(offset_of!(TypeDescriptor, stride))?,
             references,
+            finalizer: (!finalize.is_null()).then_some(finalize),
+            has_references_in_tail: field(offset_of!(TypeDescriptor, element_ref_count))? != 0,
         })
     }
 

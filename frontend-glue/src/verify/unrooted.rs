@@ -1,4 +1,5 @@
-//! References that outlive a safepoint in no root: rule 8 of the contract, the porter's commonest bug.
+//! References that outlive a safepoint in no root, and references stored past the barrier: rules 2 to 6 of the contract, the
+//! porter's commonest bugs.
 //!
 //! ```text
 //!   %a = call ptr @f()          ; a reference, valid until the next safepoint starts (rule 4)
@@ -6,209 +7,192 @@
 //!   call void @h(ptr %a, ptr %b)   ; too late
 //! ```
 //!
-//! A forward dataflow follows each reference through SSA and through local variables whose address does not escape, and
+//! A forward dataflow (`watch.rs`) follows each reference through SSA and through local memory (`memory.rs`), and
 //! knows which root slots may hold it. A safepoint makes a reference stale that no root may hold; a use of a stale one
 //! is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either side:
-//! this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`.
-//!
-//! The arguments of a call are used when it starts, and so are fine; comparing a stale reference is, too.
+//! this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`, and, from one
+//! function to another, `summaries.rs`. Stores to what is neither local memory nor a root: `plain_stores.rs`.
 
-use super::references::References;
+mod calls;
+mod memory;
+mod origins;
+mod plain_stores;
+mod references;
+mod results;
+mod state;
+mod summaries;
+mod uses;
+mod watch;
+
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
-use crate::flow::{Direction, Flow};
-use crate::llvm::{Block, Module, Opcode, Value};
+use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::Plan;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::lower::descriptor::Descriptor;
+use memory::split;
+use plain_stores::PlainStore;
+use references::References;
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use summaries::Summaries;
+use watch::{Event, Watch};
 
-/// One warning per reference and safepoint that breaks the rule.
+/// One warning per reference and safepoint, and per store, that breaks a rule.
 pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
     let callees = Callees::of(module);
     let managed = super::source::managed_functions(module, gc_names);
-    let returning = super::references::returning_references(&callees, &managed);
-    let mut findings = Vec::new();
-    for function in managed {
-        let references = References::of(&callees, function, &returning);
-        Watch::new(&callees, &references, function).findings(name, &mut findings);
-    }
-    findings
+    let returning = references::returning_references(&callees, &managed);
+    let mut all = All { callees: &callees, module, name, returning, summaries: Summaries::default() };
+    all.summaries = Summaries::of(&all.returning);
+    all.know_finalizers();
+    let watched = all.summarize(&managed);
+    watched.into_iter().flat_map(|function| all.findings(function)).collect()
 }
 
-/// What carries a reference. Numbers are places in the function: arguments first, then instructions in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Carrier {
-    Value(usize),
-    /// What a phi will be when its block is entered.
-    NextPhi(usize),
-    /// What the local variable (or root) with this number holds.
-    Slot(usize),
-}
-
-/// What is known about the reference that a carrier holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Facts {
-    /// Local variables and roots that may hold the same reference.
-    slots: BTreeSet<usize>,
-    /// Where it came from.
-    origin: usize,
-    /// The safepoint that it was in no root at.
-    stale: Option<usize>,
-}
-
-type State = BTreeMap<Carrier, Facts>;
-
-struct Watch<'a> {
+struct All<'a> {
     callees: &'a Callees,
-    references: &'a References,
-    flow: Flow,
-    places: Vec<Value>,
-    numbers: HashMap<Value, usize>,
-    /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use: nothing
-    /// behind it needs them. Long blocks would otherwise carry, and every safepoint look at, all values that were ever there.
-    last_uses: HashMap<usize, Vec<usize>>,
+    module: Module,
+    name: &'a str,
+    returning: HashSet<Value>,
+    summaries: Summaries,
 }
 
-impl<'a> Watch<'a> {
-    fn new(callees: &'a Callees, references: &'a References, function: Value) -> Watch<'a> {
-        let mut places: Vec<Value> = (0..function.parameter_count()).map(|index| function.parameter(index)).collect();
-        places.extend(function.instructions());
-        let numbers: HashMap<Value, usize> = places.iter().copied().zip(0..).collect();
-        let last_uses = last_uses_at_home(&places, &numbers);
-        Watch { callees, references, flow: Flow::of(function), places, numbers, last_uses }
+impl All<'_> {
+    fn watch(&self, function: Value) -> Watch<'_> {
+        let references = References::of(self.callees, function, &self.returning);
+        Watch::new(self.callees, references, &self.summaries, function)
     }
 
-    fn findings(&self, name: &str, findings: &mut Vec<Diagnostic>) {
-        let mut entry = State::new();
-        for (number, &place) in self.places.iter().enumerate() {
-            if place.is_argument() && self.references.is_reference(place) {
-                entry.insert(Carrier::Value(number), Facts { slots: BTreeSet::new(), origin: number, stale: None });
-            }
-        }
-        let through = |block: usize, state: State| self.through(block, state, &mut |_, _| {});
-        let starts = self.flow.solve(Direction::Forward, &entry, merge, through);
-        let mut reported: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-        for (block, start) in starts.into_iter().enumerate() {
-            let Some(start) = start else { continue };
-            self.through(block, start, &mut |facts, user| {
-                let Some(safepoint) = facts.stale else { return };
-                let first = reported.entry((facts.origin, safepoint)).or_insert(user);
-                *first = user.min(*first);
-            });
-        }
-        findings.extend(reported.into_iter().map(|((origin, safepoint), user)| {
-            self.finding(name, self.places[origin], self.places[safepoint], self.places[user])
-        }));
-    }
-
-    /// Carries the state through a block and tells `used` about each use of a reference.
-    fn through(&self, block: usize, mut state: State, used: &mut dyn FnMut(&Facts, usize)) -> State {
-        let block = self.flow.blocks[block];
-        for instruction in block.instructions() {
-            self.pass(&mut state, instruction, used);
-            for &number in self.last_uses.get(&self.numbers[&instruction]).into_iter().flatten() {
-                state.remove(&Carrier::Value(number));
-            }
-        }
-        self.prepare_phis(&mut state, block);
-        state
-    }
-
-    fn pass(&self, state: &mut State, instruction: Value, used: &mut dyn FnMut(&Facts, usize)) {
-        let number = self.numbers[&instruction];
-        if is_use(instruction, self.references) {
-            for operand in instruction.operands() {
-                if let Some(facts) = self.carrier(operand.base()).and_then(|carrier| state.get(&carrier)) {
-                    used(facts, number);
-                }
-            }
-        }
-        if let Some(call) = instruction.as_call().filter(|&call| self.callees.is_safepoint(call)) {
-            debug_assert_eq!(call.value(), instruction);
-            for facts in state.values_mut().filter(|facts| facts.stale.is_none()) {
-                if !facts.slots.iter().any(|&slot| self.references.is_root(slot)) {
-                    facts.stale = Some(number);
-                }
-            }
-        }
-        match instruction.opcode() {
-            Some(Opcode::LLVMStore) => self.store(state, instruction),
-            Some(Opcode::LLVMPHI) => match state.remove(&Carrier::NextPhi(number)) {
-                Some(facts) => _ = state.insert(Carrier::Value(number), facts),
-                None => _ = state.remove(&Carrier::Value(number)),
-            },
-            _ => {
-                let facts = self.facts_of_result(state, instruction, number);
-                match facts {
-                    Some(facts) => _ = state.insert(Carrier::Value(number), facts),
-                    None => _ = state.remove(&Carrier::Value(number)),
-                }
-            }
+    /// Destructors are given objects by the runtime.
+    fn know_finalizers(&mut self) {
+        let descriptors: HandleSet<Value> = self
+            .callees
+            .calls_of(|callee| matches!(callee, Callee::New | Callee::NewArray))
+            .map(|call| call.argument(0))
+            .collect();
+        let read = |descriptor| Descriptor::read(self.module, descriptor)?.finalizer;
+        for finalizer in descriptors.into_iter().filter_map(read).filter(|it| it.is_function() && it.has_body()) {
+            self.summaries.give_to_finalizer(finalizer);
         }
     }
 
-    fn facts_of_result(&self, state: &mut State, instruction: Value, number: usize) -> Option<Facts> {
-        let new = || Facts { slots: BTreeSet::new(), origin: number, stale: None };
-        if !instruction.is(Opcode::LLVMLoad) {
-            return self.references.is_reference(instruction).then(new);
+    /// Finds what functions give each other. One is looked at again when a caller or callee of it had something new to say;
+    /// functions that are not managed, when they are given a reference. Returns all that were looked at, in the module's order.
+    fn summarize(&mut self, managed: &[Value]) -> Vec<Value> {
+        let known: HandleSet<Value> = self.module.functions().filter(|function| function.has_body()).collect();
+        let mut queue: VecDeque<Value> = managed.iter().copied().collect();
+        let mut queued: HandleSet<Value> = managed.iter().copied().collect();
+        let mut watched = queued.clone();
+        while let Some(function) = queue.pop_front() {
+            queued.remove(&function);
+            let events = self.watch(function).events();
+            let mut again: Vec<Value> = Vec::new();
+            for event in &events {
+                self.learn(function, event, &known, &mut again);
+            }
+            again.retain(|it| known.contains(it) && queued.insert(*it));
+            watched.extend(&again);
+            queue.extend(again);
         }
-        let Some(slot) = self.references.slot_of(instruction.operand(0).base()) else {
-            return self.references.is_reference(instruction).then(new);
+        self.module.functions().filter(|function| watched.contains(function)).collect()
+    }
+
+    /// Takes what an event says to other functions into the summaries, and names the functions that it is news for.
+    fn learn(&mut self, function: Value, event: &Event, known: &HandleSet<Value>, again: &mut Vec<Value>) {
+        let callers = || {
+            let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
+            calls.map(|call| call.value().function()).collect::<Vec<_>>()
         };
-        if self.references.is_root(slot) && self.references.is_reference(instruction) {
-            let mut facts = state.get(&Carrier::Slot(slot)).cloned().unwrap_or_else(new);
-            // What a root holds is live, whatever it was called before.
-            facts.stale = None;
-            facts.slots.insert(slot);
-            state.entry(Carrier::Slot(slot)).or_insert_with(|| facts.clone());
-            return Some(facts);
-        }
-        state.get(&Carrier::Slot(slot)).cloned()
-    }
-
-    fn store(&self, state: &mut State, store: Value) {
-        let (value, address) = (store.operand(0), store.operand(1));
-        let Some(slot) = self.references.slot_of(address.base()) else { return };
-        if address == self.references.slot(slot) {
-            for facts in state.values_mut() {
-                facts.slots.remove(&slot);
-            }
-            state.remove(&Carrier::Slot(slot));
-        }
-        let Some(carrier) = self.carrier(value).filter(|carrier| state.contains_key(carrier)) else { return };
-        let mut stored = state[&carrier].clone();
-        // Whoever carries the same reference shares a slot with it, or is the stored value.
-        for (other, facts) in state.iter_mut() {
-            if *other == carrier || !facts.slots.is_disjoint(&stored.slots) {
-                facts.slots.insert(slot);
-            }
-        }
-        stored.slots.insert(slot);
-        state.insert(Carrier::Slot(slot), stored);
-    }
-
-    fn prepare_phis(&self, state: &mut State, block: Block) {
-        for successor in block.successors() {
-            for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
-                let number = self.numbers[&phi];
-                for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
-                    match self.carrier(value).and_then(|carrier| state.get(&carrier).cloned()) {
-                        Some(facts) => _ = state.insert(Carrier::NextPhi(number), facts),
-                        None => _ = state.remove(&Carrier::NextPhi(number)),
-                    }
+        match *event {
+            Event::Passed { call, parameter, offset, born } => {
+                let callee = call.as_call().expect("a call").callee();
+                if !known.contains(&callee) || parameter >= callee.parameter_count() {
+                    return;
+                }
+                let was = self.summaries.is_reference(callee, parameter);
+                let is_new = self.summaries.pass(call, callee, parameter, offset);
+                let is_born = born && self.summaries.bear(callee, parameter);
+                if is_born || is_new && (offset.is_some() || was != self.summaries.is_reference(callee, parameter)) {
+                    again.push(callee);
                 }
             }
+            Event::Returned { offset } if self.summaries.give_back(function, offset) => again.extend(callers()),
+            Event::Stored { address, .. } => {
+                let (base, offset) = split(self.module, address);
+                if let (Some(parameter), Some(offset)) = (parameter_behind(function, base), offset)
+                    && self.summaries.store(function, parameter, offset)
+                {
+                    again.extend(callers());
+                }
+            }
+            Event::LeftInResult { parameter, offset } => {
+                let index = (0..function.parameter_count()).find(|&index| function.parameter(index) == parameter);
+                if index.is_some_and(|index| self.summaries.store(function, index, offset)) {
+                    again.extend(callers());
+                }
+            }
+            _ => {}
         }
     }
 
-    fn carrier(&self, value: Value) -> Option<Carrier> {
-        self.numbers.get(&value).map(|&number| Carrier::Value(number))
+    fn findings(&self, function: Value) -> Vec<Diagnostic> {
+        let watch = self.watch(function);
+        let events = watch.events();
+        let mut findings = self.past_the_barrier(&events);
+        let is_managed = function.gc().is_some();
+        let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for event in events {
+            match event {
+                // What runs in other functions keeps the roots of its callers.
+                Event::Used { facts, user } if is_managed => {
+                    let Some(safepoint) = facts.stale else { continue };
+                    let first = stale.entry((facts.origin, safepoint)).or_insert(user);
+                    *first = user.min(*first);
+                }
+                _ => {}
+            }
+        }
+        let places = &watch.places;
+        findings.extend(stale.into_iter().map(|((origin, safepoint), user)| {
+            self.stale(&watch.references, places[origin], places[safepoint], places[user])
+        }));
+        findings
     }
 
-    fn finding(&self, name: &str, origin: Value, safepoint: Value, user: Value) -> Diagnostic {
+    /// Each store once: blocks are gone through once, but an instruction may store several references.
+    fn past_the_barrier(&self, events: &[Event]) -> Vec<Diagnostic> {
+        let (mut kept, mut rooted) = (HashSet::new(), HashSet::new());
+        for event in events {
+            match event {
+                Event::Kept { origin } => _ = kept.insert(*origin),
+                Event::Rooted { origin } => _ = rooted.insert(*origin),
+                _ => {}
+            }
+        }
+        let finding = |event: &Event| match event {
+            Event::Stored { at, address, to_object, facts } => {
+                let store = PlainStore {
+                    at: *at,
+                    address: *address,
+                    to_object: *to_object,
+                    is_borrowed: !facts.born || kept.contains(&facts.origin),
+                    is_rooted: rooted.contains(&facts.origin),
+                };
+                plain_stores::of_store(self.callees, self.module, self.name, &store)
+            }
+            Event::Overwritten { call, address, is_aged_object } => {
+                plain_stores::of_copy(self.callees, self.module, self.name, *call, *address, *is_aged_object)
+            }
+            Event::RootedInside { at } => Some(rooted_inside(self.name, *at)),
+            _ => None,
+        };
+        events.iter().filter_map(finding).collect()
+    }
+
+    fn stale(&self, references: &References, origin: Value, safepoint: Value, user: Value) -> Diagnostic {
         let line = |value: Value| value.debug_place().map(|place| format!(" (line {})", place.line));
         let origin_line = line(origin).unwrap_or_default();
         let safepoint_line = line(safepoint).unwrap_or_default();
-        let what = self.references.describe(self.callees, origin);
+        let what = references.describe(self.callees, origin);
         let message = format!(
             "{what}{origin_line} sits in no root at the safepoint `{}`{safepoint_line} and is used after it, by `{}`",
             short(self.callees, safepoint),
@@ -216,57 +200,30 @@ impl<'a> Watch<'a> {
         );
         let help = "its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, \
                     and load it from there afterwards";
-        Diagnostic::at(name, user, message).help(help)
+        Diagnostic::at(self.name, user, message).help(help)
     }
 }
 
-/// See [`Watch::last_uses`].
-fn last_uses_at_home(places: &[Value], numbers: &HashMap<Value, usize>) -> HashMap<usize, Vec<usize>> {
-    // The last use of each value, none if another block uses it, too.
-    let mut last: Vec<Option<usize>> = (0..places.len()).map(Some).collect();
-    for (number, user) in places.iter().enumerate().filter(|(_, place)| place.is_instruction()) {
-        for base in user.operands().map(Value::base) {
-            let Some(&used) = numbers.get(&base) else { continue };
-            let at_home = base.is_instruction() && base.block() == user.block() && !user.is(Opcode::LLVMPHI);
-            last[used] = if at_home { last[used].map(|_| number) } else { None };
-        }
-    }
-    let mut by_place: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (number, place) in last.into_iter().enumerate().filter(|(number, _)| places[*number].is_instruction()) {
-        if let Some(place) = place {
-            by_place.entry(place).or_default().push(number);
-        }
-    }
-    by_place
+fn rooted_inside(name: &str, at: Value) -> Diagnostic {
+    let message = "a pointer into an object is stored to a root";
+    Diagnostic::at(name, at, message)
+        .help("roots hold references to objects: root the object, and compute the pointer from it")
 }
 
-fn merge(into: &mut State, from: &State) {
-    for (carrier, facts) in from {
-        match into.get_mut(carrier) {
-            None => _ = into.insert(*carrier, facts.clone()),
-            Some(known) => {
-                known.slots.extend(&facts.slots);
-                known.origin = known.origin.min(facts.origin);
-                known.stale = match (known.stale, facts.stale) {
-                    (Some(one), Some(other)) => Some(one.min(other)),
-                    (one, other) => one.or(other),
-                };
-            }
+/// The parameter that a pointer is: itself, or loaded from the variable that unoptimised code keeps it in.
+fn parameter_behind(function: Value, pointer: Value) -> Option<u32> {
+    let variable = || pointer.operand(0);
+    let parameter = if pointer.is(Opcode::LLVMLoad) && variable().is(Opcode::LLVMAlloca) {
+        let mut stores = variable().users().filter(|user| user.is(Opcode::LLVMStore));
+        let only = stores.next().filter(|store| store.operand(1) == variable())?;
+        if stores.next().is_some() {
+            return None;
         }
-    }
-}
-
-/// Whether the instruction does something with the object behind its operands.
-fn is_use(instruction: Value, references: &References) -> bool {
-    match instruction.opcode() {
-        Some(Opcode::LLVMICmp | Opcode::LLVMPHI | Opcode::LLVMSelect) => false,
-        Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMFreeze) => false,
-        // Kept in a variable it is not used yet; what comes out of the variable is followed.
-        Some(Opcode::LLVMStore) => {
-            references.slot_of(instruction.operand(1).base()).is_none_or(|slot| references.is_root(slot))
-        }
-        _ => true,
-    }
+        only.operand(0)
+    } else {
+        pointer
+    };
+    (0..function.parameter_count()).find(|&index| function.parameter(index) == parameter)
 }
 
 /// An instruction in a few words.

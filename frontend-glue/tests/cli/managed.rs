@@ -251,16 +251,39 @@ fn a_forgotten_root_is_warned_of_and_zeal_stops_at_it() {
     assert_eq!(verified.status, Some(0), "{verified:?}");
     assert!(verified.stderr.contains("forgotten.c:13"), "{}", verified.stderr);
     assert!(verified.stderr.contains("@main"), "{}", verified.stderr);
-    assert_eq!(verified.stdout, "forgotten.c: ok, 1 warning\n");
-    let clean = folder.tally(&["verify", "rings.c"]);
-    assert_eq!(clean, prints(0, "rings.c: ok\n"));
+    assert!(verified.stdout.starts_with("forgotten.c: no errors found, 1 warning; not seen: "), "{verified:?}");
+    let denied = folder.tally(&["verify", "--deny-warnings", "forgotten.c"]);
+    assert_eq!((denied.status, denied.stdout.as_str()), (Some(2), ""), "{denied:?}");
+    assert!(denied.stderr.ends_with("tally: forgotten.c: 1 warning, and --deny-warnings\n"), "{denied:?}");
+    for arguments in [&["verify", "rings.c"][..], &["verify", "--deny-warnings", "rings.c"]] {
+        let clean = folder.tally(arguments);
+        assert_eq!((clean.status, clean.stderr.as_str()), (Some(0), ""), "{clean:?}");
+        assert!(clean.stdout.starts_with("rings.c: no errors found; not seen: what callees keep, "), "{clean:?}");
+    }
     let stopped = folder.tally(&["run", "--zeal", "--opt", "0", "forgotten.c"]);
     assert_eq!(stopped.status, Some(5), "{stopped:?}");
     for word in ["add", "forgotten.c:11", "Box", "tally verify"] {
         assert!(stopped.stderr.contains(word), "{word} is missing in {}", stopped.stderr);
     }
-    folder.build(&["--zeal", "forgotten.c"]);
+    folder.build(&["--zeal", "--no-warnings", "forgotten.c"]);
     assert_eq!(folder.program(&[], &[]).status, Some(5), "a zeal executable needs no variable");
+}
+
+#[test]
+fn run_and_build_say_in_a_line_that_a_file_looks_unrooted() {
+    let twice = FORGOTTEN.replace("printf", "sum += add(box(3), box(4));\n    printf");
+    let folder = Folder::with(&[("forgotten.c", twice.as_str()), ("rings.c", RINGS)]);
+    let said = |outcome: &Outcome| outcome.stderr.lines().filter(|line| line.starts_with("tally: warning: ")).count();
+    for command in [&["run", "forgotten.c"][..], &["build", "forgotten.c", "-o", "forgotten"]] {
+        let outcome = folder.tally(command);
+        assert_eq!((outcome.status, said(&outcome)), (Some(0), 1), "{outcome:?}");
+        for words in ["forgotten.c:13: in @main: ", "sits in no root", " (and 1 more); `tally verify forgotten.c` "] {
+            assert!(outcome.stderr.contains(words), "{words} is missing in {}", outcome.stderr);
+        }
+        let silenced = folder.tally(&[command, &["--no-warnings"]].concat());
+        assert_eq!((silenced.status, silenced.stderr.as_str()), (Some(0), ""), "{silenced:?}");
+    }
+    assert_eq!(said(&folder.tally(&["run", "rings.c"])), 0);
 }
 
 #[test]

@@ -5,34 +5,24 @@
 //! of gcwrite and gcread, and root slots; such a use makes a reference of an argument, a loaded field or any call's
 //! result. Values read from global variables are none here: a global that holds a reference is a root itself.
 
+use super::memory::{Memory, rooted_slot};
 use crate::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
-use crate::lower::roots::rooted_alloca;
 use rc_runtime::symbols::RuntimeSymbol;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 /// See the file's first lines.
 #[derive(Debug)]
 pub(super) struct References {
     values: HashSet<Value>,
-    slots: Vec<Value>,
-    numbers: HashMap<Value, usize>,
-    roots: HashSet<usize>,
+    pub(super) memory: Memory,
 }
 
 impl References {
     pub(super) fn of(callees: &Callees, function: Value, returning: &HashSet<Value>) -> References {
-        let mut all =
-            References { values: HashSet::new(), slots: Vec::new(), numbers: HashMap::new(), roots: HashSet::new() };
         let instructions = function.instructions();
-        for &instruction in &instructions {
-            if let Some(slot) = rooted_slot(callees, instruction) {
-                let number = all.add_slot(slot);
-                all.roots.insert(number);
-            } else if instruction.is(Opcode::LLVMAlloca) && is_private(instruction) {
-                all.add_slot(instruction);
-            }
-        }
+        let memory = Memory::of(callees, function, &instructions);
+        let mut all = References { values: HashSet::new(), memory };
         for &instruction in &instructions {
             if is_source(callees, returning, instruction) || all.is_root_load(instruction) {
                 all.values.insert(instruction);
@@ -46,25 +36,11 @@ impl References {
         self.values.contains(&value)
     }
 
-    /// The number of the local variable or root at this address.
-    pub(super) fn slot_of(&self, address: Value) -> Option<usize> {
-        self.numbers.get(&address).copied()
-    }
-
-    pub(super) fn slot(&self, number: usize) -> Value {
-        self.slots[number]
-    }
-
-    pub(super) fn is_root(&self, number: usize) -> bool {
-        self.roots.contains(&number)
-    }
-
     /// A reference in words: the name of the local variable it was put in, or its own.
     pub(super) fn describe(&self, callees: &Callees, origin: Value) -> String {
         let stores = origin.users().filter(|user| user.is(Opcode::LLVMStore) && user.operand(0) == origin);
-        let variables = stores.map(|store| store.operand(1)).filter(|&variable| {
-            !origin.is_argument() && self.slot_of(variable).is_some_and(|slot| !self.is_root(slot))
-        });
+        let places = stores.filter_map(|store| self.memory.place(store.operand(1))).map(|(variable, _)| variable);
+        let variables = places.filter(|&it| !origin.is_argument() && !self.memory.is_root_region(it));
         let mut names = variables.map(Value::name).chain([origin.name()]).filter(|name| !name.is_empty());
         let source = match origin.as_call() {
             Some(call) if callees.of_call(call) == Callee::GcRead => " from gcread".to_owned(),
@@ -78,17 +54,10 @@ impl References {
         }
     }
 
-    fn add_slot(&mut self, slot: Value) -> usize {
-        *self.numbers.entry(slot).or_insert_with(|| {
-            self.slots.push(slot);
-            self.slots.len() - 1
-        })
-    }
-
     fn is_root_load(&self, instruction: Value) -> bool {
         instruction.is(Opcode::LLVMLoad)
             && instruction.type_of().is_pointer()
-            && self.slot_of(instruction.operand(0).base()).is_some_and(|slot| self.is_root(slot))
+            && self.memory.is_root_at(instruction.operand(0))
     }
 
     /// What goes where only references go is one, and what went into its variable or phi is, too.
@@ -96,9 +65,7 @@ impl References {
         let mut pending: Vec<Value> = Vec::new();
         for &instruction in instructions {
             pending.extend(reference_operands(callees, instruction));
-            if instruction.is(Opcode::LLVMStore)
-                && self.slot_of(instruction.operand(1)).is_some_and(|slot| self.is_root(slot))
-            {
+            if instruction.is(Opcode::LLVMStore) && self.memory.is_root_at(instruction.operand(1)) {
                 pending.push(instruction.operand(0));
             }
         }
@@ -110,26 +77,34 @@ impl References {
             match value.opcode() {
                 Some(Opcode::LLVMPHI) => pending.extend(value.incoming().into_iter().map(|(incoming, _)| incoming)),
                 Some(Opcode::LLVMSelect) => pending.extend([value.operand(1), value.operand(2)]),
-                Some(Opcode::LLVMLoad) => match self.slot_of(value.operand(0)) {
-                    Some(slot) if self.is_root(slot) => {}
-                    Some(slot) => {
-                        let stores = self.slots[slot].users().filter(|user| user.is(Opcode::LLVMStore));
-                        pending.extend(stores.map(|store| store.operand(0)));
-                    }
-                    None if value.operand(0).is_constant() => {}
-                    None => _ = self.values.insert(value),
-                },
+                Some(Opcode::LLVMLoad) => self.learn_from_load(value, &mut pending),
                 Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => _ = self.values.insert(value),
                 None => _ = self.values.insert(value),
                 _ => {}
             }
         }
     }
+
+    fn learn_from_load(&mut self, load: Value, pending: &mut Vec<Value>) {
+        let address = load.operand(0);
+        match self.memory.place(address) {
+            Some((region, _)) if self.memory.is_root_region(region) => {}
+            Some((region, _)) if region == address && region.is(Opcode::LLVMAlloca) => {
+                let stores = region.users().filter(|user| user.is(Opcode::LLVMStore));
+                pending.extend(stores.map(|store| store.operand(0)));
+                if !region.allocated_type().is_pointer() || is_passed_on(region) {
+                    self.values.insert(load);
+                }
+            }
+            None if address.is_constant() => {}
+            _ => _ = self.values.insert(load),
+        }
+    }
 }
 
-fn rooted_slot(callees: &Callees, instruction: Value) -> Option<Value> {
-    let call = instruction.as_call().filter(|&call| callees.of_call(call) == Callee::GcRoot)?;
-    rooted_alloca(call.argument(0))
+/// Whether a callee may fill this variable.
+fn is_passed_on(variable: Value) -> bool {
+    variable.users().filter_map(Value::as_call).any(|call| !call.callee().name().starts_with("llvm.lifetime."))
 }
 
 /// Operands that can only be references.
@@ -152,19 +127,6 @@ fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) 
         }
         _ => returning.contains(&call.callee()),
     })
-}
-
-/// A local variable of one pointer that is only loaded and stored.
-fn is_private(alloca: Value) -> bool {
-    alloca.allocated_type().is_pointer()
-        && alloca.users().all(|user| match user.opcode() {
-            Some(Opcode::LLVMLoad) => true,
-            Some(Opcode::LLVMStore) => user.operand(0) != alloca,
-            Some(Opcode::LLVMCall) => {
-                user.as_call().is_some_and(|call| call.callee().name().starts_with("llvm.lifetime."))
-            }
-            _ => false,
-        })
 }
 
 /// The managed functions that return a reference, as far as their own code shows it.

@@ -1,0 +1,204 @@
+//! Local memory as the watch sees it: which word of which variable an address names.
+//!
+//! A variable is a region: an alloca, or a parameter whose memory the caller made for this call (`byval`, `sret`). It is
+//! watched as long as its address goes nowhere but into accesses and arguments of calls. Its words are told apart by
+//! their offsets; a variable that is accessed at an index that is not constant is an array, one word for all of it.
+//! A root is one word, whatever its size. Words are numbered when they are first met.
+
+use crate::callee::{Callee, Callees};
+use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
+use crate::lower::roots::rooted_alloca;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Values with more words than this are not taken apart.
+const MOST_WORDS: usize = 64;
+
+/// See the file's first lines.
+#[derive(Debug)]
+pub(super) struct Memory {
+    module: Module,
+    regions: HashMap<Value, Kind>,
+    words: RefCell<Words>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Of one word, or of more.
+    Root {
+        is_word: bool,
+    },
+    Variable,
+    Array,
+}
+
+#[derive(Debug, Default)]
+struct Words {
+    numbers: HashMap<Value, BTreeMap<i64, usize>>,
+    roots: HashSet<usize>,
+    count: usize,
+}
+
+/// A word of local memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Word {
+    pub(super) number: usize,
+    pub(super) kind: WordKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordKind {
+    /// A store there replaces all that was there.
+    Whole,
+    /// A store to a root of several words replaces a part.
+    PartOfRoot,
+    /// A store to an array replaces one element, nobody knows which.
+    Array,
+}
+
+impl Memory {
+    pub(super) fn of(callees: &Callees, function: Value, instructions: &[Value]) -> Memory {
+        let module = function.module();
+        let mut regions = HashMap::new();
+        for &instruction in instructions {
+            if let Some(slot) = rooted_slot(callees, instruction) {
+                regions.insert(slot, Kind::Root { is_word: module.size_of(slot.allocated_type()) == 8 });
+            } else if instruction.is(Opcode::LLVMAlloca) && !regions.contains_key(&instruction) {
+                regions.extend(kind_of(module, instruction).map(|kind| (instruction, kind)));
+            }
+        }
+        for parameter in (0..function.parameter_count()).map(|index| function.parameter(index)) {
+            if parameter.is_parameter_with("byval") || parameter.is_parameter_with("sret") {
+                regions.extend(kind_of(module, parameter).map(|kind| (parameter, kind)));
+            }
+        }
+        Memory { module, regions, words: RefCell::default() }
+    }
+
+    /// The variable that an address lies in, and how far behind its start.
+    pub(super) fn place(&self, address: Value) -> Option<(Value, Option<i64>)> {
+        let (base, offset) = split(self.module, address);
+        self.regions.contains_key(&base).then_some((base, offset))
+    }
+
+    pub(super) fn word(&self, region: Value, offset: Option<i64>) -> Option<Word> {
+        let (offset, kind) = match *self.regions.get(&region)? {
+            Kind::Root { is_word: true } => (0, WordKind::Whole),
+            Kind::Root { is_word: false } => (0, WordKind::PartOfRoot),
+            Kind::Array => (0, WordKind::Array),
+            Kind::Variable => (offset?, WordKind::Whole),
+        };
+        let mut words = self.words.borrow_mut();
+        let next = words.count;
+        let number = *words.numbers.entry(region).or_default().entry(offset).or_insert(next);
+        if number == next {
+            words.count += 1;
+            if matches!(self.regions[&region], Kind::Root { .. }) {
+                words.roots.insert(number);
+            }
+        }
+        Some(Word { number, kind })
+    }
+
+    /// The words met so far of a variable, with their offsets.
+    pub(super) fn words_of(&self, region: Value) -> Vec<(i64, Word)> {
+        let known: Vec<i64> =
+            self.words.borrow().numbers.get(&region).into_iter().flat_map(|words| words.keys().copied()).collect();
+        known.into_iter().filter_map(|offset| Some((offset, self.word(region, Some(offset))?))).collect()
+    }
+
+    pub(super) fn is_root(&self, number: usize) -> bool {
+        self.words.borrow().roots.contains(&number)
+    }
+
+    pub(super) fn is_root_at(&self, address: Value) -> bool {
+        matches!(self.place(address), Some((region, _)) if self.is_root_region(region))
+    }
+
+    pub(super) fn is_root_region(&self, region: Value) -> bool {
+        matches!(self.regions.get(&region), Some(Kind::Root { .. }))
+    }
+}
+
+/// What an address is computed from, and the offset if it is constant.
+pub(super) fn split(module: Module, mut address: Value) -> (Value, Option<i64>) {
+    let mut offset = Some(0_i64);
+    loop {
+        match address.opcode() {
+            Some(Opcode::LLVMGetElementPtr) => {
+                offset = offset.and_then(|sum| sum.checked_add(address.own_offset(module)?));
+            }
+            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze) => {}
+            _ => return (address, offset),
+        }
+        address = address.operand(0);
+    }
+}
+
+/// The offsets of the words of a type that may hold references.
+pub(super) fn words_of_type(module: Module, of: Type) -> Vec<i64> {
+    let mut found = Vec::new();
+    let mut pending = vec![(of, 0_i64)];
+    while let Some((of, offset)) = pending.pop() {
+        if found.len() + pending.len() > MOST_WORDS {
+            return Vec::new();
+        }
+        let members = of.members();
+        match of.kind() {
+            TypeKind::LLVMPointerTypeKind | TypeKind::LLVMDoubleTypeKind => found.push(offset),
+            TypeKind::LLVMIntegerTypeKind if of.integer_bits() == Some(64) => found.push(offset),
+            TypeKind::LLVMStructTypeKind => pending.extend(
+                (0..)
+                    .zip(&members)
+                    .map(|(index, &(member, _))| (member, offset + module.member_offset(of, index) as i64)),
+            ),
+            TypeKind::LLVMArrayTypeKind | TypeKind::LLVMVectorTypeKind => {
+                let (element, count) = members[0];
+                let step = module.size_of(element) as i64;
+                pending
+                    .extend((0..count.min(MOST_WORDS as u64 + 1)).map(|index| (element, offset + index as i64 * step)));
+            }
+            _ => {}
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+pub(super) fn rooted_slot(callees: &Callees, instruction: Value) -> Option<Value> {
+    let call = instruction.as_call().filter(|&call| callees.of_call(call) == Callee::GcRoot)?;
+    rooted_alloca(call.argument(0))
+}
+
+/// How a variable is watched; not at all if its address is kept somewhere.
+fn kind_of(module: Module, region: Value) -> Option<Kind> {
+    let is_alloca = region.is(Opcode::LLVMAlloca);
+    let mut kind =
+        if is_alloca && region.operand(0).constant_integer() != Some(1) { Kind::Array } else { Kind::Variable };
+    let mut pending = vec![(region, true)];
+    while let Some((address, is_constant)) = pending.pop() {
+        for user in address.users() {
+            match user.opcode() {
+                Some(Opcode::LLVMStore) if user.operand(0) == address => return None,
+                Some(Opcode::LLVMLoad | Opcode::LLVMStore) if !is_constant => kind = Kind::Array,
+                Some(Opcode::LLVMLoad | Opcode::LLVMStore | Opcode::LLVMICmp) => {}
+                Some(Opcode::LLVMGetElementPtr) => {
+                    if user.operands().skip(1).any(|index| index == address) {
+                        return None;
+                    }
+                    pending.push((user, is_constant && user.own_offset(module).is_some()));
+                }
+                Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze) => {
+                    pending.push((user, is_constant));
+                }
+                Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
+                    if user.as_call().is_none_or(|call| call.callee() == address) {
+                        return None;
+                    }
+                }
+                _ => return None,
+            }
+        }
+    }
+    Some(kind)
+}

@@ -1,0 +1,132 @@
+//! References that are stored past the barrier: plainly to objects, to globals and to memory that is no root.
+//!
+//! A store is reported only if every place that its address may come from is one of these; a pointer that a function was
+//! given may lead to a root of its caller's. Globals and memory from malloc may also borrow what another place holds: there
+//! only references are reported that were just made, and that the function gives to nothing else.
+
+use super::memory::split;
+use super::origins::{Origin, origins};
+use crate::callee::{Callee, Callees};
+use crate::diagnostic::Diagnostic;
+use crate::llvm::{Module, Opcode, Value};
+use crate::lower::descriptor::Descriptor;
+
+/// An offset, where it is constant, and a length, where it is.
+type Bytes = (Option<i64>, Option<i64>);
+
+/// A reference that is stored to what is not local memory.
+#[derive(Debug)]
+pub(super) struct PlainStore {
+    pub(super) at: Value,
+    pub(super) address: Value,
+    pub(super) to_object: bool,
+    /// Something else may hold it.
+    pub(super) is_borrowed: bool,
+    /// A root of this function holds it at some time.
+    pub(super) is_rooted: bool,
+}
+
+pub(super) fn of_store(callees: &Callees, module: Module, name: &str, store: &PlainStore) -> Option<Diagnostic> {
+    let PlainStore { at, address, to_object, .. } = *store;
+    let sources = origins(callees, module, address);
+    let offset = split(module, address).1;
+    let is_known = |origin: &Origin| matches!(origin, Origin::Object(_) | Origin::Global(_) | Origin::Allocated);
+    if !to_object && (sources.is_empty() || !sources.iter().all(is_known)) {
+        return None;
+    }
+    let is_object = to_object || sources.iter().any(|origin| matches!(origin, Origin::Object(_)));
+    if !is_object && (store.is_borrowed || store.is_rooted && may_end_with_root(at, address)) {
+        return None;
+    }
+    let (place, help) = match sources.first() {
+        _ if is_object => {
+            if !may_be_reference(module, &sources, (offset, Some(8))) {
+                return None;
+            }
+            (
+                "an object".to_owned(),
+                "write references into objects with llvm.gcwrite (TALLY_WRITE), or they may die there",
+            )
+        }
+        Some(Origin::Global(global)) => (
+            format!("the global variable @{}", global.name()),
+            "a plain store makes no root of it: use llvm.gcwrite with the global as object (TALLY_WRITE_GLOBAL)",
+        ),
+        _ => (
+            "memory from malloc".to_owned(),
+            "it keeps nothing alive: keep references in objects, roots, or handles (tally_handle_new)",
+        ),
+    };
+    Some(Diagnostic::at(name, at, format!("a reference is stored plainly to {place}")).help(help))
+}
+
+/// Whether the memory may let go of the reference before the root does, which lasts as long as the function: the program's
+/// own end, a later store to the same place, or a call that frees it.
+fn may_end_with_root(at: Value, address: Value) -> bool {
+    let function = at.function();
+    let is_base = |value: Value| value.base() == address.base();
+    function.name() == "main"
+        || function.instructions().into_iter().any(|other| match other.as_call() {
+            Some(call) => call.callee().name() == "free",
+            None => other.is(Opcode::LLVMStore) && other != at && is_base(other.operand(1)),
+        })
+}
+
+/// `call` writes to an object in one go: memcpy, memset, qsort.
+pub(super) fn of_copy(
+    callees: &Callees,
+    module: Module,
+    name: &str,
+    call: Value,
+    address: Value,
+    is_aged: bool,
+) -> Option<Diagnostic> {
+    let made = call.as_call()?;
+    let sources = origins(callees, module, address);
+    let offset = split(module, address).1;
+    let callee = callees.of_call(made);
+    let bytes = match callee {
+        Callee::Copy | Callee::Fill => made.argument(2).constant_integer().map(|bytes| bytes as i64),
+        _ => None,
+    };
+    if !is_aged || !is_certain(module, &sources, (offset, bytes)) {
+        return None;
+    }
+    let (what, help) = match callee {
+        Callee::Copy => (
+            "references are copied into an object without the barrier".to_owned(),
+            "use tally_copy_refs (TALLY_COPY), or gcwrite for each",
+        ),
+        Callee::Fill => (
+            "references of an object are overwritten without the barrier".to_owned(),
+            "use tally_fill_refs, or gcwrite of null for each",
+        ),
+        _ => (
+            format!("@{} moves references of an object without the barrier", made.callee().name()),
+            "sort a copy of the order, or write a sort over gcwrite",
+        ),
+    };
+    Some(Diagnostic::at(name, call, what).help(help))
+}
+
+/// Whether a reference may stand in these bytes: not if all types are known and say otherwise.
+fn may_be_reference(module: Module, sources: &[Origin], bytes: Bytes) -> bool {
+    let is_none = |origin: &Origin| holds_references(module, *origin, bytes) == Some(false);
+    sources.is_empty() || !sources.iter().all(is_none)
+}
+
+/// Whether a reference stands in these bytes, whichever the type.
+fn is_certain(module: Module, sources: &[Origin], bytes: Bytes) -> bool {
+    !sources.is_empty() && sources.iter().all(|origin| holds_references(module, *origin, bytes) == Some(true))
+}
+
+/// Whether a reference stands in these bytes of an object; none if its type is not known.
+fn holds_references(module: Module, origin: Origin, (start, bytes): Bytes) -> Option<bool> {
+    let Origin::Object(Some(descriptor)) = origin else { return None };
+    let descriptor = Descriptor::read(module, descriptor)?;
+    let fixed = descriptor.references.as_ref()?;
+    let Some(start) = start else { return Some(descriptor.has_references_in_tail) };
+    let end = bytes.map_or(i64::MAX, |bytes| start.saturating_add(bytes));
+    let in_fixed_part = fixed.iter().map(|&word| i64::from(word)).any(|word| word < end && word + 8 > start);
+    Some(in_fixed_part || descriptor.has_references_in_tail && end > descriptor.size as i64)
+}

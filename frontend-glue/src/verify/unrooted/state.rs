@@ -1,0 +1,105 @@
+//! What the watch knows at one point of a function: who carries which reference, and what may hold it there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What carries a reference. Numbers of values are places in the function: arguments first, then instructions in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Carrier {
+    /// The word at this offset of a value: 0 of a pointer or integer, others of an aggregate.
+    Value(usize, i64),
+    /// What a phi will be when its block is entered.
+    NextPhi(usize),
+    /// What the word of local memory (or the root) with this number holds.
+    Word(usize),
+    /// What some element of the array with this number holds, by the origin of the reference.
+    Element(usize, usize),
+}
+
+/// What is known about the reference that a carrier holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Words of local memory and roots that may hold the same reference.
+    pub(super) words: BTreeSet<usize>,
+    /// Where it came from.
+    pub(super) origin: usize,
+    /// The safepoint that it was in no root at.
+    pub(super) stale: Option<usize>,
+    /// It is a pointer into the object: a root that holds it protects nothing.
+    pub(super) derived: bool,
+    /// It went through an integer, which may be another thing on other paths.
+    pub(super) integer: bool,
+    /// Some path leads here on which the carrier holds something else.
+    pub(super) partial: bool,
+    /// A safepoint may have passed since the origin.
+    pub(super) aged: bool,
+    /// It was made by a call: as far as can be seen nothing else holds it.
+    pub(super) born: bool,
+    /// The runtime holds it as long as the function runs: it is given to a destructor.
+    pub(super) sheltered: bool,
+}
+
+pub(super) type State = BTreeMap<Carrier, Facts>;
+
+impl Facts {
+    pub(super) fn from(origin: usize) -> Facts {
+        Facts {
+            words: BTreeSet::new(),
+            origin,
+            stale: None,
+            derived: false,
+            integer: false,
+            partial: false,
+            aged: false,
+            born: false,
+            sheltered: false,
+        }
+    }
+
+    /// Whether a function that is given or returns this deals in references.
+    pub(super) fn is_whole_reference(&self) -> bool {
+        !(self.derived || self.integer && self.partial)
+    }
+
+    fn join(&mut self, other: &Facts) {
+        self.words.extend(&other.words);
+        self.origin = self.origin.min(other.origin);
+        self.stale = match (self.stale, other.stale) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        self.derived |= other.derived;
+        self.integer |= other.integer;
+        self.partial |= other.partial;
+        self.aged |= other.aged;
+        self.born &= other.born;
+        self.sheltered |= other.sheltered;
+    }
+}
+
+/// Adds what another way to the same point knows; "may be in this root" is kept from either.
+pub(super) fn merge(into: &mut State, from: &State) {
+    for (carrier, facts) in into.iter_mut().filter(|(carrier, _)| !from.contains_key(carrier)) {
+        facts.partial |= !matches!(carrier, Carrier::Element(..));
+    }
+    for (carrier, facts) in from {
+        match into.get_mut(carrier) {
+            None => {
+                let mut facts = facts.clone();
+                facts.partial |= !matches!(carrier, Carrier::Element(..));
+                into.insert(*carrier, facts);
+            }
+            Some(known) => known.join(facts),
+        }
+    }
+}
+
+/// Either of two references.
+pub(super) fn either(one: Option<Facts>, other: Option<Facts>) -> Option<Facts> {
+    match (one, other) {
+        (Some(mut one), Some(other)) => {
+            one.join(&other);
+            Some(one)
+        }
+        (one, other) => one.or(other).map(|facts| Facts { partial: true, ..facts }),
+    }
+}

@@ -1,0 +1,101 @@
+//! What managed functions give each other: references as arguments, as results, and through pointers to variables.
+//!
+//! Only what a module shows itself counts. A parameter is a reference if a call in the module passes one; a word that may be
+//! a number, too, is one only if every call does. Summaries only grow, so functions are looked at again until nothing new
+//! turns up.
+
+use crate::llvm::{Type, TypeKind, Value};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub(super) struct Summaries {
+    /// Calls that pass a reference as this parameter, or in its memory at this offset (`byval`).
+    passed: HashMap<(Value, u32, Option<i64>), HashSet<Value>>,
+    /// Parameters that some call gives a reference which nothing else holds.
+    born: HashSet<(Value, u32)>,
+    /// Functions that return a reference at this offset of their result.
+    returned: HashSet<(Value, i64)>,
+    finalizers: HashSet<Value>,
+    /// Where functions store references: a parameter, and the offset behind it.
+    stored: HashMap<Value, BTreeSet<(u32, i64)>>,
+}
+
+impl Summaries {
+    /// Starts from functions that return references.
+    pub(super) fn of(returning: &HashSet<Value>) -> Summaries {
+        let returned = returning.iter().map(|&function| (function, 0)).collect();
+        Summaries { returned, ..Summaries::default() }
+    }
+
+    /// Notes a call that passes a reference; whether that is new.
+    pub(super) fn pass(&mut self, call: Value, callee: Value, parameter: u32, offset: Option<i64>) -> bool {
+        self.passed.entry((callee, parameter, offset)).or_default().insert(call)
+    }
+
+    /// Notes that a reference which is passed is held by nothing else; whether that is new.
+    pub(super) fn bear(&mut self, callee: Value, parameter: u32) -> bool {
+        self.born.insert((callee, parameter))
+    }
+
+    /// A finalizer is given an object that nothing holds.
+    pub(super) fn give_to_finalizer(&mut self, finalizer: Value) {
+        self.finalizers.insert(finalizer);
+        self.born.insert((finalizer, 0));
+    }
+
+    pub(super) fn is_finalizer(&self, function: Value) -> bool {
+        self.finalizers.contains(&function)
+    }
+
+    pub(super) fn is_born(&self, function: Value, parameter: u32) -> bool {
+        self.born.contains(&(function, parameter))
+    }
+
+    pub(super) fn give_back(&mut self, function: Value, offset: i64) -> bool {
+        self.returned.insert((function, offset))
+    }
+
+    pub(super) fn store(&mut self, function: Value, parameter: u32, offset: i64) -> bool {
+        self.stored.entry(function).or_default().insert((parameter, offset))
+    }
+
+    pub(super) fn is_reference(&self, function: Value, parameter: u32) -> bool {
+        if parameter == 0 && self.finalizers.contains(&function) {
+            return true;
+        }
+        let Some(calls) = self.passed.get(&(function, parameter, None)) else { return false };
+        let is_certain = function.parameter(parameter).type_of().is_pointer();
+        is_certain || only_called(function) && function.users().count() == calls.len()
+    }
+
+    /// The offsets of references in the memory of a parameter that is passed by value.
+    pub(super) fn references_in_memory(&self, function: Value, parameter: u32) -> Vec<i64> {
+        let keys = self.passed.keys().filter(|key| key.0 == function && key.1 == parameter);
+        let mut offsets: Vec<i64> = keys.filter_map(|key| key.2).collect();
+        offsets.sort_unstable();
+        offsets
+    }
+
+    /// The offsets of references in a function's result.
+    pub(super) fn returns(&self, function: Value, offsets: &[i64]) -> Vec<i64> {
+        offsets.iter().copied().filter(|&offset| self.returned.contains(&(function, offset))).collect()
+    }
+
+    pub(super) fn stores(&self, function: Value) -> impl Iterator<Item = (u32, i64)> {
+        self.stored.get(&function).into_iter().flatten().copied()
+    }
+}
+
+/// Whether all callers are seen: the function is the module's own, and its address goes nowhere.
+pub(super) fn only_called(function: Value) -> bool {
+    function.is_internal()
+        && function.users().all(|user| {
+            user.as_call().is_some_and(|call| call.callee() == function && !call.arguments().contains(&function))
+        })
+}
+
+/// Whether a word of this type may be something other than a pointer.
+pub(super) fn is_integer(of: Type) -> bool {
+    matches!(of.kind(), TypeKind::LLVMIntegerTypeKind | TypeKind::LLVMDoubleTypeKind)
+}

@@ -1,0 +1,18 @@
+/* *to = *from copies the references of one object to another without the barrier.
+ * verify: are copied into an object without the barrier
+ * zeal: which is not live
+ */
+#include "node.h"
+
+int main(void) {
+    Node *from = make(1), *to = NULL;
+    TALLY_ROOT(from, to);
+    TALLY_WRITE(from, next, make(2));
+    to = make(3);
+    work();
+    *to = *from; // warned
+    TALLY_WRITE(from, next, NULL);
+    work();
+    work();
+    printf("%ld\n", to->next->value);
+}
