@@ -29,12 +29,14 @@ mod lending;
 mod liveness;
 pub(crate) mod module_record;
 mod options;
+mod origins;
 mod poll;
 mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
 mod steps;
+mod substitutes;
 mod tagged_words;
 mod zeal;
 
@@ -232,7 +234,9 @@ impl<'a> Lowering<'a> {
         self.tables.stack_roots(function, &counted.roots[roots.len()..]);
         let flow = LazyFlow::of(function);
         let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };
-        let mut named = liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        let (callees, roots_of_all) = (&self.callees, &counted.roots);
+        let mut named =
+            liveness::named_roots(callees, function, &flow, roots_of_all, roots_parameters, naming, self.options);
         named.name_everywhere((0..counted.roots.len()).filter(|&root| !counted.simple[root]));
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {
@@ -307,7 +311,8 @@ impl<'a> Lowering<'a> {
         // Zeal's stops behind invokes stand in blocks of their own.
         let flow = if self.options.zeal { LazyFlow::of(function) } else { before };
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
-        let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
+        let named =
+            liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming, self.options);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
         let calls: Vec<Call> = function.calls().collect();
         let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();

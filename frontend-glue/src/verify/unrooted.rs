@@ -6,10 +6,11 @@
 //!   call void @h(ptr %a, ptr %b)   ; too late
 //! ```
 //!
-//! A forward dataflow follows each reference through SSA and through local variables whose address does not escape, and
+//! A forward dataflow follows each reference through SSA (phis and selects merge references, and pointers derived from
+//! them) and through local variables whose address does not escape, and
 //! knows which root slots may hold it. A safepoint makes a reference stale that no root may hold; a use of a stale one
-//! is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either side:
-//! this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`.
+//! is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either side, and a
+//! root that holds one of several may hold each: this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`.
 //!
 //! The arguments of a call are used when it starts, and so are fine; comparing a stale reference is, too.
 
@@ -49,10 +50,35 @@ enum Carrier {
 struct Facts {
     /// Local variables and roots that may hold the same reference.
     slots: BTreeSet<usize>,
-    /// Where it came from.
-    origin: usize,
+    /// Where it came from: several places if paths met.
+    origins: BTreeSet<usize>,
     /// The safepoint that it was in no root at.
     stale: Option<usize>,
+}
+
+impl Facts {
+    fn new(origin: usize) -> Facts {
+        Facts { slots: BTreeSet::new(), origins: BTreeSet::from([origin]), stale: None }
+    }
+
+    /// Leaves what may be, and takes what may be on the other path.
+    fn merge(&mut self, other: &Facts) {
+        self.slots.extend(&other.slots);
+        self.origins.extend(&other.origins);
+        self.stale = match (self.stale, other.stale) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// The first of its origins, for the report.
+    fn origin(&self) -> usize {
+        *self.origins.first().expect("a reference came from somewhere")
+    }
+
+    fn may_be_the_same_as(&self, other: &Facts) -> bool {
+        !self.slots.is_disjoint(&other.slots) || !self.origins.is_disjoint(&other.origins)
+    }
 }
 
 type State = BTreeMap<Carrier, Facts>;
@@ -81,7 +107,7 @@ impl<'a> Watch<'a> {
         let mut entry = State::new();
         for (number, &place) in self.places.iter().enumerate() {
             if place.is_argument() && self.references.is_reference(place) {
-                entry.insert(Carrier::Value(number), Facts { slots: BTreeSet::new(), origin: number, stale: None });
+                entry.insert(Carrier::Value(number), Facts::new(number));
             }
         }
         let through = |block: usize, state: State| self.through(block, state, &mut |_, _| {});
@@ -91,7 +117,7 @@ impl<'a> Watch<'a> {
             let Some(start) = start else { continue };
             self.through(block, start, &mut |facts, user| {
                 let Some(safepoint) = facts.stale else { return };
-                let first = reported.entry((facts.origin, safepoint)).or_insert(user);
+                let first = reported.entry((facts.origin(), safepoint)).or_insert(user);
                 *first = user.min(*first);
             });
         }
@@ -147,7 +173,10 @@ impl<'a> Watch<'a> {
     }
 
     fn facts_of_result(&self, state: &mut State, instruction: Value, number: usize) -> Option<Facts> {
-        let new = || Facts { slots: BTreeSet::new(), origin: number, stale: None };
+        let new = || Facts::new(number);
+        if instruction.is(Opcode::LLVMSelect) {
+            return self.facts_of_select(state, instruction);
+        }
         if !instruction.is(Opcode::LLVMLoad) {
             return self.references.is_reference(instruction).then(new);
         }
@@ -165,6 +194,14 @@ impl<'a> Watch<'a> {
         state.get(&Carrier::Slot(slot)).cloned()
     }
 
+    fn facts_of_select(&self, state: &State, select: Value) -> Option<Facts> {
+        let facts = |index: u32| state.get(&self.carrier(select.operand(index).base())?);
+        let mut both = [facts(1), facts(2)].into_iter().flatten();
+        let mut merged = both.next()?.clone();
+        both.for_each(|other| merged.merge(other));
+        Some(merged)
+    }
+
     fn store(&self, state: &mut State, store: Value) {
         let (value, address) = (store.operand(0), store.operand(1));
         let Some(slot) = self.references.slot_of(address.base()) else { return };
@@ -176,9 +213,8 @@ impl<'a> Watch<'a> {
         }
         let Some(carrier) = self.carrier(value).filter(|carrier| state.contains_key(carrier)) else { return };
         let mut stored = state[&carrier].clone();
-        // Whoever carries the same reference shares a slot with it, or is the stored value.
         for (other, facts) in state.iter_mut() {
-            if *other == carrier || !facts.slots.is_disjoint(&stored.slots) {
+            if *other == carrier || facts.may_be_the_same_as(&stored) {
                 facts.slots.insert(slot);
             }
         }
@@ -191,7 +227,7 @@ impl<'a> Watch<'a> {
             for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
                 let number = self.numbers[&phi];
                 for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
-                    match self.carrier(value).and_then(|carrier| state.get(&carrier).cloned()) {
+                    match self.carrier(value.base()).and_then(|carrier| state.get(&carrier).cloned()) {
                         Some(facts) => _ = state.insert(Carrier::NextPhi(number), facts),
                         None => _ = state.remove(&Carrier::NextPhi(number)),
                     }
@@ -244,14 +280,7 @@ fn merge(into: &mut State, from: &State) {
     for (carrier, facts) in from {
         match into.get_mut(carrier) {
             None => _ = into.insert(*carrier, facts.clone()),
-            Some(known) => {
-                known.slots.extend(&facts.slots);
-                known.origin = known.origin.min(facts.origin);
-                known.stale = match (known.stale, facts.stale) {
-                    (Some(one), Some(other)) => Some(one.min(other)),
-                    (one, other) => one.or(other),
-                };
-            }
+            Some(known) => known.merge(facts),
         }
     }
 }
