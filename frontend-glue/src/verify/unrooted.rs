@@ -81,6 +81,13 @@ impl Facts {
     }
 }
 
+/// Whether safepoints make references stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Staleness {
+    Ignored,
+    Noted,
+}
+
 type State = BTreeMap<Carrier, Facts>;
 
 struct Watch<'a> {
@@ -110,12 +117,11 @@ impl<'a> Watch<'a> {
                 entry.insert(Carrier::Value(number), Facts::new(number));
             }
         }
-        let through = |block: usize, state: State| self.through(block, state, &mut |_, _| {});
-        let starts = self.flow.solve(Direction::Forward, &entry, merge, through);
+        let starts = self.states(&entry);
         let mut reported: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for (block, start) in starts.into_iter().enumerate() {
             let Some(start) = start else { continue };
-            self.through(block, start, &mut |facts, user| {
+            self.through(block, start, Staleness::Noted, &mut |facts, user| {
                 let Some(safepoint) = facts.stale else { return };
                 let first = reported.entry((facts.origin(), safepoint)).or_insert(user);
                 *first = user.min(*first);
@@ -126,11 +132,44 @@ impl<'a> Watch<'a> {
         }));
     }
 
+    /// The state at the start of each block, in two parts: where references are, then which are stale.
+    ///
+    /// What is stale depends on the roots that may hold it, and not the other way round. Found in one go, a reference
+    /// could be taken for stale before its root was known; two phis that change places in a loop then carried that round
+    /// and round.
+    fn states(&self, entry: &State) -> Vec<Option<State>> {
+        let placed = self.flow.solve(Direction::Forward, entry, merge, |block, state| {
+            self.through(block, state, Staleness::Ignored, &mut |_, _| {})
+        });
+        let here = |block: usize, state: &State| {
+            let mut here = placed[block].clone().unwrap_or_default();
+            for (carrier, facts) in &mut here {
+                facts.stale = state.get(carrier).and_then(|facts| facts.stale);
+            }
+            here
+        };
+        let mut starts = self.flow.solve(Direction::Forward, entry, merge, |block, state| {
+            self.through(block, here(block, &state), Staleness::Noted, &mut |_, _| {})
+        });
+        for (block, start) in starts.iter_mut().enumerate() {
+            if let Some(state) = start {
+                *state = here(block, state);
+            }
+        }
+        starts
+    }
+
     /// Carries the state through a block and tells `used` about each use of a reference.
-    fn through(&self, block: usize, mut state: State, used: &mut dyn FnMut(&Facts, usize)) -> State {
+    fn through(
+        &self,
+        block: usize,
+        mut state: State,
+        staleness: Staleness,
+        used: &mut dyn FnMut(&Facts, usize),
+    ) -> State {
         let block = self.flow.blocks[block];
         for instruction in block.instructions() {
-            self.pass(&mut state, instruction, used);
+            self.pass(&mut state, instruction, staleness, used);
             for &number in self.last_uses.get(&self.numbers[&instruction]).into_iter().flatten() {
                 state.remove(&Carrier::Value(number));
             }
@@ -139,7 +178,7 @@ impl<'a> Watch<'a> {
         state
     }
 
-    fn pass(&self, state: &mut State, instruction: Value, used: &mut dyn FnMut(&Facts, usize)) {
+    fn pass(&self, state: &mut State, instruction: Value, staleness: Staleness, used: &mut dyn FnMut(&Facts, usize)) {
         let number = self.numbers[&instruction];
         if is_use(instruction, self.references) {
             for operand in instruction.operands() {
@@ -148,11 +187,12 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        if let Some(call) = instruction.as_call().filter(|&call| self.callees.is_safepoint(call)) {
-            debug_assert_eq!(call.value(), instruction);
-            for facts in state.values_mut().filter(|facts| facts.stale.is_none()) {
+        let is_safepoint = || instruction.as_call().is_some_and(|call| self.callees.is_safepoint(call));
+        if staleness == Staleness::Noted && is_safepoint() {
+            for facts in state.values_mut() {
                 if !facts.slots.iter().any(|&slot| self.references.is_root(slot)) {
-                    facts.stale = Some(number);
+                    // The first that there is, not the first on this path: what is known must only grow.
+                    facts.stale = Some(facts.stale.map_or(number, |before| before.min(number)));
                 }
             }
         }
@@ -188,6 +228,8 @@ impl<'a> Watch<'a> {
             // What a root holds is live, whatever it was called before.
             facts.stale = None;
             facts.slots.insert(slot);
+            // Also if the slot's content is known: what is known must only grow while it is being found.
+            facts.origins.insert(number);
             state.entry(Carrier::Slot(slot)).or_insert_with(|| facts.clone());
             return Some(facts);
         }
