@@ -48,7 +48,7 @@ use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
-pub(crate) use value::Value;
+pub(crate) use value::{Value, greatest_common_divisor};
 
 /// A basic block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -135,6 +135,10 @@ impl Type {
     /// Whether these are pointers of address space 0.
     pub(crate) fn is_plain_pointer(self) -> bool {
         self.is_pointer() && raw!(LLVMGetPointerAddressSpace(self.0)) == 0
+    }
+
+    pub(crate) fn is_structure(self) -> bool {
+        self.kind() == LLVMTypeKind::LLVMStructTypeKind
     }
 
     /// Bits of an integer type.

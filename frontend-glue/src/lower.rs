@@ -22,6 +22,7 @@ pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
+pub(crate) mod global_slots;
 mod held;
 mod hiding_place;
 mod influence;
@@ -54,7 +55,8 @@ use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Value};
 use crate::verify::source;
-use module_record::{ModuleTables, base_global};
+use global_slots::global_behind;
+use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
 
@@ -275,8 +277,8 @@ impl<'a> Lowering<'a> {
     fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
         match self.callees.of_call(call) {
             Callee::GcWrite => {
-                if base_global(call.argument(1)).is_some() {
-                    self.tables.global_root(call.argument(2));
+                if global_behind(call.argument(1)).is_some() {
+                    self.tables.global_root(self.module, call.argument(2));
                     self.report.global_writes += 1;
                 } else {
                     self.report.barriers += 1;
@@ -395,8 +397,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        if base_global(call.argument(1)).is_some() {
-            self.tables.global_root(call.argument(2));
+        if global_behind(call.argument(1)).is_some() {
+            self.tables.global_root(self.module, call.argument(2));
             self.report.global_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {

@@ -4,7 +4,7 @@
 //! invariant [HANDLE] that all of it rests on.
 
 use super::call::Call;
-use super::{Block, Module, Opcode, Type, TypeKind};
+use super::{Block, Module, Opcode, Type};
 use inkwell::llvm_sys::comdat::{LLVMGetComdat, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
@@ -247,27 +247,32 @@ impl Value {
 
     /// How far this getelementptr lies behind its first operand, if that is a constant.
     pub(crate) fn own_offset(self, module: Module) -> Option<i64> {
-        let of = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
-        let mut operands = self.operands().skip(1);
-        let index = operands.next()?.constant_index()?;
-        let mut offset = index.checked_mul(i64::try_from(module.size_of(of)).ok()?)?;
-        let mut inner = of;
-        for operand in operands {
-            let index = operand.constant_index()?;
-            let (member, behind) = match inner.kind() {
-                TypeKind::LLVMStructTypeKind => {
-                    let member = u32::try_from(index).ok()?;
-                    (inner.members().get(member as usize)?.0, module.member_offset(inner, member) as i64)
-                }
-                _ => {
-                    let element = inner.members().first()?.0;
-                    (element, index.checked_mul(i64::try_from(module.size_of(element)).ok()?)?)
-                }
-            };
-            offset = offset.checked_add(behind)?;
-            inner = member;
+        self.offset_and_step(module).filter(|&(_, step)| step == 0).map(|(offset, _)| offset)
+    }
+
+    /// How far this getelementptr lies behind its first operand: at an offset, or a multiple of the step from it. The step is
+    /// 0 if all indices are constants.
+    pub(crate) fn offset_and_step(self, module: Module) -> Option<(i64, u64)> {
+        let (mut offset, mut step) = (0_i64, 0);
+        let mut inner = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
+        for (number, operand) in self.operands().skip(1).enumerate() {
+            let index = operand.constant_index();
+            if number > 0 && inner.is_structure() {
+                let member = u32::try_from(index?).ok()?;
+                offset = offset.checked_add(module.member_offset(inner, member) as i64)?;
+                inner = inner.members().get(member as usize)?.0;
+                continue;
+            }
+            if number > 0 {
+                inner = inner.members().first()?.0;
+            }
+            let each = module.size_of(inner);
+            match index {
+                Some(index) => offset = offset.checked_add(index.checked_mul(i64::try_from(each).ok()?)?)?,
+                None => step = greatest_common_divisor(step, each),
+            }
         }
-        Some(offset)
+        Some((offset, step))
     }
 
     /// The value of an index of a getelementptr, which is signed, if it is a constant.
@@ -433,6 +438,14 @@ impl Value {
         let name = c_text(name);
         Block(raw!(LLVMAppendBasicBlockInContext(self.module().context(), self.0, name.as_ptr())))
     }
+}
+
+/// The greatest number that divides both; 0 for two zeros.
+pub(crate) fn greatest_common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }
 
 /// A Rust string from LLVM's pointer and length.

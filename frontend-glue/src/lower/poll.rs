@@ -13,7 +13,7 @@
 use super::ContextAccess;
 use super::exposure::safe_to_poll;
 use super::fresh::fresh_writes;
-use super::module_record::base_global;
+use super::global_slots::global_behind;
 use super::roots::Root;
 use super::runtime::{declare, if_field_is_set};
 use crate::callee::{Callee, Callees};
@@ -146,7 +146,7 @@ fn writes(callees: &Callees, function: Value) -> bool {
 }
 
 fn needs_barrier(callees: &Callees, fresh: &HandleSet<Call>, call: Call) -> bool {
-    callees.is_write(call) && !fresh.contains(&call) && base_global(call.argument(1)).is_none()
+    callees.is_write(call) && !fresh.contains(&call) && global_behind(call.argument(1)).is_none()
 }
 
 /// The sources of the back edges to poll.

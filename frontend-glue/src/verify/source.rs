@@ -2,8 +2,8 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
-//! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
+//! ours, mapped, or LLVM's own, and these do not stand beside Tally's allocator (`foreign.rs`); the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
+//! descriptors are in order (`descriptors.rs`); writes have an object and a slot (`writes.rs`); frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
 //! (`dead_code.rs`).
@@ -11,15 +11,16 @@
 mod bundles;
 mod dead_code;
 mod descriptors;
+pub(crate) mod foreign;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
 mod own_calls;
+mod writes;
 
 use crate::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
-use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
 use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
@@ -66,6 +67,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         findings: Vec::new(),
     };
     check.strategies();
+    check.findings.extend(foreign::error(module, name, gc_names));
     if !check.findings.is_empty() {
         return check.findings;
     }
@@ -263,27 +265,8 @@ impl Check<'_> {
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }
         self.other_stores(slot);
-        let Some(global) = thread_local_behind(object).or_else(|| base_global(object)) else { return };
-        if global.is_thread_local() {
-            let help = "keep the reference in a root, or in an object that one global names";
-            return self.at(place, format!("{what} to the thread-local variable @{}", global.name()), help);
-        }
-        if !slot.is_constant() || base_global(slot).is_none() {
-            let help = "global roots are registered when the module loads: write to a constant address, or put the table \
-                        into an object on the heap";
-            return self.at(place, format!("{what} to a global at a slot that is not constant"), help);
-        }
-        if global.is_constant_variable() {
-            let help = "make the variable a `global` to write to it";
-            return self.at(place, format!("{what} to the constant @{}", global.name()), help);
-        }
-        if let Some(offset) = self.misplaced(slot) {
-            let help = "write to an aligned word inside the variable";
-            return self.at(place, format!("{what} to @{} at offset {offset}", global.name()), help);
-        }
-        if what == "tally_gcwrite_i64" {
-            let help = "keep the tagged word in an object that a plain global root names";
-            self.at(place, "a tagged word cannot be a global root: nothing says how to read it", help);
+        if let Some((message, help)) = writes::fault(self.module, what, object, slot) {
+            self.at(place, message, help);
         }
     }
 
@@ -309,24 +292,10 @@ impl Check<'_> {
         }
     }
 
-    /// The offset of a constant slot in its variable, if no aligned word of that variable is there.
-    fn misplaced(&self, slot: Value) -> Option<i64> {
-        let global = base_global(slot).filter(|global| global.initializer().is_some())?;
-        let offset = slot.constant_offset(self.module)?;
-        let bytes = self.module.size_of(global.value_type()) as i64;
-        (offset % 8 != 0 || offset < 0 || offset + 8 > bytes).then_some(offset)
-    }
-
     fn main(&mut self, main: Value) {
         if !entry_point::is_known_form(main.value_type()) {
             let help = "declare it as i32 (), i32 (i32, ptr) or i32 (i32, ptr, ptr)";
             self.about(main, "the runtime cannot call a main of this type", help);
         }
     }
-}
-
-/// The thread-local variable whose address of this thread's copy is asked for here.
-fn thread_local_behind(object: Value) -> Option<Value> {
-    let call = object.base().as_call()?;
-    call.callee().name().starts_with("llvm.threadlocal.address").then(|| call.argument(0))
 }
