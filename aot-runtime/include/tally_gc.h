@@ -222,7 +222,8 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
         tally_copy_refs((object), (slot), (from), (n));                                                                \
     } while (0)
 
-/* Stores a reference into a global variable, which thereby is a root of the program for as long as it runs. */
+/* Stores a reference into a global variable, which thereby is a root of the program for as long as it runs. `global` names the
+   variable itself, an element or a field: `list`, `table[i]`, `records[i].node`; never `*p`. */
 #define TALLY_WRITE_GLOBAL(global, value)                                                                              \
     do {                                                                                                               \
         __typeof__(global) tally__value = (value);                                                                     \

@@ -41,6 +41,7 @@ pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod metadata;
+mod offset;
 pub(crate) mod surgery;
 pub(crate) mod value;
 
@@ -49,6 +50,7 @@ use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
+pub(crate) use offset::greatest_common_divisor;
 pub(crate) use value::{Value, owned_message};
 
 /// A basic block.
@@ -141,6 +143,10 @@ impl Type {
     /// Whether these are pointers of address space 0.
     pub(crate) fn is_plain_pointer(self) -> bool {
         self.is_pointer() && raw!(LLVMGetPointerAddressSpace(self.0)) == 0
+    }
+
+    pub(crate) fn is_structure(self) -> bool {
+        self.kind() == LLVMTypeKind::LLVMStructTypeKind
     }
 
     /// Bits of an integer type.

@@ -22,7 +22,7 @@ pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
-pub(crate) mod global_slot;
+pub(crate) mod global_slots;
 mod held;
 mod hiding_place;
 mod influence;
@@ -31,12 +31,14 @@ mod lending;
 mod liveness;
 pub(crate) mod module_record;
 mod options;
+mod origins;
 mod poll;
 mod repeated;
 pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
 mod steps;
+mod substitutes;
 mod tagged_words;
 mod zeal;
 
@@ -243,7 +245,9 @@ impl<'a> Lowering<'a> {
         self.tables.stack_roots(function, &counted.roots[roots.len()..]);
         let flow = LazyFlow::of(function);
         let naming = if self.options.root_liveness { Naming::Filled } else { Naming::All };
-        let mut named = liveness::named_roots(&self.callees, function, &flow, &counted.roots, roots_parameters, naming);
+        let (callees, roots_of_all) = (&self.callees, &counted.roots);
+        let mut named =
+            liveness::named_roots(callees, function, &flow, roots_of_all, roots_parameters, naming, self.options);
         named.name_everywhere((0..counted.roots.len()).filter(|&root| !counted.simple[root]));
         let calls: Vec<Call> = function.calls().collect();
         for call in calls {
@@ -282,8 +286,8 @@ impl<'a> Lowering<'a> {
     fn lower_counted_access(&mut self, counts: &Counts, counted: &count::Counted, call: Call) {
         match self.callees.of_call(call) {
             Callee::GcWrite => {
-                if let Some(slot) = global_slot::written_by(call) {
-                    self.tables.global_root(slot);
+                if global_slots::is_written_by(call) {
+                    self.tables.global_root(self.module, call.argument(2));
                     self.report.global_writes += 1;
                 } else {
                     self.report.barriers += 1;
@@ -318,7 +322,8 @@ impl<'a> Lowering<'a> {
         // Zeal's stops behind invokes stand in blocks of their own.
         let flow = if self.options.zeal { LazyFlow::of(function) } else { before };
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
-        let named = liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming);
+        let named =
+            liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming, self.options);
         // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
         let calls: Vec<Call> = function.calls().collect();
         let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();
@@ -401,8 +406,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn lower_write(&mut self, call: Call, fresh: &HandleSet<Call>, repeated: &HandleSet<Call>) {
-        if let Some(slot) = global_slot::written_by(call) {
-            self.tables.global_root(slot);
+        if global_slots::is_written_by(call) {
+            self.tables.global_root(self.module, call.argument(2));
             self.report.global_writes += 1;
             barrier::write_plainly(&self.builder, call);
         } else if fresh.contains(&call) && !self.options.zeal {

@@ -123,6 +123,7 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
         .map(|(context, file)| load(context, file, &machine))
         .collect::<Result<Vec<_>, _>>()?;
     whole_program::one_plan(&modules, files, &options.gc_names)
+        .and_then(|()| whole_program::no_roots_unread(&modules, files, &options.gc_names))
         .map_err(|finding| CompileError::Contract(vec![finding]))?;
     whole_program::adopt(&modules, &options.gc_names);
     let compiled = modules.iter().zip(files).enumerate();

@@ -6,6 +6,7 @@
 //! - `main` must run inside the runtime, so that there is a heap and a bottom to the stack walk.
 //!   It becomes a gc function, though it may hold no reference itself.
 //! - All modules must be of one plan, because a heap has one.
+//! - None may have a strategy whose roots Tally does not find, if any of them makes objects of Tally's heap.
 //! - Frames of plain functions may lie between gc frames (a callback). The walk crosses them with
 //!   the unwinder, so each needs an unwind table entry, which LLVM leaves out for `nounwind`.
 
@@ -74,6 +75,25 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
         Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, gc_names, &described),
         _ => Ok(()),
     }
+}
+
+/// A finding about the first function whose strategy's roots Tally does not find, if another module has objects of Tally's heap.
+pub fn no_roots_unread(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+    let names = || files.iter().map(|file| file.to_string_lossy());
+    let raw = || modules.iter().map(llvm::Module::of);
+    let mut all = raw().zip(names());
+    let foreign = all.find_map(|(module, name)| Some((source::foreign::foreign_function(module, gc_names)?, name)));
+    let Some((foreign, foreign_name)) = foreign else { return Ok(()) };
+    for (module, name) in raw().zip(names()) {
+        if let Some(allocation) = source::foreign::allocation(module) {
+            let of = if name == foreign_name { String::new() } else { format!(" of {foreign_name}") };
+            return Err(allocation.refused(&name, foreign, &of));
+        }
+        if module.has_flag(lower::LOWERED_FLAG) || !source::managed_functions(module, gc_names).is_empty() {
+            return Err(foreign.refused(&foreign_name, &name));
+        }
+    }
+    Ok(())
 }
 
 /// Roots of LLVM's shadow stack are found by collections, but nobody counts them: under the prompt plan what they hold would die.

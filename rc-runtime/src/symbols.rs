@@ -126,6 +126,11 @@ pub struct RuntimeSymbol {
 }
 
 impl RuntimeSymbol {
+    /// Whether it makes an object of the heap and returns it.
+    pub fn allocates(&self) -> bool {
+        self.kind == CallKind::Safepoint && self.signature.starts_with('p') && self.name != "tally_call_managed"
+    }
+
     /// Whether its result is a reference, valid until the next safepoint: what allocates beside `tally_new`, and what
     /// services answer.
     pub fn returns_reference(&self) -> bool {

@@ -391,6 +391,11 @@ impl Value {
         !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, kind.0)).is_null()
     }
 
+    /// Whether this is a function that carries the attribute there.
+    pub(crate) fn has_attribute_at(self, position: Position, kind: AttributeKind) -> bool {
+        self.is_function() && !raw!(LLVMGetEnumAttributeAtIndex(self.0, position.index(), kind.0)).is_null()
+    }
+
     pub(crate) fn has_attribute(self, name: &str) -> bool {
         self.is_function()
             && !raw!(LLVMGetEnumAttributeAtIndex(self.0, LLVMAttributeFunctionIndex, attribute_kind(name))).is_null()

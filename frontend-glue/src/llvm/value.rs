@@ -4,7 +4,7 @@
 //! invariant [HANDLE] that all of it rests on.
 
 use super::call::Call;
-use super::{Block, Module, Opcode, Type, TypeKind};
+use super::{Block, Module, Opcode, Type};
 use inkwell::llvm_sys::comdat::{LLVMGetComdat, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
@@ -264,69 +264,6 @@ impl Value {
     /// Whether this is a global variable that is never written.
     pub(crate) fn is_constant_variable(self) -> bool {
         self.is_global_variable() && raw!(LLVMIsGlobalConstant(self.0)) != 0
-    }
-
-    /// How far a constant address lies behind the global that it was made from.
-    pub(crate) fn constant_offset(self, module: Module) -> Option<i64> {
-        match self.constant_opcode() {
-            None => Some(0),
-            Some(Opcode::LLVMGetElementPtr) => {
-                self.own_offset(module)?.checked_add(self.operand(0).constant_offset(module)?)
-            }
-            Some(_) => None,
-        }
-    }
-
-    /// How far this getelementptr lies behind its first operand, if that is a constant.
-    pub(crate) fn own_offset(self, module: Module) -> Option<i64> {
-        let of = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
-        let mut operands = self.operands().skip(1);
-        let index = operands.next()?.constant_index()?;
-        let mut offset = index.checked_mul(i64::try_from(module.size_of(of)).ok()?)?;
-        let mut inner = of;
-        for operand in operands {
-            let index = operand.constant_index()?;
-            let (member, behind) = match inner.kind() {
-                TypeKind::LLVMStructTypeKind => {
-                    let member = u32::try_from(index).ok()?;
-                    (inner.members().get(member as usize)?.0, module.member_offset(inner, member) as i64)
-                }
-                _ => {
-                    let element = inner.members().first()?.0;
-                    (element, index.checked_mul(i64::try_from(module.size_of(element)).ok()?)?)
-                }
-            };
-            offset = offset.checked_add(behind)?;
-            inner = member;
-        }
-        Some(offset)
-    }
-
-    /// Where in an aggregate an extractvalue or insertvalue works, in bytes.
-    pub(crate) fn aggregate_offset(self, module: Module) -> i64 {
-        let count = raw!(LLVMGetNumIndices(self.0)) as usize;
-        let first = raw!(LLVMGetIndices(self.0));
-        let mut inner = self.operand(0).type_of();
-        let mut offset = 0;
-        for place in 0..count {
-            // SAFETY: [HANDLE] LLVM keeps `count` indices there as long as the instruction is not changed.
-            let index = unsafe { *first.add(place) };
-            let is_struct = inner.kind() == TypeKind::LLVMStructTypeKind;
-            let member = inner.members()[if is_struct { index as usize } else { 0 }].0;
-            offset += if is_struct {
-                module.member_offset(inner, index) as i64
-            } else {
-                i64::from(index) * module.size_of(member) as i64
-            };
-            inner = member;
-        }
-        offset
-    }
-
-    /// The value of an index of a getelementptr, which is signed, if it is a constant.
-    fn constant_index(self) -> Option<i64> {
-        self.constant_integer()?;
-        Some(raw!(LLVMConstIntGetSExtValue(self.0)))
     }
 
     /// The opcode of a constant expression.

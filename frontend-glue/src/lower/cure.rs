@@ -31,10 +31,14 @@ pub enum Cure {
     PromisesStripped,
     /// Frames with roots that others may store to note themselves.
     LendingNoted,
+    /// What a stored value is made of counts as stored.
+    OriginsOfStored,
+    /// A root that was filled from another one stands in for it.
+    RootsInPlaceOfOthers,
 }
 
 /// All cures and what tests call them.
-const NAMES: [(Cure, &str); 11] = [
+const NAMES: [(Cure, &str); 13] = [
     (Cure::RootNames, "root-names"),
     (Cure::EmptyBundles, "empty-bundles"),
     (Cure::ResultThunks, "result-thunks"),
@@ -46,6 +50,8 @@ const NAMES: [(Cure, &str); 11] = [
     (Cure::UnwindTables, "unwind-tables"),
     (Cure::PromisesStripped, "promises-stripped"),
     (Cure::LendingNoted, "lending-noted"),
+    (Cure::OriginsOfStored, "origins-of-stored"),
+    (Cure::RootsInPlaceOfOthers, "roots-in-place-of-others"),
 ];
 
 impl FromStr for Cure {

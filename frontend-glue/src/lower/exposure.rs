@@ -15,6 +15,7 @@ use super::roots::Root;
 use super::tagged_words;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow};
+use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
@@ -36,6 +37,26 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
         })
     };
     (0..flow.reachable).filter(|&block| is_safe(block)).map(|block| flow.blocks[block]).collect()
+}
+
+/// Tells `at` of each safepoint that can be reached what roots definitely hold before it.
+pub(super) fn held_at_safepoints(
+    callees: &Callees,
+    flow: &Flow,
+    function: Value,
+    roots: &[Root],
+    mut at: impl FnMut(Call, &Held),
+) {
+    let ground = Ground::of(callees, function, roots);
+    for (block, start) in ground.held_at_start(flow).into_iter().enumerate() {
+        let Some(mut held) = start else { continue };
+        for instruction in flow.blocks[block].instructions() {
+            if let Some(call) = Call::among_instructions(instruction).filter(|&call| callees.is_safepoint(call)) {
+                at(call, &held);
+            }
+            ground.pass(&mut held, instruction);
+        }
+    }
 }
 
 /// A function that its frontend calls as a leaf stays one.
@@ -98,16 +119,26 @@ impl Ground {
 
     fn held_at_end(&self, flow: &Flow) -> Vec<Option<Held>> {
         let mut ends: Vec<Option<Held>> = vec![None; flow.blocks.len()];
-        flow.solve(Direction::Forward, &Held::default(), Held::meet, |block, mut held| {
-            for instruction in flow.blocks[block].instructions() {
-                self.pass(&mut held, instruction);
-            }
-            self.prepare_phis(&mut held, flow.blocks[block]);
-            held.tidy();
+        flow.solve(Direction::Forward, &Held::default(), Held::meet, |block, held| {
+            let held = self.through(flow.blocks[block], held);
             ends[block] = Some(held.clone());
             held
         });
         ends
+    }
+
+    fn held_at_start(&self, flow: &Flow) -> Vec<Option<Held>> {
+        let through = |block: usize, held| self.through(flow.blocks[block], held);
+        flow.solve(Direction::Forward, &Held::default(), Held::meet, through)
+    }
+
+    fn through(&self, block: Block, mut held: Held) -> Held {
+        for instruction in block.instructions() {
+            self.pass(&mut held, instruction);
+        }
+        self.prepare_phis(&mut held, block);
+        held.tidy();
+        held
     }
 
     fn pass(&self, held: &mut Held, instruction: Value) {

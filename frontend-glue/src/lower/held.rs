@@ -37,6 +37,11 @@ impl Held {
         self.carriers.get(&carrier).copied().filter(|class| self.roots_in[class.0] > 0)
     }
 
+    /// Whether one of these slots holds what the carrier carries.
+    pub(super) fn is_in_one_of(&self, carrier: Carrier, mut slots: impl Iterator<Item = Value>) -> bool {
+        self.class_of(carrier).is_some_and(|class| slots.any(|slot| self.roots.get(&slot) == Some(&class)))
+    }
+
     /// The carrier now carries what the class does; something unknown for none.
     pub(super) fn set(&mut self, carrier: Carrier, class: Option<Class>) {
         match class {

@@ -1,12 +1,16 @@
 //! Which values hang on which roots: the facts that root liveness is computed from.
 //!
-//! A value hangs on a root if it was read from the slot, stored into it, or derived from such a value by arithmetic,
-//! casts, selection, aggregates, or a call that was given one and returns something wide enough to be a pointer; half a
-//! word is followed, too. An
+//! A value hangs on a root if it was read from the slot, stored into it, is an origin of a stored value (`origins.rs`: the
+//! operands of a phi), or was derived from any of these by arithmetic, casts, selection, aggregates, or a call that was
+//! given one and returns something wide enough to be a pointer; half a word is followed, too. An
 //! alloca that such a value was stored into hangs on the root itself: whatever is read from it does too. All of this
 //! ignores control flow; it can only make a root live longer, never shorter.
+//!
+//! A reference that goes from root to root by way of loads is in both. Where the first is overwritten, the second alone
+//! protects what was read from the first ([`Reach::ThroughRoots`]).
 
 use super::bit_set::BitSet;
+use super::origins::{Origins, containers};
 use super::roots::Root;
 use crate::callee::{Callee, Callees};
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
@@ -25,6 +29,17 @@ pub(super) enum SlotAccess {
     Touch { root: usize },
 }
 
+/// How far values are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Not to the origins of what is stored: for tests of the hazard.
+    WithoutOrigins,
+    /// Through values and variables: what a root holds was put there from one of these.
+    Values,
+    /// Through roots as well, as if they were variables.
+    ThroughRoots,
+}
+
 /// See the file's first lines.
 #[derive(Debug)]
 pub(super) struct Influence {
@@ -33,11 +48,15 @@ pub(super) struct Influence {
     accesses: HandleMap<Value, SmallVec<[SlotAccess; 1]>>,
     values: HandleMap<Value, BitSet>,
     exact: HandleSet<Value>,
+    /// A value that one root protects went into another.
+    shares: bool,
 }
 
 struct Survey<'a> {
     module: Module,
     callees: &'a Callees,
+    origins: Origins<'a>,
+    reach: Reach,
     roots: &'a [Root],
     slots: HandleSet<Value>,
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
@@ -46,36 +65,56 @@ struct Survey<'a> {
     /// Values whose roots have become more since their uses were followed.
     pending: Vec<Value>,
     is_pending: HandleSet<Value>,
+    /// The roots that may hold what a value is an origin of.
+    may_be_in: HandleMap<Value, BitSet>,
+    pending_origins: Vec<Value>,
+    is_pending_origin: HandleSet<Value>,
 }
 
 impl Influence {
-    pub(super) fn of(callees: &Callees, function: Value, roots: &[Root]) -> Influence {
+    pub(super) fn of(callees: &Callees, function: Value, roots: &[Root], reach: Reach) -> Influence {
         let facts = Influence {
             always: BitSet::empty(roots.len()),
             accesses: HandleMap::default(),
             values: HandleMap::default(),
             exact: HandleSet::default(),
+            shares: false,
         };
         let module = function.module();
         let slots = roots.iter().map(|root| root.slot).collect();
         let mut survey = Survey {
             module,
             callees,
+            origins: Origins::among(callees),
+            reach,
             roots,
             slots,
             addresses: HandleMap::default(),
             facts,
             pending: Vec::new(),
             is_pending: HandleSet::default(),
+            may_be_in: HandleMap::default(),
+            pending_origins: Vec::new(),
+            is_pending_origin: HandleSet::default(),
         };
         for (root, Root { slot, .. }) in roots.iter().enumerate() {
             survey.follow_address(root, *slot, true);
+        }
+        while let Some(value) = survey.pending_origins.pop() {
+            survey.is_pending_origin.remove(&value);
+            survey.follow_back(value);
         }
         while let Some(value) = survey.pending.pop() {
             survey.is_pending.remove(&value);
             survey.follow_value(value);
         }
+        survey.facts.shares = survey.shares();
         survey.facts
+    }
+
+    /// Whether a root may hold what was read from another, or what another held: only then do roots stand in for each other.
+    pub(super) fn shares(&self) -> bool {
+        self.shares
     }
 
     /// The instructions that do something to slots, and what.
@@ -150,7 +189,7 @@ impl Survey<'_> {
             if whole {
                 self.facts.exact.insert(value);
             }
-            self.hang(value, &self.only(root));
+            self.went_to(value, &self.only(root));
         }
     }
 
@@ -164,18 +203,58 @@ impl Survey<'_> {
                 self.access(user, if empties { SlotAccess::Empty { root } } else { SlotAccess::Touch { root } });
             }
             Callee::Copy => {
-                // What is copied out is followed as a value that went to the destination; copied in, it just fills.
+                // What is copied out is followed as a value that went to the destination; copied in, as one that is stored.
                 if call.argument(1) == address {
                     self.access(user, SlotAccess::Read { root });
                     self.stored_to(&self.only(root), call.argument(0));
                 }
                 if call.argument(0) == address {
                     self.access(user, if whole { SlotAccess::Overwrite { root } } else { SlotAccess::Touch { root } });
+                    if self.reach != Reach::WithoutOrigins {
+                        let sources = containers(call.argument(1)).into_iter();
+                        sources.for_each(|variable| self.went_to(variable, &self.only(root)));
+                    }
                 }
             }
             Callee::LifetimeStart | Callee::LifetimeEnd | Callee::GcRoot => {}
             _ => self.facts.always.insert(root),
         }
+    }
+
+    /// Notes that `value`, or what is in this variable, may be what `roots` hold.
+    fn went_to(&mut self, value: Value, roots: &BitSet) {
+        if self.reach != Reach::ThroughRoots && self.slots.contains(&value) {
+            return;
+        }
+        let count = self.roots.len();
+        let grew = self.may_be_in.entry(value).or_insert_with(|| BitSet::empty(count)).union(roots);
+        if grew && self.is_pending_origin.insert(value) {
+            self.pending_origins.push(value);
+        }
+    }
+
+    /// Follows a value that roots may hold to what it was made of.
+    fn follow_back(&mut self, value: Value) {
+        let roots = self.may_be_in[&value].clone();
+        self.hang(value, &roots);
+        if self.reach != Reach::WithoutOrigins {
+            self.origins.of(value).into_iter().for_each(|origin| self.went_to(origin, &roots));
+        }
+    }
+
+    /// See [`Influence::shares`].
+    fn shares(&self) -> bool {
+        let is_shared = |access: &SlotAccess, store: Value| {
+            let (SlotAccess::Overwrite { root } | SlotAccess::Touch { root }) = *access else { return false };
+            let held = |value: Value| self.facts.values.get(&value);
+            match store.opcode() {
+                Some(Opcode::LLVMStore) => {
+                    held(store.operand(0)).is_some_and(|roots| roots.bits().any(|other| other != root))
+                }
+                _ => true,
+            }
+        };
+        self.facts.accesses.iter().any(|(&store, accesses)| accesses.iter().any(|access| is_shared(access, store)))
     }
 
     /// Notes that `value` hangs on `roots`.
@@ -207,7 +286,13 @@ impl Survey<'_> {
                 // What an object's word holds is another reference; what such an alloca holds is this one.
                 Some(Opcode::LLVMLoad) if !is_address => {}
                 Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => self.follow_call(user, value, is_address, &roots),
-                Some(Opcode::LLVMPHI | Opcode::LLVMSelect) if is_address => self.always(&roots),
+                Some(
+                    Opcode::LLVMPHI
+                    | Opcode::LLVMSelect
+                    | Opcode::LLVMPtrToInt
+                    | Opcode::LLVMInsertValue
+                    | Opcode::LLVMInsertElement,
+                ) if is_address => self.always(&roots),
                 Some(Opcode::LLVMAtomicRMW | Opcode::LLVMAtomicCmpXchg) => self.always(&roots),
                 Some(_) if bits(user.type_of()) >= 32 => self.hang(user, &roots),
                 _ => {}
@@ -241,7 +326,7 @@ impl Survey<'_> {
     fn stored_to(&mut self, roots: &BitSet, address: Value) {
         match container(address) {
             // A slot of its own protects it.
-            Some(alloca) if self.slots.contains(&alloca) => {}
+            Some(alloca) if self.slots.contains(&alloca) && self.reach != Reach::ThroughRoots => {}
             Some(alloca) => self.hang(alloca, roots),
             None => self.always(roots),
         }
@@ -251,7 +336,8 @@ impl Survey<'_> {
 /// The alloca that an address lies in.
 fn container(address: Value) -> Option<Value> {
     let is_derived = |value: Value| {
-        matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast))
+        use Opcode::{LLVMAddrSpaceCast, LLVMBitCast, LLVMFreeze, LLVMGetElementPtr};
+        matches!(value.opcode(), Some(LLVMGetElementPtr | LLVMBitCast | LLVMAddrSpaceCast | LLVMFreeze))
     };
     let end = address.follow(|value| is_derived(value).then(|| value.operand(0)))?;
     end.is(Opcode::LLVMAlloca).then_some(end)
@@ -259,7 +345,7 @@ fn container(address: Value) -> Option<Value> {
 
 /// How much of a reference, or of something derived from one, a value of this type can hold: a NaN box may go about as a
 /// double or in a vector, a word in two halves.
-fn bits(of: Type) -> u64 {
+pub(super) fn bits(of: Type) -> u64 {
     match of.kind() {
         TypeKind::LLVMPointerTypeKind | TypeKind::LLVMDoubleTypeKind | TypeKind::LLVMScalableVectorTypeKind => 64,
         TypeKind::LLVMIntegerTypeKind => of.integer_bits().map_or(0, u64::from),

@@ -14,17 +14,26 @@
 //! to matter where it is overwritten, a value does not: `%p = load %root; call @f(); store null, %root; use %p` relies on
 //! the root while `@f` runs.
 //!
+//! Where a reference went from one root to another by way of a load, and the first was overwritten since, the second
+//! protects what was read from the first. Then, and only then, is it named for that value's sake: as long as a root of its
+//! own definitely holds a value (`held.rs`), roots that may hold the same do not matter, or a list's head in a dead local
+//! would keep all of the list while a loop goes over it.
+//!
 //! Arguments count as used *during* the call, unless they are exactly what a root holds and the callee is a function
 //! with roots of this module: by rule 3 that one roots its parameters before its first safepoint.
 
 use super::bit_set::BitSet;
-use super::influence::{Influence, SlotAccess};
+use super::exposure::held_at_safepoints;
+use super::held::Carrier;
+use super::influence::{Influence, Reach, SlotAccess};
 use super::roots::Root;
-use super::steps::Steps;
+use super::steps::{Step, Steps};
+use super::substitutes::Substitutes;
 use crate::callee::Callees;
 use crate::flow::{Direction, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Value};
+use crate::lower::{Cure, LowerOptions};
 
 /// The numbers of the roots that each safepoint call of a function names.
 #[derive(Debug)]
@@ -68,6 +77,7 @@ pub(super) fn named_roots(
     roots: &[Root],
     managed: &HandleSet<Value>,
     naming: Naming,
+    options: &LowerOptions,
 ) -> NamedRoots {
     let mut named = NamedRoots { of_calls: HandleMap::default(), of_others: BitSet::empty(roots.len()) };
     if roots.is_empty() {
@@ -78,7 +88,8 @@ pub(super) fn named_roots(
         return named;
     }
     let flow = flow.get();
-    let influence = Influence::of(callees, function, roots);
+    let reach = if options.has(Cure::OriginsOfStored) { Reach::Values } else { Reach::WithoutOrigins };
+    let influence = Influence::of(callees, function, roots, reach);
     let steps = Steps::of(callees, flow, &influence);
     let filled = filled_before(flow, &steps, roots.len());
     if naming == Naming::Filled {
@@ -88,10 +99,32 @@ pub(super) fn named_roots(
         }
         return named;
     }
-    let matters = matters_at(flow, &steps, roots.len(), &influence, managed);
+    let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
+    let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
+    let mut always = influence.always.clone();
+    let matters = if influence.shares() && options.has(Cure::RootsInPlaceOfOthers) {
+        let wide = Influence::of(callees, function, roots, Reach::ThroughRoots);
+        always.union(&wide.always);
+        let mut substitutes = Substitutes::new(&steps, &influence, &wide);
+        let matters = question.answer(Some(&mut substitutes));
+        if substitutes.are_wanted() {
+            let places: HandleMap<Call, usize> = steps.safepoints.iter().copied().zip(0..).collect();
+            held_at_safepoints(callees, flow, function, roots, |call, held| {
+                substitutes.decide(places[&call], |value: Value| {
+                    let own = influence.of_value(value).into_iter().flat_map(BitSet::bits);
+                    held.is_in_one_of(Carrier::Now(value.base()), own.map(|root| roots[root].slot))
+                });
+            });
+            question.answer(Some(&mut substitutes))
+        } else {
+            matters
+        }
+    } else {
+        question.answer(None)
+    };
     for ((&call, mut roots), filled) in steps.safepoints.iter().zip(matters).zip(filled) {
         roots.intersect(&filled);
-        roots.union(&influence.always);
+        roots.union(&always);
         named.of_calls.insert(call, roots);
     }
     named
@@ -153,85 +186,116 @@ impl MatteringHere<'_> {
         }
     }
 
+    /// The values that matter, by their numbers.
+    fn values(&self) -> impl Iterator<Item = usize> {
+        let inside = self.inside.members().iter().map(|number| number + self.steps.crossing);
+        self.matters.values.bits().chain(inside)
+    }
+
     /// The roots of all that matters.
     fn roots(&self) -> BitSet {
         let mut roots = self.matters.slots.clone();
-        let inside = self.inside.members().iter().map(|number| number + self.steps.crossing);
-        for value in self.matters.values.bits().chain(inside) {
-            if let Some(more) = self.influence.of_value(self.steps.values[value]) {
-                roots.union(more);
-            }
-        }
+        self.add_roots_of(self.values(), &mut roots);
         roots
     }
 
-    /// The roots of a safepoint's arguments that the callee does not root itself.
-    fn roots_of_arguments(&self, uses: &[usize], callee_roots: bool, named: &mut BitSet) {
-        for value in uses.iter().map(|&number| self.steps.values[number]) {
-            if !(callee_roots && self.influence.is_exact(value))
-                && let Some(roots) = self.influence.of_value(value)
-            {
-                named.union(roots);
+    fn add_roots_of(&self, values: impl Iterator<Item = usize>, roots: &mut BitSet) {
+        for value in values {
+            if let Some(more) = self.influence.of_value(self.steps.values[value]) {
+                roots.union(more);
             }
         }
     }
 }
 
-/// For each safepoint the roots whose content matters during it or after it.
-fn matters_at(
-    flow: &Flow,
-    steps: &Steps,
+/// For each safepoint the roots whose content matters during it or after it: what is asked, of one function.
+struct Question<'a> {
+    flow: &'a Flow,
+    steps: &'a Steps,
+    /// Of roots.
     count: usize,
-    influence: &Influence,
-    managed: &HandleSet<Value>,
-) -> Vec<BitSet> {
-    let mut at_safepoints = vec![BitSet::empty(count); steps.safepoints.len()];
-    let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
-    let mut inside = NumberList::of(steps.values.len() - steps.crossing);
-    let mut through = |block: usize, matters: Mattering| {
-        let mut here = MatteringHere { steps, influence, matters, inside: &mut inside };
-        for &value in &steps.taken_at_end[block] {
-            here.uses(value);
-        }
-        for step in steps.of_blocks[block].iter().rev() {
-            if let Some(value) = step.begins {
-                here.begins(value);
-            }
-            if let Some(safepoint) = step.safepoint {
-                let mut named = here.roots();
-                here.roots_of_arguments(&step.uses, callee_roots[safepoint], &mut named);
-                // Naming reads the slot: what is in it must have been named at the calls before, back to where it came in.
-                here.matters.slots.union(&named);
-                at_safepoints[safepoint] = named;
-            }
-            for access in &step.accesses {
-                if let SlotAccess::Empty { root } | SlotAccess::Overwrite { root } = *access {
-                    here.matters.slots.remove(root);
-                }
-            }
-            for access in &step.accesses {
-                if let SlotAccess::Read { root } = *access {
-                    here.matters.slots.insert(root);
-                }
-            }
-            if let Some(variable) = step.refills {
-                here.begins(variable);
-            }
-            for &value in &step.uses {
+    influence: &'a Influence,
+    /// For each safepoint whether the callee roots its parameters.
+    callee_roots: Vec<bool>,
+}
+
+impl Question<'_> {
+    /// Asks it, and tells `substitutes` which values matter where.
+    fn answer(&self, mut substitutes: Option<&mut Substitutes<'_>>) -> Vec<BitSet> {
+        let Question { flow, steps, count, influence, .. } = *self;
+        let mut at_safepoints = vec![BitSet::empty(count); steps.safepoints.len()];
+        let mut inside = NumberList::of(steps.values.len() - steps.crossing);
+        let through = |block: usize, matters: Mattering| {
+            let mut here = MatteringHere { steps, influence, matters, inside: &mut inside };
+            for &value in &steps.taken_at_end[block] {
                 here.uses(value);
             }
+            for step in steps.of_blocks[block].iter().rev() {
+                if let Some(value) = step.begins {
+                    here.begins(value);
+                }
+                if let Some(safepoint) = step.safepoint {
+                    let named = self.at_safepoint(&here, step, safepoint, substitutes.as_deref_mut());
+                    // Naming reads the slot: what is in it must have been named at the calls before, back to where it came in.
+                    here.matters.slots.union(&named);
+                    at_safepoints[safepoint] = named;
+                }
+                step_back(&mut here, step);
+            }
+            // Made in this block, all of them; but in a block that is never reached a value may be used before that.
+            here.inside.clear();
+            here.matters
+        };
+        let nothing = Mattering { slots: BitSet::empty(count), values: BitSet::empty(steps.crossing) };
+        let merge = |into: &mut Mattering, from: &Mattering| {
+            into.slots.union(&from.slots);
+            into.values.union(&from.values);
+        };
+        flow.solve(Direction::Backward, &nothing, merge, through);
+        at_safepoints
+    }
+
+    fn at_safepoint(
+        &self,
+        here: &MatteringHere<'_>,
+        step: &Step,
+        safepoint: usize,
+        substitutes: Option<&mut Substitutes<'_>>,
+    ) -> BitSet {
+        // The callee roots the arguments that are exactly what a root holds.
+        let is_left =
+            |&value: &usize| !(self.callee_roots[safepoint] && self.influence.is_exact(self.steps.values[value]));
+        let arguments = || step.uses.iter().copied().filter(is_left);
+        let mut named = here.roots();
+        here.add_roots_of(arguments(), &mut named);
+        if let Some(substitutes) = substitutes {
+            substitutes.note(safepoint, here.values().chain(arguments()));
+            if let Some(more) = substitutes.at(safepoint) {
+                named.union(more);
+            }
         }
-        // Made in this block, all of them; but in a block that is never reached a value may be used before that.
-        here.inside.clear();
-        here.matters
-    };
-    let nothing = Mattering { slots: BitSet::empty(count), values: BitSet::empty(steps.crossing) };
-    let merge = |into: &mut Mattering, from: &Mattering| {
-        into.slots.union(&from.slots);
-        into.values.union(&from.values);
-    };
-    flow.solve(Direction::Backward, &nothing, merge, &mut through);
-    at_safepoints
+        named
+    }
+}
+
+/// What matters before an instruction, from what matters behind it.
+fn step_back(here: &mut MatteringHere<'_>, step: &Step) {
+    for access in &step.accesses {
+        if let SlotAccess::Empty { root } | SlotAccess::Overwrite { root } = *access {
+            here.matters.slots.remove(root);
+        }
+    }
+    for access in &step.accesses {
+        if let SlotAccess::Read { root } = *access {
+            here.matters.slots.insert(root);
+        }
+    }
+    if let Some(variable) = step.refills {
+        here.begins(variable);
+    }
+    for &value in &step.uses {
+        here.uses(value);
+    }
 }
 
 /// A set of numbers, mostly empty, whose members are gone through without a look at the others.

@@ -14,6 +14,7 @@
 //! The layouts are asserted below against the runtime's `repr(C)` declarations.
 
 use super::Plan;
+use super::global_slots::{self, global_behind};
 use super::roots::Root;
 use super::runtime::declare;
 use crate::appending::{append_structor, append_used};
@@ -49,7 +50,8 @@ pub(super) struct ModuleTables {
     /// Stands in for `@tally.types` until its length is known.
     types_stand_in: Option<Value>,
     globals: Vec<Value>,
-    global_set: HashSet<Value>,
+    /// The same as global and offset: one word has many constant addresses, and is to be registered once.
+    global_set: HashSet<(Value, u64)>,
     roots: Vec<(NamedRoot, Option<Value>)>,
     plan: Plan,
 }
@@ -89,10 +91,13 @@ impl ModuleTables {
         module.constant_offset(stand_in, (index * size_of::<TypeHandle>()) as u64)
     }
 
-    /// Notes a slot outside heap and stack.
-    pub(super) fn global_root(&mut self, slot: Value) {
-        if self.global_set.insert(slot) {
-            self.globals.push(slot);
+    /// Notes the words of a global that a write to `slot` may mean.
+    pub(super) fn global_root(&mut self, module: Module, slot: Value) {
+        let global = global_behind(slot).expect("verified: the slot lies in a global");
+        for word in global_slots::words(module, global, slot) {
+            if self.global_set.insert((global, word)) {
+                self.globals.push(if word == 0 { global } else { module.constant_offset(global, word) });
+            }
         }
     }
 

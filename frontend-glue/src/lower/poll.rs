@@ -13,7 +13,7 @@
 use super::ContextAccess;
 use super::exposure::safe_to_poll;
 use super::fresh::fresh_writes;
-use super::global_slot;
+use super::global_slots;
 use super::roots::Root;
 use super::runtime::{declare, if_field_is_set};
 use crate::callee::{Callee, Callees};
@@ -146,7 +146,7 @@ fn writes(callees: &Callees, function: Value) -> bool {
 }
 
 fn needs_barrier(callees: &Callees, fresh: &HandleSet<Call>, call: Call) -> bool {
-    callees.is_write(call) && !fresh.contains(&call) && global_slot::written_by(call).is_none()
+    callees.is_write(call) && !fresh.contains(&call) && !global_slots::is_written_by(call)
 }
 
 /// The sources of the back edges to poll.

@@ -14,7 +14,6 @@ mod sites;
 
 pub(super) use sites::name_values;
 
-use super::module_record::base_global;
 use super::runtime::declare;
 use crate::callee::{Callee, Callees};
 use crate::llvm::call::Call;
@@ -164,7 +163,7 @@ impl Checks<'_> {
 
     /// A write through the barrier, of one word or more. A global is no object.
     fn barrier(&mut self, instruction: Value, object: Value, slot: Value, words: Option<Value>) {
-        if base_global(object).is_none() {
+        if super::global_slots::global_behind(object).is_none() {
             let words = words.unwrap_or_else(|| self.builder.i64(1));
             self.insert(instruction, "tally_zeal_write", &[object, slot, words]);
         }

@@ -2,8 +2,8 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own; the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
-//! descriptors are in order (`descriptors.rs`); writes have an object and a slot; frames can be walked
+//! ours, mapped, or LLVM's own, and these do not stand beside Tally's allocator (`foreign.rs`); the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
+//! descriptors are in order (`descriptors.rs`); writes have an object and a slot (`writes.rs`); frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
 //! landing pads are of one type (`exceptions.rs`); no attribute makes LLVM add calls (`attributes.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
@@ -14,17 +14,18 @@ mod bundles;
 mod dead_code;
 mod descriptors;
 pub(crate) mod exceptions;
+pub(crate) mod foreign;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
 mod own_calls;
+pub(crate) mod writes;
 
 use crate::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
-use crate::lower::module_record::base_global;
 use crate::lower::roots::rooted_alloca;
-use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point, global_slot};
+use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
 use rc_runtime::symbols::RUNTIME_SYMBOLS;
@@ -71,6 +72,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         findings: Vec::new(),
     };
     check.strategies();
+    check.findings.extend(foreign::error(module, name, gc_names));
     if !check.findings.is_empty() {
         return check.findings;
     }
@@ -274,13 +276,8 @@ impl Check<'_> {
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }
         self.other_stores(slot);
-        let Some(global) = thread_local_behind(object).or_else(|| base_global(object)) else { return };
-        if let Some((where_to, help)) = global_slot::fault(self.module, global, slot) {
-            return self.at(place, format!("{what} {where_to}"), help);
-        }
-        if what == "tally_gcwrite_i64" {
-            let help = "keep the tagged word in an object that a plain global root names";
-            self.at(place, "a tagged word cannot be a global root: nothing says how to read it", help);
+        if let Some((message, help)) = writes::fault(self.module, what, object, slot) {
+            self.at(place, message, help);
         }
     }
 
@@ -312,10 +309,4 @@ impl Check<'_> {
             self.about(main, "the runtime cannot call a main of this type", help);
         }
     }
-}
-
-/// The thread-local variable whose address of this thread's copy is asked for here.
-fn thread_local_behind(object: Value) -> Option<Value> {
-    let call = object.base().as_call()?;
-    call.callee().name().starts_with("llvm.threadlocal.address").then(|| call.argument(0))
 }

@@ -59,3 +59,41 @@ fn llvms_shadow_stack_can_be_mapped_to_either_plan() {
         }
     }
 }
+
+/// Roots that Tally does not read, and objects that another module of the program makes.
+const UNREAD: &str = "declare void @llvm.gcroot(ptr, ptr)\ndeclare ptr @make()\ndefine i32 @main() gc \"STRATEGY\" {\n  \
+    %root = alloca ptr\n  call void @llvm.gcroot(ptr %root, ptr null)\n  %o = call ptr @make()\n  store ptr %o, ptr %root\n  \
+    ret i32 0\n}\n";
+const UNTYPED: &str = "declare ptr @llvm_gc_allocate(i32)\ndefine ptr @make() {\n  %o = call ptr @llvm_gc_allocate(i32 16)\n  \
+    ret ptr %o\n}\n";
+const GIVEN: &str = "define ptr @make() gc \"refcount\" {\n  ret ptr null\n}\n";
+
+#[test]
+fn objects_of_one_module_in_roots_of_another_that_tally_does_not_read() {
+    for strategy in ["ocaml", "erlang", "statepoint-example", "coreclr"] {
+        let unread = UNREAD.replace("STRATEGY", strategy);
+        let folder = Folder::with(&[("unread.ll", &unread), ("untyped.ll", UNTYPED), ("given.ll", GIVEN)]);
+        let advice = format!("give its functions gc \"refcount\", or map the name: --gc-name {strategy}=refcount\n");
+        let says = |files: &[&str], message: &str| {
+            for command in [&["run"][..], &["build", "-o", "program"]] {
+                let Outcome { status, stdout, stderr } = folder.tally(&[command, files].concat());
+                assert_eq!((status, stdout.as_str()), (Some(2), ""), "{stderr}");
+                assert!(stderr.contains(&format!("{message}; {advice}")), "{files:?}: {stderr}");
+            }
+        };
+        let untyped = format!(
+            "untyped.ll: in @make: @llvm_gc_allocate makes objects of Tally's heap, and Tally does not find what roots of gc \
+             \"{strategy}\" in @main of unread.ll hold"
+        );
+        says(&["unread.ll", "untyped.ll"], &untyped);
+        says(&["untyped.ll", "unread.ll"], &untyped);
+        let given = format!(
+            "unread.ll: in @main: Tally does not find what roots of gc \"{strategy}\" hold, and given.ll has objects of \
+             Tally's heap"
+        );
+        says(&["unread.ll", "given.ll"], &given);
+    }
+    let shadow = UNREAD.replace("STRATEGY", "shadow-stack");
+    let folder = Folder::with(&[("unread.ll", &shadow), ("untyped.ll", UNTYPED)]);
+    assert_eq!(folder.tally(&["run", "unread.ll", "untyped.ll"]).status, Some(0));
+}

@@ -86,3 +86,29 @@ define ptr @what_is_no_reference(ptr %s) gc "refcount" {
   call void @llvm.gcwrite(ptr @text, ptr @head, ptr @head)
   ret ptr %global
 }
+define i64 @derived_pointers_that_merge_beside_their_base(i1 %c) gc "refcount" {
+  %a.root = alloca ptr
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %a.root, ptr null)
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %a = call ptr @tally_new(ptr @pair)
+  store ptr %a, ptr %a.root
+  %b = call ptr @tally_new(ptr @pair)
+  br i1 %c, label %one, label %other
+one:
+  %field = getelementptr i8, ptr %a, i64 8
+  br label %both
+other:
+  br label %both
+both:
+  %base = phi ptr [ %a, %one ], [ %b, %other ]
+  %p = phi ptr [ %field, %one ], [ %b, %other ]
+  %q = select i1 %c, ptr %p, ptr %b
+  store ptr %base, ptr %root
+  store ptr null, ptr %a.root
+  call void @poke()
+  %x = load i64, ptr %p
+  %y = load i64, ptr %q
+  %sum = add i64 %x, %y
+  ret i64 %sum
+}

@@ -10,6 +10,8 @@
 ; WARNING: in @tried: the reference %o from @tally_try_new sits in no root at the safepoint `call @poke` and is used after it
 ; WARNING: in @tried_array: the reference %o from @tally_try_new_array sits in no root at the safepoint `call @poke` and is used after it
 ; WARNING: in @of_the_host: the reference %o from @tally_host_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING: in @derived_pointers_that_merge: the reference %merged from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
+; WARNING: in @derived_pointers_that_are_selected: the reference %selected from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]
@@ -99,5 +101,25 @@ define i64 @of_the_host(ptr %mine, ptr %free) gc "refcount" {
   %o = call ptr @tally_host_new(ptr %mine, ptr %free)
   call void @poke()
   %x = load i64, ptr %o
+  ret i64 %x
+}
+define i64 @derived_pointers_that_merge(i1 %c) gc "refcount" {
+  %merged = call ptr @tally_new(ptr @pair)
+  br i1 %c, label %one, label %both
+one:
+  %field = getelementptr i8, ptr %merged, i64 8
+  br label %both
+both:
+  %p = phi ptr [ %field, %one ], [ %merged, %0 ]
+  call void @poke()
+  %x = load i64, ptr %p
+  ret i64 %x
+}
+define i64 @derived_pointers_that_are_selected(i1 %c) gc "refcount" {
+  %selected = call ptr @tally_new(ptr @pair)
+  %field = getelementptr i8, ptr %selected, i64 8
+  %p = select i1 %c, ptr %field, ptr %selected
+  call void @poke()
+  %x = load i64, ptr %p
   ret i64 %x
 }

@@ -2,7 +2,7 @@
 ; ERROR: in @null_object: gcwrite with a null object; name the object that the slot lies in
 ; ERROR: in @null_slot: gcwrite to a null slot
 ; ERROR: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store
-; ERROR: in @element_of_a_global: gcwrite to a global at a slot that is not constant
+; ERROR: in @slot_of_unknown_origin: gcwrite to the global @table at a slot that is not seen to lie in it
 ; ERROR: in @thread_local: gcwrite to the thread-local variable @tls
 ; ERROR: in @thread_local_of_clang: gcwrite to the thread-local variable @tls
 ; ERROR: in @tagged_global: a tagged word cannot be a global root
@@ -24,8 +24,7 @@ define void @local(ptr %v) gc "refcount" {
   call void @llvm.gcwrite(ptr %v, ptr %r, ptr %r)
   ret void
 }
-define void @element_of_a_global(ptr %v, i64 %i) gc "refcount" {
-  %slot = getelementptr ptr, ptr @table, i64 %i
+define void @slot_of_unknown_origin(ptr %v, ptr %slot) gc "refcount" {
   call void @llvm.gcwrite(ptr %v, ptr @table, ptr %slot)
   ret void
 }

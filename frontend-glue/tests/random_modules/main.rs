@@ -15,6 +15,7 @@
 //!
 //! scenario 200.
 
+mod dice;
 mod inject;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use inject::{Dice, Program, inject};
+use dice::Dice;
+use inject::{Program, inject};
 
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// What a plain `cargo test` spends.

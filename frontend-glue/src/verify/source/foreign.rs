@@ -1,0 +1,101 @@
+//! Strategies of LLVM's own beside Tally's allocator: roots that nothing would look at.
+//!
+//! Code of `gc "ocaml"`, `"erlang"`, `"coreclr"` or `"statepoint-example"` describes its roots in maps of its own, which Tally does not
+//! read: an object of Tally's heap that such a root holds would be freed. So both in one module are refused, and
+//! `whole_program.rs` asks the same of a program. Roots of `"shadow-stack"` are found by collections of the deferred plan.
+
+use crate::callee::runtime_symbol;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::{Module, Value};
+use crate::lower::{Plan, STRATEGY};
+
+/// Strategies of LLVM's own whose roots Tally does not find.
+const UNREAD: [&str; 4] = ["ocaml", "erlang", "statepoint-example", "coreclr"];
+
+/// A function whose roots Tally does not find.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Foreign {
+    pub(crate) function: Value,
+    strategy: &'static str,
+}
+
+/// Where a module asks Tally for an object.
+#[derive(Debug, Clone)]
+pub(crate) struct Allocation {
+    /// A call, or else what takes the function's address, if that is an instruction.
+    place: Option<Value>,
+    /// What is called.
+    entry: String,
+}
+
+/// The module's first function of such a strategy that has a body.
+pub(crate) fn foreign_function(module: Module, gc_names: &[(String, Plan)]) -> Option<Foreign> {
+    let mut defined = module.functions().filter(|function| function.has_body());
+    defined.find_map(|function| {
+        let gc = function.gc().filter(|gc| gc_names.iter().all(|(name, _)| name != gc))?;
+        let strategy = UNREAD.into_iter().find(|name| *name == gc)?;
+        Some(Foreign { function, strategy })
+    })
+}
+
+/// The first place, in the order of the module's functions, where one of Tally's allocation functions is called or named.
+pub(crate) fn allocation(module: Module) -> Option<Allocation> {
+    let entries: Vec<Value> = module.functions().filter(|function| is_allocator(*function)).collect();
+    let of_call = |call: crate::llvm::call::Call| {
+        let callee = call.callee();
+        entries.contains(&callee).then(|| Allocation { place: Some(call.value()), entry: callee.name() })
+    };
+    let mut defined = module.functions().filter(|function| function.has_body());
+    defined.find_map(|function| function.calls().find_map(of_call)).or_else(|| {
+        let named = entries.iter().find_map(|entry| Some((entry, entry.users().next()?)));
+        named
+            .map(|(entry, user)| Allocation { place: Some(user).filter(|it| it.is_instruction()), entry: entry.name() })
+    })
+}
+
+fn is_allocator(function: Value) -> bool {
+    !function.has_body() && runtime_symbol(&function.name()).is_some_and(|symbol| symbol.allocates())
+}
+
+/// A module with both is refused, at the allocation.
+pub(super) fn error(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Option<Diagnostic> {
+    let foreign = foreign_function(module, gc_names)?;
+    Some(allocation(module)?.refused(name, foreign, ""))
+}
+
+impl Allocation {
+    /// The finding in the module `name`; `of` says in which file the function of the other strategy is, if it is in another.
+    pub(crate) fn refused(&self, name: &str, foreign: Foreign, of: &str) -> Diagnostic {
+        let Foreign { function, strategy } = foreign;
+        let entry = &self.entry;
+        let message = format!(
+            "@{entry} makes objects of Tally's heap, and Tally does not find what roots of gc \"{strategy}\" in @{}{of} hold",
+            function.name()
+        );
+        let finding = match self.place {
+            Some(place) => Diagnostic::at(name, place, message),
+            None => Diagnostic::about_module(name, message),
+        };
+        finding.help(advice(strategy))
+    }
+}
+
+impl Foreign {
+    /// The finding about this function of the module `name`, in a program of which `other` has a heap of Tally's.
+    pub(crate) fn refused(self, name: &str, other: &str) -> Diagnostic {
+        let strategy = self.strategy;
+        let message = format!(
+            "Tally does not find what roots of gc \"{strategy}\" hold, and {other} has objects of Tally's heap"
+        );
+        let first = self.function.instructions().into_iter().find(|place| place.debug_place().is_some());
+        let finding = match first {
+            Some(place) => Diagnostic::at(name, place, message),
+            None => Diagnostic::about_function(name, self.function, message),
+        };
+        finding.help(advice(strategy))
+    }
+}
+
+fn advice(strategy: &str) -> String {
+    format!("give its functions gc \"{STRATEGY}\", or map the name: --gc-name {strategy}={STRATEGY}")
+}

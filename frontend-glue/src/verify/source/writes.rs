@@ -1,0 +1,99 @@
+//! What is wrong with where a write goes, as far as the module shows it.
+//!
+//! A write to a global variable makes its word a root, which is registered when the module is loaded: so the variable must be
+//! seen, and the words that the slot may be (`lower/global_slots.rs`). An address that was loaded, or chosen between several,
+//! does not show it; as the object of a write it would be taken for an object of the heap.
+
+use crate::llvm::{HandleSet, Module, Opcode, Value};
+use crate::lower::global_slots::{self, WORDS_MAX, global_behind};
+
+type Fault = Option<(String, &'static str)>;
+
+/// What is wrong with a write to `slot` in `object`, and what to do; `what` is what it is called.
+pub(crate) fn fault(module: Module, what: &str, object: Value, slot: Value) -> Fault {
+    match thread_local_behind(object).or_else(|| global_behind(object)) {
+        Some(global) => of_global(module, what, global, slot),
+        None => of_hidden_global(what, object),
+    }
+}
+
+fn of_global(module: Module, what: &str, global: Value, slot: Value) -> Fault {
+    let name = global.name();
+    if global.is_thread_local() {
+        let help = "keep the reference in a root, or in an object that one global names";
+        return Some((format!("{what} to the thread-local variable @{name}"), help));
+    }
+    if global_behind(slot) != Some(global) {
+        let help = "compute the slot from the variable's own address, by getelementptr: its words are registered as roots when \
+                    the module loads";
+        return Some((format!("{what} to the global @{name} at a slot that is not seen to lie in it"), help));
+    }
+    if global.is_constant_variable() {
+        return Some((format!("{what} to the constant @{name}"), "make the variable a `global` to write to it"));
+    }
+    if what == "tally_gcwrite_i64" {
+        let help = "keep the tagged word in an object that a plain global root names";
+        return Some(("a tagged word cannot be a global root: nothing says how to read it".to_owned(), help));
+    }
+    if slot.is_constant() {
+        let offset = misplaced(module, global, slot)?;
+        return Some((format!("{what} to @{name} at offset {offset}"), "write to an aligned word inside the variable"));
+    }
+    match global_slots::words(module, global, slot).len() {
+        0 => {
+            let help = "declare the variable as an array of pointers, or of structs with pointers, and with its size";
+            Some((format!("{what} to a computed slot of @{name}, whose type has no pointer there"), help))
+        }
+        words if words > WORDS_MAX => {
+            let help = "put the table into an object on the heap that one global names";
+            Some((format!("{what} to a computed slot of @{name}, which may be more than {WORDS_MAX} words"), help))
+        }
+        _ => None,
+    }
+}
+
+/// An object that may be a global variable, but also something else.
+fn of_hidden_global(what: &str, object: Value) -> Fault {
+    let global = hidden_global(object)?;
+    let help = "name the variable in the write itself, as in table[i], not a pointer to it: only then are its words registered \
+                as roots";
+    Some((format!("{what} through a pointer that may be the address of the global @{}", global.name()), help))
+}
+
+/// The global whose address this may be, by way of phis, selects and local variables.
+fn hidden_global(address: Value) -> Option<Value> {
+    let (mut seen, mut pending) = (HandleSet::default(), vec![address]);
+    while let Some(address) = pending.pop() {
+        if let Some(global) = global_behind(address) {
+            return Some(global);
+        }
+        let origin = address.base();
+        if !seen.insert(origin) {
+            continue;
+        }
+        match origin.opcode() {
+            Some(Opcode::LLVMPHI) => pending.extend(origin.incoming().into_iter().map(|(value, _)| value)),
+            Some(Opcode::LLVMSelect) => pending.extend([origin.operand(1), origin.operand(2)]),
+            Some(Opcode::LLVMLoad) if origin.operand(0).is(Opcode::LLVMAlloca) => {
+                let variable = origin.operand(0);
+                let stores = variable.users().filter(|user| user.is(Opcode::LLVMStore) && user.operand(1) == variable);
+                pending.extend(stores.map(|store| store.operand(0)));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The offset of a constant slot in its variable, if no aligned word of that variable is there.
+fn misplaced(module: Module, global: Value, slot: Value) -> Option<i64> {
+    let offset = slot.constant_offset(module)?;
+    let bytes = global.initializer().map(|_| module.size_of(global.value_type()) as i64);
+    (offset % 8 != 0 || offset < 0 || bytes.is_some_and(|bytes| offset + 8 > bytes)).then_some(offset)
+}
+
+/// The thread-local variable whose address of this thread's copy is asked for here.
+fn thread_local_behind(object: Value) -> Option<Value> {
+    let call = object.base().as_call()?;
+    call.callee().name().starts_with("llvm.threadlocal.address").then(|| call.argument(0))
+}

@@ -1,0 +1,10 @@
+; REFUSED: in @main: @llvm_gc_allocate makes objects of Tally's heap, and Tally does not find what roots of gc "coreclr" in @main hold; give its functions gc "refcount", or map the name: --gc-name coreclr=refcount
+declare void @llvm.gcroot(ptr, ptr)
+declare ptr @llvm_gc_allocate(i32)
+define i32 @main() gc "coreclr" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %object = call ptr @llvm_gc_allocate(i32 16)
+  store ptr %object, ptr %root
+  ret i32 0
+}
