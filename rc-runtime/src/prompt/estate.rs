@@ -61,6 +61,7 @@ pub(super) enum Stop {
 }
 
 impl Default for Estate {
+    #[inline(always)]
     fn default() -> Self {
         Estate { len: 0, words: [const { MaybeUninit::uninit() }; ROOM] }
     }

@@ -53,7 +53,7 @@ static IN_ORDER: [u32; (LARGEST_CELL / 8) as usize] = {
 const AT_ONCE: usize = 32;
 
 /// A structure that is being taken apart, between two slices or at its beginning.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Cascade {
     /// The reference to let go of next.
     next: Option<ObjectRef>,
@@ -90,6 +90,14 @@ struct DyingLarge {
     chunk: u64,
     /// References of the chunk, last first.
     references: List<ObjectRef>,
+}
+
+impl Default for Cascade {
+    /// Each drain has one: it is made in place, or its kilobyte would be copied.
+    #[inline(always)]
+    fn default() -> Self {
+        Cascade { next: None, estate: Estate::default(), waiting: 0, height: 0, large: List::new() }
+    }
 }
 
 impl Cascade {
@@ -179,6 +187,7 @@ enum Step {
 
 impl Heap {
     /// While the program runs the heap has what is being taken apart: the call may be left by `longjmp`.
+    #[inline(never)]
     fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
         let estate = self.prompt.parked_references.len();
         self.prompt.parked_references.extend(cascade.estate.iter());
@@ -190,6 +199,7 @@ impl Heap {
     }
 
     /// The call has returned.
+    #[inline(never)]
     fn take_out(&mut self, cascade: &mut Cascade) {
         if let Some(parked) = self.prompt.parked.pop() {
             (cascade.next, cascade.waiting, cascade.height) = (parked.next, parked.waiting, parked.height);
@@ -199,6 +209,8 @@ impl Heap {
     }
 
     /// The call at this depth was left: what was being taken apart goes on with other cascades, and the pending list has no gap.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn take_over_parked(&mut self, depth: usize) {
         if let Some(gap) = self.prompt.parked.last().filter(|parked| parked.depth == depth).map(|last| last.gap.clone())
         {
