@@ -62,7 +62,7 @@ impl Watch<'_> {
             }
             self.forget(state, region, |_| true);
             for (_, offset) in self.summaries.stores(call.callee()).filter(|(parameter, _)| *parameter == index) {
-                let offset = start.map(|start| start + offset);
+                let offset = start.map(|start| start.wrapping_add(offset));
                 self.put(state, (region, offset), Some(Facts::from(number)), None, call.value(), tell);
             }
         }
@@ -76,7 +76,7 @@ impl Watch<'_> {
         if let Some((region, start)) = from {
             let start = start.unwrap_or(0);
             for (offset, word) in memory.words_of(region) {
-                let behind = offset - start;
+                let behind = offset.wrapping_sub(start);
                 if behind >= 0 && bytes.is_none_or(|bytes| behind < bytes) {
                     copied.extend(self.held(state, word.number, word.kind).map(|facts| (behind, facts)));
                 }
@@ -98,9 +98,9 @@ impl Watch<'_> {
             return;
         }
         let (Some(start), Some(bytes)) = (start, bytes) else { return };
-        self.forget(state, region, |offset| (start..start + bytes).contains(&offset));
+        self.forget(state, region, |offset| (start..start.saturating_add(bytes)).contains(&offset));
         for (behind, facts) in copied {
-            self.put(state, (region, Some(start + behind)), Some(facts), None, call.value(), tell);
+            self.put(state, (region, Some(start.wrapping_add(behind))), Some(facts), None, call.value(), tell);
         }
     }
 
@@ -110,7 +110,7 @@ impl Watch<'_> {
         };
         let bytes = call.argument(2).constant_integer().map(|bytes| bytes as i64);
         if let (Some(start), Some(bytes), false) = (start, bytes, self.references.memory.is_root_region(region)) {
-            self.forget(state, region, |offset| (start..start + bytes).contains(&offset));
+            self.forget(state, region, |offset| (start..start.saturating_add(bytes)).contains(&offset));
         }
     }
 

@@ -36,7 +36,7 @@ impl Watch<'_> {
         let integer = is_integer(of);
         let offsets = words_of_type(self.module, of);
         let words = offsets.into_iter().filter_map(|offset| {
-            let word = self.references.memory.word(region, start.map(|start| start + offset))?;
+            let word = self.references.memory.word(region, start.map(|start| start.wrapping_add(offset)))?;
             let facts = self.held(state, word.number, word.kind)?;
             Some((offset, Facts { integer: facts.integer | integer, ..facts }))
         });
@@ -70,11 +70,11 @@ impl Watch<'_> {
                 self.inserted(state, instruction, offset)
             }
             Some(Opcode::LLVMInsertElement) => match instruction.operand(2).constant_integer() {
-                Some(index) => self.inserted(state, instruction, index as i64 * 8),
+                Some(index) => self.inserted(state, instruction, (index as i64).wrapping_mul(8)),
                 None => self.parts_of(state, first()),
             },
             Some(Opcode::LLVMExtractElement) => {
-                let index = instruction.operand(1).constant_integer().map(|index| index as i64 * 8);
+                let index = instruction.operand(1).constant_integer().map(|index| (index as i64).wrapping_mul(8));
                 let parts = self.parts_of(state, first()).into_iter();
                 parts.filter(|(at, _)| Some(*at) == index).map(|(_, facts)| (0, facts)).take(1).collect()
             }

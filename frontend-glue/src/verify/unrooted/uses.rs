@@ -83,7 +83,7 @@ impl Watch<'_> {
             for (offset, word) in self.references.memory.words_of(region) {
                 let Some(facts) = self.held(state, word.number, word.kind) else { continue };
                 if is_copied && facts.is_whole_reference() {
-                    let offset = Some(offset - start.unwrap_or(0));
+                    let offset = Some(offset.wrapping_sub(start.unwrap_or(0)));
                     tell(Event::Passed { call: call.value(), parameter: index, offset, born: false });
                 }
                 use_of(facts, number, tell);

@@ -208,7 +208,14 @@ impl<'a> Watch<'a> {
         let parts = self.parts_of(state, value);
         for offset in words_of_type(self.module, value.type_of()) {
             let facts = parts.iter().find(|part| part.0 == offset).map(|part| part.1.clone());
-            self.put(state, (region, start.map(|start| start + offset)), facts, self.number(value.base()), store, tell);
+            self.put(
+                state,
+                (region, start.map(|start| start.wrapping_add(offset))),
+                facts,
+                self.number(value.base()),
+                store,
+                tell,
+            );
         }
         if words_of_type(self.module, value.type_of()).is_empty() {
             self.put(state, (region, start), None, None, store, tell);
