@@ -23,9 +23,9 @@ pub(crate) fn global_behind(address: Value) -> Option<Value> {
 
 /// Whether a write goes to roots in a global.
 pub(super) fn is_written_by(write: Call) -> bool {
-    let (object, slot) = (write.argument(1), write.argument(2));
-    let fault = || writes::fault(write.value().function().module(), "gcwrite", object, slot);
-    global_behind(object).is_some() && fault().is_none()
+    let module = write.value().function().module();
+    global_behind(write.argument(1))
+        .is_some_and(|global| writes::of_global(module, "gcwrite", global, write.argument(2)).is_none())
 }
 
 /// The slots in `global` that the address `slot`, which lies in it, may mean, by their offsets; at most one too many.

@@ -22,6 +22,8 @@
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]
 @pair = constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 0, i64 0, i64 0, i64 0, i32 2, i32 0, ptr @refs, i64 0, i64 0, ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+@element = private constant [1 x i32] zeroinitializer
+@pairs = constant %tally_type { i32 1, i32 0, i64 24, i32 0, i32 0, i64 0, i64 0, i64 0, i32 2, i32 1, ptr @refs, i64 16, i64 8, ptr @element, ptr @name, ptr null, ptr null, ptr null, ptr null }
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare ptr @llvm.gcread(ptr, ptr)
@@ -133,8 +135,8 @@ done:
   ret ptr %o
 }
 define ptr @array(ptr %v, i64 %n) gc "refcount" {
-  %a = call ptr @tally_new_array(ptr @pair, i64 %n)
-  %slot = getelementptr ptr, ptr %a, i64 2
+  %a = call ptr @tally_new_array(ptr @pairs, i64 %n)
+  %slot = getelementptr ptr, ptr %a, i64 3
   call void @llvm.gcwrite(ptr null, ptr %a, ptr %slot)
   ret ptr %a
 }

@@ -28,6 +28,8 @@
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]
 @pair = constant %tally_type { i32 1, i32 0, i64 16, i32 0, i32 0, i64 0, i64 0, i64 0, i32 2, i32 0, ptr @refs, i64 0, i64 0, ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+@element = private constant [1 x i32] zeroinitializer
+@pairs = constant %tally_type { i32 1, i32 0, i64 24, i32 0, i32 0, i64 0, i64 0, i64 0, i32 2, i32 1, ptr @refs, i64 16, i64 8, ptr @element, ptr @name, ptr null, ptr null, ptr null, ptr null }
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 declare ptr @llvm.gcread(ptr, ptr)
@@ -83,7 +85,7 @@ done:
 }
 define void @fills_a_fresh_array(i64 %n) gc "refcount" {
 entry:
-  %a = call ptr @tally_new_array(ptr @pair, i64 %n)
+  %a = call ptr @tally_new_array(ptr @pairs, i64 %n)
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %j, %loop ]

@@ -6,7 +6,7 @@
 //! only the compiler sees: arrays shorter than their count, and a root's slot smaller than what its descriptor describes.
 
 use crate::llvm::{Module, Value};
-use crate::lower::descriptor;
+use crate::lower::descriptor::{self, Descriptor};
 use crate::lower::roots::slot_bytes;
 use std::collections::HashSet;
 
@@ -42,6 +42,13 @@ impl Faults {
         }
         if address.is_function() {
             return Some(format!("{what} of the function @{}; pass the address of a type descriptor", address.name()));
+        }
+        let has_tail = || Descriptor::read(module, address).is_none_or(|descriptor| descriptor.has_tail());
+        if what == "tally_new_array" && !has_tail() {
+            let name = address.name();
+            return Some(format!(
+                "tally_new_array of @{name}, whose descriptor has no tail elements; give it a stride"
+            ));
         }
         self.of(module, address)
     }
