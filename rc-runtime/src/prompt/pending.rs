@@ -21,7 +21,6 @@ use super::{Cascade, Prompt};
 use crate::block::state;
 use crate::finalizer::ROUNDS_MAX;
 use crate::heap::Heap;
-use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::range::{self, block_info, block_of};
 use crate::type_registry;
@@ -185,28 +184,18 @@ impl Heap {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
             (&mut *heap).apply_postponed();
-            let mut depth = (*heap).finalizers.depth();
-            let mut left = List::new();
-            if depth > 0 {
-                left = (&mut *heap).abandon_left_calls();
-                depth = (*heap).finalizers.depth();
-            }
-            if depth > DEPTH_MAX {
+            if (*heap).finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
                 return;
             }
+            let depth = (*heap).finalizers.depth();
             (&mut *heap).count_handles();
             if (*heap).prompt.lent.is_due() {
                 (&mut *heap).settle_lent();
             }
             if depth == 0 {
                 ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
-            } else if (*heap).prompt.nested_left == 0 {
-                return;
             }
             let held = (&mut *heap).protect_in_flight(words);
-            if !left.is_empty() {
-                Heap::go_on_after_jumps(heap, left);
-            }
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
             if depth == 0 && !rationed {
@@ -227,6 +216,23 @@ impl Heap {
                 Heap::prompt_collect(heap);
             }
             (*heap).prompt.protected.truncate(held);
+        }
+    }
+
+    /// Inside a finalizer, as far as is known: whether anything may be drained here.
+    #[cold]
+    #[inline(never)]
+    unsafe fn may_drain_inside(heap: *mut Heap, words: &[u64]) -> bool {
+        // SAFETY: as for `drain`.
+        unsafe {
+            let left = (&mut *heap).abandon_left_calls();
+            if !left.is_empty() {
+                let held = (&mut *heap).protect_in_flight(words);
+                Heap::go_on_after_jumps(heap, left);
+                (*heap).prompt.protected.truncate(held);
+            }
+            let depth = (*heap).finalizers.depth();
+            depth == 0 || depth <= DEPTH_MAX && (*heap).prompt.nested_left != 0
         }
     }
 
