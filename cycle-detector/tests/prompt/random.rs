@@ -135,7 +135,8 @@ impl Program {
             6 => (&TAGGED, 2),
             _ => (&TAIL, length),
         };
-        let object = self.m.allocate_array(type_of(kind), fields).expect("room");
+        let elements = if kind.stride == 0 { 0 } else { fields };
+        let object = self.m.allocate_array(type_of(kind), elements).expect("room");
         object.slot(0).store(number);
         self.objects.insert(number, object);
         self.model.fields.insert(number, vec![None; fields as usize]);

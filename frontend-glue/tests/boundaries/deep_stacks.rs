@@ -62,6 +62,7 @@ fn runs_beside(library: (&str, &str, &str), main: &str, stdout: &str) {
 fn frames_that_wait_are_visited_before_the_program_comes_back_to_them() {
     for depth in [100_000_i64, 1_000_000] {
         let main = r#"
+static long lost;
 static Node *descend(long depth, Node *above) {
     TALLY_ROOT(above);
     Node *mine = push(NULL, depth);
@@ -79,12 +80,13 @@ static Node *descend(long depth, Node *above) {
     /* As the first thing after the return the frame above lets go of it: now the heap alone holds it. */
     Node *result = mine;
     mine = NULL;
-    if (above && above->value != depth + 1) printf("%ld: lost\n", depth);
+    if (above && above->value != depth + 1) lost = depth;
     return result;
 }
 static void *run(void *unused) {
     Node *all = descend(DEPTH, NULL);
     TALLY_ROOT(all);
+    if (lost) printf("%ld: lost\n", lost);
     garbage(20000);
     printf("%ld\n", sum_of(all));
     check_pauses();
@@ -248,7 +250,7 @@ int main(void) {
 fn callbacks_from_native_code_between_frames_that_wait() {
     let main = r#"
 static long descend(long depth);
-static long result;
+static long result, lost;
 static int compare(const void *left, const void *right) {
     static long depth;
     if (*(long *)left < 0 || *(long *)right < 0) return 0;
@@ -272,11 +274,12 @@ static long descend(long depth) {
     }
     Node *next = mine;
     mine = NULL;
-    if (next->value != depth) printf("%ld: lost\n", depth);
+    if (next->value != depth) lost = depth;
     return below + next->value;
 }
 static void *run(void *unused) {
     printf("%ld\n", descend(40000));
+    if (lost) printf("%ld: lost\n", lost);
     check_pauses();
     return NULL;
 }

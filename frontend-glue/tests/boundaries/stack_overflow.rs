@@ -150,11 +150,12 @@ const NULL_POINTER: &str = r#"
 typedef struct Node { struct Node *next; long value; } Node;
 TALLY_TYPE(Node, next);
 int main(int argc, char **argv) {
-    Node *volatile node = TALLY_NEW(Node);
+    Node *node = TALLY_NEW(Node);
+    TALLY_ROOT(node);
     puts("before");
     fflush(stdout);
     if (argc > 1) raise(SIGSEGV);
-    return (int)((Node *volatile)(node->next))->value;
+    return (int)*(volatile long *)&node->next->value;
 }
 "#;
 
