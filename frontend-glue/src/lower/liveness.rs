@@ -102,7 +102,9 @@ pub(super) fn named_roots(
     let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
     let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
     let mut always = influence.always.clone();
-    let matters = if influence.shares() && options.has(Cure::RootsInPlaceOfOthers) {
+    // Roots in place of others are found by way of origins, too: a test that leaves these out is to see what is lost.
+    let asks_for_others = options.has(Cure::RootsInPlaceOfOthers) && options.has(Cure::OriginsOfStored);
+    let matters = if influence.shares() && asks_for_others {
         let wide = Influence::of(callees, function, roots, Reach::ThroughRoots);
         always.union(&wide.always);
         let mut substitutes = Substitutes::new(&steps, &influence, &wide);

@@ -6,7 +6,9 @@
 use crate::dice::Dice;
 
 /// Roots of a program.
-pub const ROOTS: usize = 4;
+pub const ROOTS: usize = 6;
+/// The first of these are read, too; what the others hold, only the values tell that went there.
+const READ: usize = 4;
 /// Its local variables.
 pub const VARIABLES: usize = 3;
 /// Bits of the argument that diamonds and selects ask for.
@@ -183,7 +185,7 @@ impl Author<'_> {
                 return;
             }
             self.left -= 1;
-            match self.dice.roll(if depth < 2 { 14 } else { 12 }) {
+            match self.dice.roll(if depth < 2 { 16 } else { 14 }) {
                 0 => self.new_object(names, ops),
                 1..=3 => self.pointer(names, ops),
                 4 | 5 => self.store(names, ops),
@@ -196,7 +198,8 @@ impl Author<'_> {
                 }
                 11 if self.dice.roll(2) == 0 => ops.push(Op::PassManaged { from: self.pick(names) }),
                 11 => ops.push(Op::PassPlain { from: self.pick(names) }),
-                12 => self.diamond(names, ops, depth),
+                12 | 13 => self.hand_over(names, ops),
+                14 => self.diamond(names, ops, depth),
                 _ => self.repeat(names, ops, depth),
             }
         }
@@ -209,7 +212,7 @@ impl Author<'_> {
             0 | 1 => Op::Move { name, from, words: self.dice.roll(5) as i64 - 2 },
             2 => Op::Cast { name, from, cast: CASTS[self.dice.roll(CASTS.len())] },
             3 => Op::Select { name, bit: self.dice.roll(BITS), yes: from, no: self.pick(names) },
-            4 => Op::GetRoot { name, root: self.dice.roll(ROOTS) },
+            4 => Op::GetRoot { name, root: self.dice.roll(READ) },
             _ => Op::GetVariable { name, variable: self.dice.roll(VARIABLES) },
         });
         names.push(name);
@@ -223,6 +226,31 @@ impl Author<'_> {
             4 => Op::CopyToRoot { root, variable },
             _ => Op::SetVariable { variable, from: self.pick(names) },
         });
+    }
+
+    /// One root alone holds something from here on, and other names of it are used behind a safepoint.
+    fn hand_over(&mut self, names: &mut Vec<Name>, ops: &mut Vec<Op>) {
+        if self.dice.roll(3) == 0 {
+            self.new_object(names, ops);
+        }
+        for _ in 0..self.dice.roll(3) {
+            self.pointer(names, ops);
+        }
+        let (root, mut from) = (READ + self.dice.roll(ROOTS - READ), self.pick(names));
+        if self.dice.roll(2) == 0 {
+            let (other, name) = (self.dice.roll(READ), self.name());
+            ops.extend([Op::SetRoot { root: other, from }, Op::GetRoot { name, root: other }]);
+            names.push(name);
+            from = name;
+        }
+        ops.push(Op::SetRoot { root, from });
+        for other in (0..ROOTS).filter(|&other| other != root) {
+            if self.dice.roll(4) != 0 {
+                ops.push(Op::ClearRoot { root: other });
+            }
+        }
+        ops.push(Op::Stop(Stop::Churn));
+        ops.extend((0..4).map(|_| Op::Use { from: self.pick(names) }));
     }
 
     fn heap(&mut self, names: &mut Vec<Name>, ops: &mut Vec<Op>) {
