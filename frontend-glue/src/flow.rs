@@ -8,6 +8,9 @@ use crate::llvm::{Block, HandleMap, Value};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
+/// Rounds through all blocks in which a state may become less again.
+const ROUNDS_MAX: u32 = 64;
+
 /// See the file's first lines.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -73,7 +76,8 @@ impl Flow {
     /// Solves a dataflow problem: the state at the *start* of each block in the direction of the analysis (`None`
     /// where nothing flows in). `outside` is the state at the entry (forward) or the neutral state that every block
     /// starts from (backward: a loop without an exit has no block to start at); `merge` joins a second state into a
-    /// first; `transfer` carries a state through a block, and is last called with the final one.
+    /// first; `transfer` carries a state through a block, and is last called with the final one. What comes in after
+    /// [`ROUNDS_MAX`] rounds is joined to what came before, so that a transfer that may take something back ends, too.
     pub(crate) fn solve<S: Clone + PartialEq>(
         &self,
         direction: Direction,
@@ -90,8 +94,9 @@ impl Flow {
         // Blocks into which something new may flow.
         let mut waiting = vec![true; count];
         let mut changed = true;
+        let mut round = 0;
         while changed {
-            changed = false;
+            (changed, round) = (false, round + 1);
             for step in 0..count {
                 let here = if forward { step } else { count - 1 - step };
                 if !std::mem::replace(&mut waiting[here], false) {
@@ -104,7 +109,10 @@ impl Flow {
                         None => start = Some(end.clone()),
                     }
                 }
-                let Some(start) = start else { continue };
+                let Some(mut start) = start else { continue };
+                if let Some(before) = starts[here].as_ref().filter(|_| round > ROUNDS_MAX) {
+                    merge(&mut start, before);
+                }
                 if starts[here].as_ref() != Some(&start) {
                     ends[here] = Some(transfer(here, start.clone()));
                     starts[here] = Some(start);

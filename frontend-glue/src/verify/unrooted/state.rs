@@ -20,8 +20,10 @@ pub(super) enum Carrier {
 pub(super) struct Facts {
     /// Words of local memory and roots that may hold the same reference.
     pub(super) words: BTreeSet<usize>,
-    /// Where it came from.
+    /// Where it came from; of several places the first.
     pub(super) origin: usize,
+    /// All of them, if paths or selects have met.
+    pub(super) origins: BTreeSet<usize>,
     /// The safepoint that it was in no root at.
     pub(super) stale: Option<usize>,
     /// It is a pointer into the object: a root that holds it protects nothing.
@@ -45,6 +47,7 @@ impl Facts {
         Facts {
             words: BTreeSet::new(),
             origin,
+            origins: BTreeSet::from([origin]),
             stale: None,
             derived: false,
             integer: false,
@@ -63,6 +66,7 @@ impl Facts {
     fn join(&mut self, other: &Facts) {
         self.words.extend(&other.words);
         self.origin = self.origin.min(other.origin);
+        self.origins.extend(&other.origins);
         self.stale = match (self.stale, other.stale) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),

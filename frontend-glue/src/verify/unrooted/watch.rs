@@ -35,6 +35,13 @@ pub(super) enum Event {
     LeftInResult { parameter: Value, offset: i64 },
 }
 
+/// Whether safepoints make references stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Staleness {
+    Ignored,
+    Noted,
+}
+
 pub(super) struct Watch<'a> {
     pub(super) callees: &'a Callees,
     pub(super) references: References,
@@ -67,15 +74,39 @@ impl<'a> Watch<'a> {
 
     /// Everything that happens to references in the function.
     pub(super) fn events(&self) -> Vec<Event> {
-        let entry = self.at_entry();
-        let starts =
-            self.flow.solve(Direction::Forward, &entry, merge, |block, state| self.through(block, state, &mut |_| {}));
         let mut events = Vec::new();
-        for (block, start) in starts.into_iter().enumerate() {
+        for (block, start) in self.states().into_iter().enumerate() {
             let Some(start) = start else { continue };
-            self.through(block, start, &mut |event| events.push(event));
+            self.through(block, start, Staleness::Noted, &mut |event| events.push(event));
         }
         events
+    }
+
+    /// The state at the start of each block, in two parts: where references are, then which are stale.
+    ///
+    /// What is stale depends on the roots that may hold it, and not the other way round. Found in one go, a reference
+    /// could be taken for stale before its root was known; two phis that change places in a loop then carried that round
+    /// and round.
+    fn states(&self) -> Vec<Option<State>> {
+        let entry = self.at_entry();
+        let solve = |through: &dyn Fn(usize, State) -> State| {
+            self.flow.solve(Direction::Forward, &entry, merge, |block, state| through(block, state))
+        };
+        let placed = solve(&|block, state| self.through(block, state, Staleness::Ignored, &mut |_| {}));
+        let here = |block: usize, state: &State| {
+            let mut here = placed[block].clone().unwrap_or_default();
+            for (carrier, facts) in &mut here {
+                facts.stale = state.get(carrier).and_then(|facts| facts.stale);
+            }
+            here
+        };
+        let mut starts = solve(&|block, state| self.through(block, here(block, &state), Staleness::Noted, &mut |_| {}));
+        for (block, start) in starts.iter_mut().enumerate() {
+            if let Some(state) = start {
+                *state = here(block, state);
+            }
+        }
+        starts
     }
 
     fn at_entry(&self) -> State {
@@ -103,10 +134,10 @@ impl<'a> Watch<'a> {
         entry
     }
 
-    fn through(&self, block: usize, mut state: State, tell: &mut dyn FnMut(Event)) -> State {
+    fn through(&self, block: usize, mut state: State, staleness: Staleness, tell: &mut dyn FnMut(Event)) -> State {
         let block = self.flow.blocks[block];
         for instruction in block.instructions() {
-            self.pass(&mut state, instruction, tell);
+            self.pass(&mut state, instruction, staleness, tell);
             for &number in self.last_uses.get(&self.numbers[&instruction]).into_iter().flatten() {
                 remove_value(&mut state, number);
             }
@@ -115,12 +146,12 @@ impl<'a> Watch<'a> {
         state
     }
 
-    fn pass(&self, state: &mut State, instruction: Value, tell: &mut dyn FnMut(Event)) {
+    fn pass(&self, state: &mut State, instruction: Value, staleness: Staleness, tell: &mut dyn FnMut(Event)) {
         let number = self.numbers[&instruction];
         self.uses(state, instruction, number, tell);
         if let Some(call) = instruction.as_call() {
             if self.callees.is_safepoint(call) {
-                self.age(state, number);
+                self.age(state, number, staleness);
             }
             return self.call(state, call, number, tell);
         }
@@ -141,11 +172,12 @@ impl<'a> Watch<'a> {
     }
 
     /// A safepoint: what no root may hold is lost.
-    fn age(&self, state: &mut State, safepoint: usize) {
+    fn age(&self, state: &mut State, safepoint: usize, staleness: Staleness) {
         for facts in state.values_mut() {
             facts.aged = true;
-            if facts.stale.is_none() && !facts.sheltered && !self.may_be_rooted(facts) {
-                facts.stale = Some(safepoint);
+            if staleness == Staleness::Noted && !facts.sheltered && !self.may_be_rooted(facts) {
+                // The first that there is, not the first on this path: what is known must only grow.
+                facts.stale = Some(facts.stale.map_or(safepoint, |before| before.min(safepoint)));
             }
         }
     }
@@ -254,11 +286,15 @@ impl<'a> Watch<'a> {
             return;
         }
         facts.words.remove(&word.number);
-        // Whoever carries the same reference shares a word with it, is the stored value, or was computed with it.
-        let is_copy = facts.integer || at.operand(0).type_of() != self.module.pointer();
+        // Whoever carries the same reference shares a word with it, is the stored value, or was computed with it. What is
+        // one of several references is rooted by a root that holds one of the same several.
+        let is_copy = facts.integer || at.operand(0).type_of() != self.module.pointer() || facts.origins.len() > 1;
         for (carrier, other) in state.iter_mut() {
             let is_source = matches!((carrier, source), (Carrier::Value(of, 0), Some(source)) if *of == source);
-            if is_source || is_copy && other.origin == facts.origin || !other.words.is_disjoint(&facts.words) {
+            if is_source
+                || is_copy && !other.origins.is_disjoint(&facts.origins)
+                || !other.words.is_disjoint(&facts.words)
+            {
                 other.words.insert(word.number);
             }
         }
