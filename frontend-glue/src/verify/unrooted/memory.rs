@@ -120,19 +120,21 @@ impl Memory {
     }
 }
 
-/// What an address is computed from, and the offset if it is constant.
-pub(super) fn split(module: Module, mut address: Value) -> (Value, Option<i64>) {
+/// What an address is computed from, and the offset if it is constant. What is computed from itself, in code that never
+/// runs, is its own.
+pub(super) fn split(module: Module, address: Value) -> (Value, Option<i64>) {
     let mut offset = Some(0_i64);
-    loop {
-        match address.opcode() {
-            Some(Opcode::LLVMGetElementPtr) => {
-                offset = offset.and_then(|sum| sum.checked_add(address.own_offset(module)?));
+    let end = address.follow(|value| {
+        match value.opcode()? {
+            Opcode::LLVMGetElementPtr => {
+                offset = offset.and_then(|sum| sum.checked_add(value.own_offset(module)?));
             }
-            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze) => {}
-            _ => return (address, offset),
+            Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze => {}
+            _ => return None,
         }
-        address = address.operand(0);
-    }
+        Some(value.operand(0))
+    });
+    end.map_or((address, None), |end| (end, offset))
 }
 
 /// The offsets of the words of a type that may hold references.

@@ -7,7 +7,7 @@ use super::state::{Facts, State};
 use super::watch::{Event, Watch};
 use crate::callee::Callee;
 use crate::llvm::call::Call;
-use crate::llvm::{Opcode, Value};
+use crate::llvm::{HandleSet, Opcode, Value};
 
 impl Watch<'_> {
     pub(super) fn uses(&self, state: &State, instruction: Value, number: usize, tell: &mut dyn FnMut(Event)) {
@@ -112,8 +112,13 @@ fn may_read(call: Call, argument: u32, variable: Value) -> bool {
     if argument >= callee.parameter_count() {
         return true;
     }
+    // A pointer that is counted up in a variable leads back to itself.
+    let mut seen = HandleSet::default();
     let mut pending = vec![callee.parameter(argument)];
     while let Some(address) = pending.pop() {
+        if !seen.insert(address) {
+            continue;
+        }
         for user in address.users() {
             match user.opcode() {
                 Some(Opcode::LLVMLoad) => return true,
