@@ -1,6 +1,6 @@
 /* A field of an object is assigned like any other: no barrier sees it.
  * verify: is stored plainly to an object
- * zeal: which is not live
+ * zeal: plain store of a reference
  */
 #include "node.h"
 
@@ -8,7 +8,7 @@ int main(void) {
     Node *head = make(1);
     TALLY_ROOT(head);
     work();
-    head->next = make(2); // warned
+    head->next = make(2); // warned, stops
     work();
     work();
     printf("%ld\n", head->next->value);

@@ -1,6 +1,6 @@
 /* *to = *from copies the references of one object to another without the barrier.
  * verify: are copied into an object without the barrier
- * zeal: which is not live
+ * zeal: memcpy of a reference
  */
 #include "node.h"
 
@@ -10,7 +10,7 @@ int main(void) {
     TALLY_WRITE(from, next, make(2));
     to = make(3);
     work();
-    *to = *from; // warned
+    *to = *from; // warned, stops
     TALLY_WRITE(from, next, NULL);
     work();
     work();

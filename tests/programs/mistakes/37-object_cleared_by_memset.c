@@ -1,7 +1,6 @@
 /* memset clears an object to use it again: the barrier does not see which references go.
  * verify: are overwritten without the barrier
- * zeal: COUNT violated
- * prompt: CANDIDATE violated
+ * zeal: memset over a reference
  */
 #include "node.h"
 
@@ -10,7 +9,7 @@ int main(void) {
     TALLY_ROOT(head);
     TALLY_WRITE(head, next, make(2));
     work();
-    memset(head, 0, sizeof *head); // warned
+    memset(head, 0, sizeof *head); // warned, stops
     work();
     printf("%ld\n", head->value);
 }

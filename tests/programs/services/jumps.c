@@ -73,6 +73,7 @@ __attribute__((noinline)) static void chain(void) {
     File *one = file(JUMPS);
     TALLY_ROOT(one);
     File *two = file(0);
+    TALLY_ROOT(two);
     TALLY_WRITE(one, other, two);
     File *three = file(0);
     TALLY_WRITE(two, other, three);

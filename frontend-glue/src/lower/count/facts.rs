@@ -109,6 +109,11 @@ impl Facts {
         !self.promises.never_unwinds(call) && !self.never_unwind.contains(&call.callee())
     }
 
+    /// Whether the call is one of zeal's checks, which let go of nothing.
+    pub(super) fn checks(&self, call: Call) -> bool {
+        self.zeal_stop.is_some() && !self.drains(call) && call.callee().name().starts_with("tally_zeal_")
+    }
+
     /// Whether the call drains by itself, knowing better what is in flight: zeal's stops in front of calls and returns.
     pub(super) fn drains(&self, call: Call) -> bool {
         self.zeal_stop == Some(call.callee())

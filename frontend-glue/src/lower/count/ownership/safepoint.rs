@@ -80,7 +80,11 @@ impl Walk<'_> {
         let counted = || {
             (0..state.slots.len()).any(|slot| state.slots[slot] == Holds::Owns && state.contents[slot] == Some(value))
         };
-        may_hold_reference(self.it.function.module(), word) && !value.base().is(Opcode::LLVMAlloca) && !counted()
+        // A `swifterror` parameter is a register, which must not be stored.
+        may_hold_reference(self.it.function.module(), word)
+            && !value.base().is(Opcode::LLVMAlloca)
+            && !counted()
+            && !value.is_parameter_with("swifterror")
     }
 
     pub(super) fn after_call(&mut self, state: &mut State, call: Call, next: Value) {

@@ -181,6 +181,7 @@ impl Walk<'_> {
     fn quiet_call(&mut self, state: &mut State, call: Call) {
         match self.it.callees.of_call(call) {
             Callee::GcWrite => self.write(state, call),
+            Callee::Runtime(_) if self.it.facts.checks(call) => {}
             Callee::Runtime(_) | Callee::WriteWord => state.pending = true,
             Callee::Ordinary if self.it.facts.is_quiet(call) => {
                 let borrowing = (0..state.slots.len()).filter(|&slot| state.slots[slot] == Holds::Borrows);
