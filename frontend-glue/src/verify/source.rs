@@ -276,7 +276,7 @@ impl Check<'_> {
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }
         self.other_stores(slot);
-        if let Some((message, help)) = writes::fault(self.module, &self.callees, what, object, slot)
+        if let Some((message, help)) = writes::fault(self.module, &self.callees, (what, place), object, slot)
             && !dead_code::holds(place)
         {
             self.at(place, message, help);

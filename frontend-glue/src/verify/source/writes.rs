@@ -15,23 +15,30 @@ use crate::lower::global_slots::{self, WORDS_MAX, global_behind};
 type Fault = Option<(String, &'static str)>;
 
 /// What is wrong with a write to `slot` in `object`, and what to do; `what` is what it is called.
-pub(super) fn fault(module: Module, callees: &Callees, what: &str, object: Value, slot: Value) -> Fault {
+pub(super) fn fault(
+    module: Module,
+    callees: &Callees,
+    (what, place): (&str, Value),
+    object: Value,
+    slot: Value,
+) -> Fault {
     match thread_local_behind(object).or_else(|| global_behind(object)) {
         Some(global) => of_global(module, what, global, slot),
-        None => of_hidden_global(what, object).or_else(|| of_object(module, callees, what, object, slot)),
+        None => of_hidden_global(what, object).or_else(|| of_object(module, callees, (what, place), object, slot)),
     }
 }
 
 /// Functions whose results are memory outside the heap.
 const FOREIGN_MEMORY: [&str; 7] = ["malloc", "calloc", "realloc", "aligned_alloc", "strdup", "_Znwm", "_Znam"];
 
-fn of_object(module: Module, callees: &Callees, what: &str, object: Value, slot: Value) -> Fault {
+fn of_object(module: Module, callees: &Callees, (what, place): (&str, Value), object: Value, slot: Value) -> Fault {
     let (origin, derived) = origin(module, object);
     if origin.is(Opcode::LLVMAlloca) {
         let help = "write to objects of the heap; what is on the stack is rooted, and stored to plainly";
         return Some((format!("{what} whose object is on the stack"), help));
     }
-    let call = origin.as_call()?;
+    // In another block it may be a way that is never gone: inlined code asks for the type of what it was given.
+    let call = origin.as_call().filter(|call| call.value().block() == place.block())?;
     let name = call.callee().name();
     if FOREIGN_MEMORY.contains(&name.as_str()) {
         let help = "make the object with tally_new, or store plainly and keep the reference in a root, too";
