@@ -138,7 +138,8 @@ fn a_list_of_ten_million_nodes_dies_at_once_without_a_pause_goal() {
     let objects = figures["allocated_objects"].as_u64().expect("a number");
     assert!(objects > 10_000_000 && figures["freed_objects"] == figures["allocated_objects"], "{figures}");
     assert_eq!((&figures["promoted_objects"], &figures["log_entries"]), (&0.into(), &0.into()), "{figures}");
-    assert!(figures["marks"].as_u64() <= Some(1), "one mark, for the leak check\n{figures}");
+    // One for the leak check, and one on the way, since so much might have been garbage. [BOUND]
+    assert!(figures["marks"].as_u64() <= Some(2), "two marks\n{figures}");
 }
 
 /// scenario 151: what a global holds at the end is left, named by type; its destructor runs last, with the program's end.
