@@ -89,9 +89,8 @@ impl<'a> Watch<'a> {
     /// and round.
     fn states(&self) -> Vec<Option<State>> {
         let entry = self.at_entry();
-        let solve = |through: &dyn Fn(usize, State) -> State| {
-            self.flow.solve(Direction::Forward, &entry, merge, |block, state| through(block, state))
-        };
+        let solve =
+            |through: &dyn Fn(usize, State) -> State| self.flow.solve(Direction::Forward, &entry, merge, through);
         let placed = solve(&|block, state| self.through(block, state, Staleness::Ignored, &mut |_| {}));
         let here = |block: usize, state: &State| {
             let mut here = placed[block].clone().unwrap_or_default();
