@@ -3,7 +3,7 @@
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
 //! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
-//! ([`record_cell`](crate::range::record_cell)), so that it is found by a load, and nothing is ever hashed or moved. A weak
+//! ([`record_cell`]), so that it is found by a load, and nothing is ever hashed or moved. A weak
 //! reference of the built-in type is special without a record: its links are in its payload ([`crate::weak`]).
 //!
 //! The end of a special object, under both plans:
