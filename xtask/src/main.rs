@@ -14,6 +14,7 @@ mod coverage;
 mod failure;
 mod mutants;
 mod process;
+mod record;
 mod replay;
 mod run;
 mod scenarios;
@@ -56,6 +57,8 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Break rules on purpose, one at a time, and see that a test notices
     Mutants(mutants::Arguments),
+    /// Run a long check and note what came of it in docs/record.md
+    Record(record::Arguments),
     /// Print which known situations the tests cover, and check that they do
     Scenarios(scenarios::Arguments),
 }
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => replay::soak(&arguments),
         Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };
     match outcome {
