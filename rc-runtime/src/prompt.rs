@@ -159,6 +159,9 @@ impl Heap {
                     (*heap).note_external_mark();
                 } else if judges {
                     let all = zeal || external;
+                    if external {
+                        (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+                    }
                     (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
                 }
                 Heap::end_round(heap, (*heap).begin_turn());
@@ -183,6 +186,7 @@ impl Heap {
             (*heap).inspect();
             Heap::drain_all(heap);
             if (*heap).finalizers.depth() == 0 {
+                (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
                 Heap::end_round(heap, Turn::ALL);
                 Heap::drain_all(heap);
