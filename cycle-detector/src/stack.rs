@@ -27,7 +27,7 @@ use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
-    UnwindEnd, unwind, visit_some, visit_thread_stack,
+    StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -42,6 +42,8 @@ pub struct StackRoots {
     rest: Option<Rest>,
     /// Since the walk was looked at last: the frames that wait may have gone.
     program_ran: bool,
+    /// Steps of the unwinder, in all.
+    unwinder_steps: Cell<u64>,
 }
 
 /// What a walk has left for later.
@@ -65,6 +67,9 @@ impl Drop for StackRoots {
 /// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than
 /// that since the walk paused, it has written over all that it covers.
 const FRAMES_CHECKED: usize = 8192;
+
+/// A step of the unwinder takes as long as the walk of so many frames, at least.
+const FRAMES_PER_STEP: u64 = 4;
 
 /// How far a walk has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +126,12 @@ impl StackRoots {
         });
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
+    }
+
+    /// What the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
+    pub(crate) fn units_walked(&self, heap: &Heap) -> u64 {
+        let statistics = &heap.statistics;
+        statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
     }
 
     /// Whether frames of the last walk wait for their visit.
@@ -219,7 +230,7 @@ impl StackRoots {
     ) -> Option<Position> {
         let snapshot = &*self.snapshot;
         let mut slots = 0;
-        let (frames, rest) = walk(from, snapshot, limit, |root| {
+        let (visited, rest) = walk(from, snapshot, limit, |root| {
             slots += 1;
             if root.id & LENT_ROOT != 0 {
                 *lent = root.sp.max(*lent);
@@ -227,8 +238,9 @@ impl StackRoots {
             snapshot.visit_root(root, |object| take(heap, object, found, &|| snapshot.describe(root)));
         });
         let statistics = &mut heap.statistics;
-        statistics.frames_walked += frames;
+        statistics.frames_walked += visited.frames as u64;
         statistics.roots_walked += slots;
+        self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
     }
 
@@ -255,11 +267,16 @@ fn anchor(context: &Context) -> Option<Registers> {
 
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
 /// Answers how many frames those were, and where it goes on.
-fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&FrameRoot)) -> (u64, Option<Position>) {
+fn walk(
+    from: Position,
+    snapshot: &Snapshot,
+    limit: usize,
+    visit: impl FnMut(&FrameRoot),
+) -> (StackVisit, Option<Position>) {
     let mut stack = StackReader::new(from.registers.sp);
     let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);
     match walked.end {
-        StackEnd::Paused { at } => return (walked.frames as u64, Some(at)),
+        StackEnd::Paused { at } => return (walked, Some(at)),
         StackEnd::Bottom { .. } => {}
         // The unwinder's last step: the first frame of a thread has no caller.
         StackEnd::EndOfStack { pc: 0 } => {}
@@ -277,7 +294,7 @@ fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&Fr
             &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
         ),
     }
-    (walked.frames as u64, None)
+    (walked, None)
 }
 
 /// Checks what a root holds, and passes it on.

@@ -66,7 +66,12 @@ impl super::Zeal {
     /// Prompt plan: an epoch wants to try all candidates. Returns whether it may.
     pub fn round_is_due(&mut self, looks: usize) -> bool {
         self.pace.trial_debt = self.pace.trial_debt.saturating_sub(EARNED_BY_EPOCH);
-        self.pace.trial_debt == 0 || self.living.len() <= TRIED || looks == usize::MAX
+        self.pace.trial_debt == 0 || self.is_small() || looks == usize::MAX
+    }
+
+    /// Whether there are so few objects that nothing is spared at any safepoint.
+    pub fn is_small(&self) -> bool {
+        self.living.len() <= TRIED
     }
 
     /// A round of trials has looked at so many references and stack slots.
