@@ -15,22 +15,20 @@
 use crate::diversion::{self, Removal};
 use crate::loaded_modules::{self, Snapshot};
 use crate::reentry::reentry_return;
-use crate::shadow_stack;
+use crate::shadow_stack::{self, ShadowTypes};
 use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
 use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
+use rc_runtime::fatal::{self, STATUS_VIOLATION};
 use rc_runtime::module_record::{LENT_ROOT, OWN_ROOT};
 use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
-use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
     StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A heap's view of the registered modules.
@@ -450,28 +448,12 @@ impl Snapshot {
     }
 }
 
-fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
+pub(crate) fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
     // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
     let word = unsafe { Slot::from_address(slot) }.read();
     if range::in_heap(word) {
         // SAFETY: [ROOT] what a root slot holds in the heap is an object.
         found(unsafe { ObjectRef::from_address(word) });
-    }
-}
-
-/// How the shadow stack's roots are read, by descriptor.
-#[derive(Debug, Default)]
-struct ShadowTypes(HashMap<u64, TypeInfo>);
-
-impl ShadowTypes {
-    fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
-        // SAFETY: the metadata of a root is null or a descriptor.
-        let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
-        let how = self.0.entry(meta as u64).or_insert_with(|| match type_registry::describe(descriptor) {
-            Ok(info) => info,
-            Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
-        });
-        how.for_each_reference_in_root(slot, found);
     }
 }
 

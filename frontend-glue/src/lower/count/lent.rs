@@ -7,7 +7,7 @@
 //!
 //! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
 //!
-//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, and nothing else comes of it.
+//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, in proportion, and nothing else comes of it.
 
 use crate::llvm::{Builder, Opcode, Value};
 use crate::lower::ContextAccess;
