@@ -4,7 +4,7 @@
 //! cost more the more there are, so over a program that only grows it would be quadratic. Each epoch therefore earns the
 //! right to look at a number of objects (`HeapOptions::zeal_looks`, far fewer where there are many), and a look is due when
 //! the right to see all of them is earned: at each epoch while there are few, seldom when there are many. Tests of the runtime look
-//! every time.
+//! every time. The dead are kept, and are stepped over: very many of them make looks and marks rarer, too.
 //!
 //! Trials of the prompt plan are paced, too: without bounds, each follows all that its candidate reaches. Up to [`TRIED`] objects
 //! every epoch tries every candidate. With more, an epoch earns [`EARNED_BY_EPOCH`] references to follow, and the next round
@@ -23,6 +23,11 @@ const TRIED: usize = 4096;
 /// References and stack slots that trials may look at for each epoch, where there are more objects.
 pub const EARNED_BY_EPOCH: u64 = 64;
 
+/// Dead objects that a recount steps over in the time that it takes for a living one.
+const DEAD_PER_LOOK: usize = 1024;
+/// Dead objects that a mark may step over for each epoch since the last.
+const DEAD_PER_EPOCH: usize = 256;
+
 /// What was earned since the last look, the last mark, and the last round of trials.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
@@ -37,11 +42,16 @@ impl super::Zeal {
     /// An epoch begins: whether the heap is looked over before it, and recounted after it. `looks`: objects per epoch.
     pub fn begin_epoch(&mut self, looks: usize) -> bool {
         self.pace.earned = self.pace.earned.saturating_add(self.looks_earned(looks));
-        self.pace.looks = self.pace.earned >= self.living.len();
+        self.pace.looks = self.pace.earned >= self.living.len() + self.dead() / DEAD_PER_LOOK;
         if self.pace.looks {
             self.pace.earned = 0;
         }
         self.pace.looks
+    }
+
+    /// Objects that have died: their memory is kept.
+    fn dead(&self) -> usize {
+        self.objects.len().saturating_sub(self.living.len())
     }
 
     fn looks_earned(&self, looks: usize) -> usize {
@@ -82,7 +92,8 @@ impl super::Zeal {
     /// At the end of an epoch: whether a mark is due, which finds what trials have left over.
     pub fn mark_is_due(&mut self, looks: usize) -> bool {
         self.pace.epochs += 1;
-        let due = self.pace.epochs >= MARK_EVERY.max((self.living.len() / self.looks_earned(looks).max(1)) as u64);
+        let living = self.living.len() / self.looks_earned(looks).max(1);
+        let due = self.pace.epochs >= MARK_EVERY.max(living.max(self.dead() / DEAD_PER_EPOCH) as u64);
         if due {
             self.pace.epochs = 0;
         }
@@ -92,8 +103,8 @@ impl super::Zeal {
 
 #[cfg(test)]
 mod tests {
-    use super::{EARNED_BY_EPOCH, LESS, MANY, TRIED};
-    use crate::zeal::Zeal;
+    use super::{DEAD_PER_EPOCH, EARNED_BY_EPOCH, LESS, MANY, TRIED};
+    use crate::zeal::{Birth, Zeal};
 
     /// The objects that are seen are no more than those that epochs pay for, however many there are.
     #[test]
@@ -140,5 +151,23 @@ mod tests {
         assert!(!zeal.round_is_due(64) && zeal.round_is_due(usize::MAX));
         zeal.try_soon();
         assert!(zeal.round_is_due(64));
+    }
+
+    /// A program whose objects all die has few that live, and ever more memory.
+    #[test]
+    fn marks_over_dead_memory_that_grows_cost_as_much_as_was_earned() {
+        let (mut zeal, mut marks, mut stepped, mut looks) = (Zeal::default(), 0, 0, 0);
+        const EPOCHS: usize = 100_000;
+        for address in 0..EPOCHS {
+            let birth = Birth { end: 0, type_meta: 0, made: Default::default(), died: None };
+            zeal.objects.insert(address as u64, birth);
+            looks += usize::from(zeal.begin_epoch(64));
+            if zeal.mark_is_due(64) {
+                (marks, stepped) = (marks + 1, stepped + zeal.objects.len());
+            }
+            assert!(address != 4096 || marks == 4096 / 16, "few dead change nothing: {marks} marks");
+        }
+        assert!(stepped <= (DEAD_PER_EPOCH + 1) * EPOCHS, "{stepped} stepped over in {marks} marks");
+        assert!(looks > EPOCHS / 2, "the few that live are looked at: {looks}");
     }
 }
