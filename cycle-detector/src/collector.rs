@@ -6,7 +6,7 @@ use crate::epoch::Phase;
 use crate::mark::Mark;
 use crate::prompt::{Batch, CountedMarks, Held, Rings, SlicedMark};
 use crate::report::EpochReport;
-use crate::stack::StackRoots;
+use crate::stack::{StackRoots, stack_end};
 use crate::step::Progress;
 use crate::trial::Trials;
 use crate::trigger::Trigger;
@@ -175,7 +175,9 @@ impl EpochDriver for Collector {
     }
 
     fn protect_roots(&mut self, heap: &mut Heap) {
+        let before = self.stack.units_walked(heap);
         self.stack.visit(heap, |heap, object, _| heap.prompt.protected.push(object));
+        heap.note_lent_walk(self.stack.units_walked(heap) - before, stack_end());
     }
 
     fn as_any(&mut self) -> &mut dyn std::any::Any {

@@ -102,12 +102,17 @@ impl Collector {
         heap.options.slice_units.is_some() || self.trigger.mutator_had_its_turn()
     }
 
-    /// Every candidate is tried, without bounds.
+    /// Every candidate is tried, without bounds; under zeal when that is due.
     pub(crate) fn prompt_epoch(&mut self, heap: &mut Heap) {
         self.finish_sliced_mark(heap);
-        self.prompt_round(heap, true);
+        let looks = heap.options.zeal_looks;
+        if heap.zeal.as_mut().is_none_or(|zeal| zeal.round_is_due(looks)) {
+            let before = units_of_rounds(heap);
+            self.prompt_round(heap, true);
+            let units = units_of_rounds(heap) - before;
+            heap.zeal.iter_mut().for_each(|zeal| zeal.note_round(units));
+        }
         if heap.zeal.is_some() {
-            let looks = heap.options.zeal_looks;
             if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) {
                 self.prompt_mark(heap);
             }
@@ -202,6 +207,11 @@ impl Collector {
         self.report.close(heap);
         self.last_report = self.report.clone();
     }
+}
+
+/// References that trials have followed, and frames and slots that were walked for them.
+fn units_of_rounds(heap: &Heap) -> u64 {
+    heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
 }
 
 /// Whether a mark in slices may begin: what waits for its finalizer is a root of it, and roots are looked at in one step.

@@ -14,7 +14,12 @@
 //! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a word.
 //! (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
+use crate::stack::visit_plain_root;
+use rc_runtime::ObjectRef;
 use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::fatal::{self, STATUS_USAGE};
+use rc_runtime::type_registry::{self, TypeInfo};
+use std::collections::HashMap;
 
 /// The frames' roots, innermost first.
 #[unsafe(no_mangle)]
@@ -65,6 +70,23 @@ pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const Type
         }
     }
     visited
+}
+
+/// How the shadow stack's roots are read, by descriptor.
+#[derive(Debug, Default)]
+pub(crate) struct ShadowTypes(HashMap<u64, TypeInfo>);
+
+impl ShadowTypes {
+    /// Calls `found` with what the root refers to.
+    pub(crate) fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
+        // SAFETY: the metadata of a root is null or a descriptor.
+        let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
+        let how = self.0.entry(meta as u64).or_insert_with(|| match type_registry::describe(descriptor) {
+            Ok(info) => info,
+            Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
+        });
+        how.for_each_reference_in_root(slot, found);
+    }
 }
 
 #[cfg(test)]

@@ -15,22 +15,20 @@
 use crate::diversion::{self, Removal};
 use crate::loaded_modules::{self, Snapshot};
 use crate::reentry::reentry_return;
-use crate::shadow_stack;
+use crate::shadow_stack::{self, ShadowTypes};
 use crate::stack_overflow::Stack;
 use rc_runtime::context::Context;
 use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::fatal::{self, STATUS_USAGE, STATUS_VIOLATION};
+use rc_runtime::fatal::{self, STATUS_VIOLATION};
 use rc_runtime::module_record::{LENT_ROOT, OWN_ROOT};
 use rc_runtime::module_registry::text;
 use rc_runtime::object::Slot;
-use rc_runtime::type_registry::{self, TypeInfo};
 use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
-    UnwindEnd, unwind, visit_some, visit_thread_stack,
+    StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A heap's view of the registered modules.
@@ -42,6 +40,8 @@ pub struct StackRoots {
     rest: Option<Rest>,
     /// Since the walk was looked at last: the frames that wait may have gone.
     program_ran: bool,
+    /// Steps of the unwinder, in all.
+    unwinder_steps: Cell<u64>,
 }
 
 /// What a walk has left for later.
@@ -65,6 +65,9 @@ impl Drop for StackRoots {
 /// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than
 /// that since the walk paused, it has written over all that it covers.
 const FRAMES_CHECKED: usize = 8192;
+
+/// A step of the unwinder takes as long as the walk of so many frames, at least.
+const FRAMES_PER_STEP: u64 = 4;
 
 /// How far a walk has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +124,12 @@ impl StackRoots {
         });
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
+    }
+
+    /// What the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
+    pub(crate) fn units_walked(&self, heap: &Heap) -> u64 {
+        let statistics = &heap.statistics;
+        statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
     }
 
     /// Whether frames of the last walk wait for their visit.
@@ -219,7 +228,7 @@ impl StackRoots {
     ) -> Option<Position> {
         let snapshot = &*self.snapshot;
         let mut slots = 0;
-        let (frames, rest) = walk(from, snapshot, limit, |root| {
+        let (visited, rest) = walk(from, snapshot, limit, |root| {
             slots += 1;
             if root.id & LENT_ROOT != 0 {
                 *lent = root.sp.max(*lent);
@@ -227,8 +236,9 @@ impl StackRoots {
             snapshot.visit_root(root, |object| take(heap, object, found, &|| snapshot.describe(root)));
         });
         let statistics = &mut heap.statistics;
-        statistics.frames_walked += frames;
+        statistics.frames_walked += visited.frames as u64;
         statistics.roots_walked += slots;
+        self.unwinder_steps.set(self.unwinder_steps.get() + visited.unwinder_steps as u64);
         rest
     }
 
@@ -255,11 +265,16 @@ fn anchor(context: &Context) -> Option<Registers> {
 
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
 /// Answers how many frames those were, and where it goes on.
-fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&FrameRoot)) -> (u64, Option<Position>) {
+fn walk(
+    from: Position,
+    snapshot: &Snapshot,
+    limit: usize,
+    visit: impl FnMut(&FrameRoot),
+) -> (StackVisit, Option<Position>) {
     let mut stack = StackReader::new(from.registers.sp);
     let walked = visit_some(from, |address| stack.read(address), &snapshot.frames, entries(), limit, visit);
     match walked.end {
-        StackEnd::Paused { at } => return (walked.frames as u64, Some(at)),
+        StackEnd::Paused { at } => return (walked, Some(at)),
         StackEnd::Bottom { .. } => {}
         // The unwinder's last step: the first frame of a thread has no caller.
         StackEnd::EndOfStack { pc: 0 } => {}
@@ -277,7 +292,7 @@ fn walk(from: Position, snapshot: &Snapshot, limit: usize, visit: impl FnMut(&Fr
             &format!("the stack is not as compiled code leaves it at {}: {fault}", native_place(registers.pc)),
         ),
     }
-    (walked.frames as u64, None)
+    (walked, None)
 }
 
 /// Checks what a root holds, and passes it on.
@@ -433,28 +448,12 @@ impl Snapshot {
     }
 }
 
-fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
+pub(crate) fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
     // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
     let word = unsafe { Slot::from_address(slot) }.read();
     if range::in_heap(word) {
         // SAFETY: [ROOT] what a root slot holds in the heap is an object.
         found(unsafe { ObjectRef::from_address(word) });
-    }
-}
-
-/// How the shadow stack's roots are read, by descriptor.
-#[derive(Debug, Default)]
-struct ShadowTypes(HashMap<u64, TypeInfo>);
-
-impl ShadowTypes {
-    fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
-        // SAFETY: the metadata of a root is null or a descriptor.
-        let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
-        let how = self.0.entry(meta as u64).or_insert_with(|| match type_registry::describe(descriptor) {
-            Ok(info) => info,
-            Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
-        });
-        how.for_each_reference_in_root(slot, found);
     }
 }
 

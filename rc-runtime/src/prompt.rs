@@ -10,6 +10,8 @@
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
 //! | `lent` | what has been stored to roots of older frames? |
+//! | `lent_walk` | how often is the stack walked for that, where stores are not named? |
+//! | `protected` | what does a drain leave alone? |
 //! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
 //! | `youth` | which objects are so new that nothing was noted about them yet? |
@@ -29,8 +31,10 @@ pub mod count;
 mod estate;
 mod finalizer;
 mod lent;
+mod lent_walk;
 mod pending;
 mod postponed;
+mod protected;
 mod reclaim;
 mod spare;
 mod tally;
@@ -41,7 +45,9 @@ use crate::list::List;
 pub use bin::Bin;
 pub use cells::CellSpace;
 pub use lent::Lent;
+use lent_walk::LentWalk;
 use postponed::Postponed;
+pub use protected::Protected;
 pub use reclaim::Cascade;
 pub use watch::Watch;
 pub use youth::{Carved, Youth};
@@ -62,6 +68,8 @@ pub struct Prompt {
     pending: List<ObjectRef>,
     /// What out-parameters have been given.
     pub lent: Lent,
+    /// When drains looked for what others have stored to roots.
+    lent_walk: LentWalk,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
@@ -79,7 +87,7 @@ pub struct Prompt {
     /// Steps of a collection, since the last that was complete, that have found something to be finalized.
     step_rounds: u32,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
-    pub protected: List<ObjectRef>,
+    pub protected: Protected,
     pointer_masks: List<u64>,
     /// Structures that are partly taken apart.
     pub cascades: List<Cascade>,
@@ -146,7 +154,11 @@ impl Heap {
                 return;
             }
             (*heap).inspect();
-            Heap::drain(heap, words);
+            match (*heap).context_mut().lent {
+                0 => Heap::drain_unlent(heap, words),
+                _ if (&mut *heap).puts_drain_off() => return Heap::put_drain_off(heap, words),
+                _ => Heap::drain(heap, words),
+            }
             let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
             let external = (*heap).external.is_due && (*heap).finalizers.depth() == 0;
             let marks = (*heap).mark_wants_its_turn() && (*heap).finalizers.depth() == 0;
@@ -159,6 +171,9 @@ impl Heap {
                     (*heap).note_external_mark();
                 } else if judges {
                     let all = zeal || external;
+                    if external {
+                        (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+                    }
                     (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
                 }
                 Heap::end_round(heap, (*heap).begin_turn());
@@ -183,6 +198,7 @@ impl Heap {
             (*heap).inspect();
             Heap::drain_all(heap);
             if (*heap).finalizers.depth() == 0 {
+                (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
                 Heap::end_round(heap, Turn::ALL);
                 Heap::drain_all(heap);

@@ -17,6 +17,7 @@ mod pace;
 pub mod site;
 mod write;
 
+pub use pace::EARNED_BY_EPOCH;
 pub use site::{Language, Place, PlaceId, Site};
 pub use write::Plainly;
 

@@ -203,6 +203,44 @@ fn out_parameters_cost_no_walks_of_a_deep_stack() {
     }
 }
 
+/// Frames that lend roots in ways that are not named to the runtime: to native code, by memory, to another module, tagged words
+/// and structs. A drain walks the stack for them, but not each: all walks are in proportion to what the program does.
+#[test]
+fn drains_below_many_frames_that_lend_roots_walk_them_now_and_then() {
+    for level in ["0", "2"] {
+        for how in ["native", "memory", "module", "tagged", "aggregate"] {
+            // Frames are larger without optimisation.
+            for depth in ["1000", if level == "0" { "8000" } else { "32000" }] {
+                for goal in [&[][..], &["--pause-goal", "1ms"]] {
+                    let output = lending_frames(&[&["--opt", level, "--leak-check"], goal].concat(), how, depth);
+                    let right = (output.status.code(), text(&output).as_str()) == (Some(0), "0\n");
+                    assert!(right, "--opt {level} {goal:?}, {how}, {depth}: {}", describe(&output));
+                }
+            }
+        }
+    }
+}
+
+/// The same where each safepoint of few frames recounts the heap.
+#[test]
+fn lent_roots_are_counted_as_they_should_in_zeal() {
+    for how in ["native", "memory", "module", "tagged", "aggregate"] {
+        let output = lending_frames(&["--opt", "2", "--zeal"], how, "50");
+        let right = (output.status.code(), text(&output).as_str()) == (Some(0), "0\n");
+        assert!(right, "{how}: {}", describe(&output));
+    }
+}
+
+fn lending_frames(options: &[&str], how: &str, depth: &str) -> Output {
+    let files =
+        ["lending_frames.c", "lending_frames_module.c", "lending_frames_native.c"].map(|file| program(file).into());
+    let mut all: Vec<OsString> = ["run", "--no-warnings", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
+    all.extend(options.iter().map(OsString::from));
+    all.extend(files);
+    all.extend(["--", how, depth].map(OsString::from));
+    run_tally(&all, &[])
+}
+
 /// The same where each safepoint recounts the heap.
 #[test]
 fn out_parameters_are_counted_as_they_should_in_zeal() {

@@ -19,6 +19,14 @@
 //! while a mark in slices runs are unknown to it: they count as garbage, up to three quarters of all. With more, a
 //! program that only allocates and frees would start a mark for ever.
 //!
+//! **Why growth counts, and not what suspects can explain.** A suspect has no worth that is sound and smaller than all
+//! growth. A list that grows at its head makes a candidate of each old head that a root held, and a trial of it is cut off
+//! somewhere in the list. A trial of a dead ring of a hundred thousand is cut off in the same way, having seen the same. Only
+//! a trial that goes to the end tells them apart, and that is as much work as the mark. Nor is a batch that was passed over
+//! worth its own bytes: one small ring in it may hold up any structure, which then passes its own trials as alive. What the
+//! last mark taught is no bound either: the program may change. So a program that builds one large list pays for
+//! one mark in vain at each ninefold size.
+//!
 //! Cost: a comparison of blocks in use for each round; the exact number of bytes is counted, block by block, only when
 //! those exceed the cap, and after a sixteenth of it was allocated.
 

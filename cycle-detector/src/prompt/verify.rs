@@ -169,7 +169,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     }
     let mut reached: HashSet<ObjectRef> = HashSet::new();
     let mut roots: Vec<ObjectRef> = recount.from_roots.keys().copied().collect();
-    roots.extend(&heap.prompt.protected);
+    roots.extend(heap.prompt.protected.iter());
     roots.extend(heap.pending_objects());
     heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(|object| roots.push(object)));
     reach(&mut reached, roots);

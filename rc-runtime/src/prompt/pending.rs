@@ -128,7 +128,9 @@ impl Heap {
 
     #[cold]
     fn protect_lent(&mut self) {
+        let before = self.prompt.protected.len();
         self.with_driver(|driver, heap| driver.protect_roots(heap));
+        self.prompt.protected.end_run(before);
     }
 
     /// Objects that `words` may lead to are protected from now on. Answers how many were before.
@@ -165,7 +167,7 @@ impl Heap {
             _ => self.large.object_at(address),
         };
         if let Some(object) = found
-            && !self.prompt.protected.contains(&object)
+            && !self.prompt.protected.contains(object)
         {
             self.prompt.protected.push(object);
         }
@@ -173,7 +175,7 @@ impl Heap {
 
     #[inline(always)]
     pub(super) fn is_protected(&self, object: ObjectRef) -> bool {
-        self.prompt.protected.contains(&object)
+        self.prompt.protected.contains(object)
     }
 
     /// Drains the pending list; `words` protect what they lead to.
@@ -181,7 +183,22 @@ impl Heap {
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
     pub unsafe fn drain(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
+        // SAFETY: by the caller's promise.
+        unsafe { Heap::drain_as::<true>(heap, words) };
+    }
+
+    /// The same while no frame lends a root.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(super) unsafe fn drain_unlent(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: by the caller's promise.
+        unsafe { Heap::drain_as::<false>(heap, words) };
+    }
+
+    #[inline(always)]
+    unsafe fn drain_as<const LENT: bool>(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: as for `drain`; every borrow ends before a finalizer runs.
         unsafe {
             (&mut *heap).apply_postponed();
             if (*heap).finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
@@ -195,7 +212,10 @@ impl Heap {
             if depth == 0 {
                 ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
             }
-            let held = (&mut *heap).protect_in_flight(words);
+            let held = match LENT {
+                true => (&mut *heap).protect_in_flight(words),
+                false => (&mut *heap).protect(words),
+            };
             let rationed = (&mut *heap).start_slice();
             Heap::drain_pending(heap);
             if depth == 0 && !rationed {
@@ -222,7 +242,7 @@ impl Heap {
     /// Inside a finalizer, as far as is known: whether anything may be drained here.
     #[cold]
     #[inline(never)]
-    unsafe fn may_drain_inside(heap: *mut Heap, words: &[u64]) -> bool {
+    pub(super) unsafe fn may_drain_inside(heap: *mut Heap, words: &[u64]) -> bool {
         // SAFETY: as for `drain`.
         unsafe {
             let left = (&mut *heap).abandon_left_calls();

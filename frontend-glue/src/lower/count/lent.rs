@@ -2,12 +2,12 @@
 //!
 //! Such a store counts nothing (who makes it may be native code, and does not know that there is a root), so what the root
 //! holds may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So a frame
-//! that lends says so, in a counter of its thread; while that is not zero, every drain walks the stack and protects what
-//! roots hold. `[ROOT]`
+//! that lends says so, in a counter of its thread; while that is not zero, drains walk the stack and protect what
+//! roots hold, and are put off where that is deep (`rc_runtime::prompt`'s `lent_walk`). `[ROOT]`
 //!
 //! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
 //!
-//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, and nothing else comes of it.
+//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, in proportion, and nothing else comes of it.
 
 use crate::llvm::{Builder, Opcode, Value};
 use crate::lower::ContextAccess;

@@ -1,0 +1,2 @@
+/* Code that knows nothing of roots. */
+void native_store(void **slot, void *word) { *slot = word; }
