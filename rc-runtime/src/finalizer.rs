@@ -54,6 +54,8 @@ pub struct FinalizerError<'a> {
 pub struct Finalizers {
     /// Found dead, with a finalizer that is to run at the end of a safepoint. Each is held by one count.
     pub queue: Queue<ObjectRef>,
+    /// Deferred plan: as many of the queue, from the first, were there when the running mark began, and it has not come to them.
+    pub unshown: usize,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
     /// The same: what their calls have interrupted.
@@ -115,8 +117,12 @@ impl Finalizers {
 
     /// Objects that are held by one count for their finalizers' sake, once for each count.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        let waiting = self.queue.iter().chain(&self.found_by_mark).chain(&self.running);
-        waiting.chain(&self.done).chain(&self.later).copied()
+        self.queue.iter().chain(&self.done).copied().chain(self.held_beside_lists())
+    }
+
+    /// Those that are neither in the queue nor done.
+    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.found_by_mark.iter().chain(&self.running).chain(&self.later).copied()
     }
 }
 

@@ -117,6 +117,44 @@ fn finalizers_of_one_ring_run_in_turns() {
     }
 }
 
+/// What waits is alive for a mark, which comes to it in slices; a flip meanwhile goes through none of it, nor through what has run
+/// since the last.
+#[test]
+fn flip_beside_a_mark_does_not_go_through_all_that_wait() {
+    let mut m = sliced(Plan::Deferred, false);
+    held_by_an_array(&mut m);
+    m.collect();
+    m.truncate_roots(0);
+    // They are found dead; no finalizer runs.
+    m.heap().options.slice_units = Some(16);
+    while (m.heap().finalizers.queue.len() as u64) < MANY {
+        if !m.step(16) {
+            m.flip();
+        }
+    }
+    m.heap().options.eager_marks = true;
+    let mut flips_beside = 0;
+    while calls() < MANY {
+        if m.heap().mark_discovers {
+            let (epochs, marked) = (m.statistics().epochs, m.heap().mark_stack.len());
+            m.flip();
+            if m.statistics().epochs != epochs {
+                flips_beside += 1;
+                let shown = m.heap().mark_stack.len() - marked;
+                assert!(shown <= 64, "a flip showed {shown} objects to the mark");
+            }
+        }
+        if !m.step(16) {
+            m.flip();
+        }
+    }
+    assert!(flips_beside > 2, "{flips_beside} flips came beside a mark");
+    m.collect();
+    assert_eq!((live(&mut m), calls()), (0, MANY));
+    let seen = crate::seen_sorted();
+    assert!(seen.into_iter().eq(0..MANY), "each has run once");
+}
+
 /// A collection in parts comes to its end by turns, too; one that is asked for as a whole does not wait for them.
 #[test]
 fn steps_of_a_collection_take_turns_and_a_whole_one_runs_all() {

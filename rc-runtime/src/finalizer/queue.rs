@@ -245,11 +245,29 @@ impl Heap {
                     (&mut *heap).set_poll(true);
                     return;
                 }
-                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                let Some(object) = (&mut *heap).take_waiting() else { break };
                 (*heap).finalizers.left_in_set -= 1;
                 Heap::run_waiting(heap, object);
             }
             (*heap).finalizers.left_in_set = 0;
+        }
+    }
+
+    /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
+    pub(super) fn take_waiting(&mut self) -> Option<ObjectRef> {
+        let object = self.finalizers.queue.pop_front()?;
+        if self.finalizers.unshown > 0 {
+            self.finalizers.unshown -= 1;
+            self.show_to_mark(object);
+        }
+        Some(object)
+    }
+
+    /// The queue's order is about to change: the running mark sees all of it that it has not come to.
+    fn show_waiting(&mut self) {
+        while let Some(left) = self.finalizers.unshown.checked_sub(1) {
+            self.finalizers.unshown = left;
+            self.show_to_mark(self.finalizers.queue[left]);
         }
     }
 
@@ -328,6 +346,7 @@ impl Heap {
         if !type_registry::has_ordered_finalizers() {
             return;
         }
+        self.show_waiting();
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.finalizers.queue);
         let is_held = |heap: &Heap, object: ObjectRef| match heap.plan {
