@@ -29,6 +29,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
+use crate::special::SLOT_UNITS;
 use crate::visit::Part;
 use crate::weak::{Node, WeakKind};
 
@@ -225,7 +226,7 @@ impl Heap {
             if *units <= 0 {
                 return false;
             }
-            *units -= 4;
+            *units -= SLOT_UNITS;
             let ephemeron = self.clear_weak_slot(number, WeakKind::Key, node);
             if ephemeron.type_info().ephemeron {
                 self.release_ephemeron(ephemeron);

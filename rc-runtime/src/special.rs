@@ -22,6 +22,8 @@
 mod end;
 mod young;
 
+pub(crate) use end::SLOT_UNITS;
+
 use crate::errand::Errands;
 use crate::heap::Heap;
 use crate::list::List;

@@ -7,8 +7,12 @@ use crate::weak::{Node, WeakKind};
 
 /// As many units as anything may take.
 const ALL: i64 = i64::MAX / 2;
-/// Units of a weak slot whose holder is told that it was cleared: that is run outside of the slice, but soon after it.
-const ERRAND_UNITS: i64 = 8;
+/// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
+/// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
+/// for a slot it did so after several milliseconds.
+pub(crate) const SLOT_UNITS: i64 = 24;
+/// The same if its holder is told that it was cleared: that is run outside of the slice, but soon after it.
+const ERRAND_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
 pub const SLOTS_AT_ONCE: i64 = 4096;
 
@@ -30,7 +34,7 @@ impl Heap {
                 return false;
             }
             let holder = self.clear_weak_slot(number, WeakKind::Reference, node);
-            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { 1 };
+            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { SLOT_UNITS };
         }
         true
     }
@@ -83,7 +87,7 @@ impl Heap {
             if *units <= 0 {
                 return false;
             }
-            *units -= 1;
+            *units -= SLOT_UNITS;
             let link = record.slots;
             self.forget_link(link);
         }
