@@ -68,8 +68,7 @@ impl Heap {
         if !object.type_info().ephemeron {
             return false;
         }
-        let Some(record) = self.specials.records.get(self.number_of(object)) else { return false };
-        self.specials.slots_from(record.slots).any(|link| self.is_dead_key(link))
+        self.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
     }
 
     /// Whether the link is a key, and the mark has not come to its target. Young objects of the deferred plan are not its concern.
@@ -187,7 +186,7 @@ impl Heap {
                 return spent;
             }
         }
-        let mut link = self.special(ephemeron).slots;
+        let mut link = self.first_slot(ephemeron);
         while link != 0 {
             let next = self.specials.slots_from(link).nth(1).unwrap_or(0);
             if self.is_dead_key(link) {

@@ -32,6 +32,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
+use crate::special::AWAITS_FINALIZER;
 use crate::type_registry::{self, TypeInfo};
 use std::cmp::Reverse;
 
@@ -186,7 +187,7 @@ impl Heap {
     /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
     fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
         if let Some(record) = self.special_of(object) {
-            record.awaits_finalizer = waits;
+            record.set(AWAITS_FINALIZER, waits);
         }
     }
 

@@ -22,6 +22,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::prompt::{Cascade, CellSpace};
 use crate::range::{MARK, block_info};
+use crate::special::FADES;
 use crate::visit::Part;
 
 /// See the file's first lines.
@@ -104,7 +105,7 @@ impl Heap {
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         let condemned = self.specials.mark_condemns && !MARK.get(object.address());
-        let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.fades);
+        let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
         if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
             return None;
         }
