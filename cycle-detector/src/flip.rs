@@ -7,12 +7,11 @@
 //!    its last count before, since all increments of a flip come before its decrements. `[ORDER]`
 //!
 //! Cost: 4,096 frames of the stack ([`FRAMES_AT_FLIP`]), all globals and what a host holds, 256 bytes of bits per block
-//! allocated or logged in, 128 bytes of bits for each 16 KiB of large objects allocated, some instructions per logged
-//! chunk, and 64 system calls at most to give idle blocks back. The length of the log does not matter, and the size of
-//! the heap does by 20 to 30 ns for 32 KiB that were written to. The frames below are visited in slices, or when the
-//! program comes back to one, before anything is counted: what they hold then is what they held now (`stack`,
-//! `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as of this moment through the
-//! log and the pending stamps.
+//! allocated or logged in, 128 bytes of bits for each 16 KiB of large objects allocated, and some instructions per logged
+//! chunk. The length of the log does not matter, and the size of the heap does by 20 to 30 ns for 32 KiB that were written to.
+//! The frames below are visited in slices, or when the program comes back to one, before anything is counted: what they hold
+//! then is what they held now (`stack`, `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as
+//! of this moment through the log and the pending stamps.
 
 use crate::collector::Collector;
 use crate::epoch::Phase;

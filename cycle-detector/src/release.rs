@@ -138,7 +138,11 @@ impl Collector {
     }
 
     fn release_small(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let zeros = heap.free_queue.len();
         let references = release_part(heap, object, Part::Whole);
+        if object.has(flag::FINALIZED) {
+            heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
+        }
         heap.reclaim(object);
         self.report.freed_by_count += 1;
         2 + references

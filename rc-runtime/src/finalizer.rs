@@ -56,6 +56,9 @@ pub struct Finalizers {
     pub queue: Queue<ObjectRef>,
     /// Deferred plan: as many of the queue, from the first, were there when the running mark began, and it has not come to them.
     pub unshown: usize,
+    /// Deferred plan: what finalizers had run for has died lately, and with it the last reference to something that is to be finalized
+    /// in its turn.
+    pub chained: bool,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
     /// The same: what their calls have interrupted.
@@ -113,6 +116,12 @@ impl Finalizers {
     #[inline(always)]
     pub fn are_ready(&self) -> bool {
         self.ready
+    }
+
+    /// Deferred plan: nothing is due, and what finalizers have run for holds others that are to be finalized when it goes, as far
+    /// as the last epoch can tell; or some of those wait for the end of an epoch.
+    pub fn has_chain(&self) -> bool {
+        self.chained && !self.ready && !(self.done.is_empty() && self.queue.is_empty())
     }
 
     /// Objects that are held by one count for their finalizers' sake, once for each count.

@@ -205,3 +205,43 @@ fn set_that_is_found_while_another_has_its_turns_runs_too() {
         assert_eq!(all.len(), 6000, "each once; the large ones say 0, as the first of the rings does: {plan:?}");
     }
 }
+
+/// Each holds the next: one is found by two epochs, which come when the program polls, not when it has allocated.
+#[test]
+fn list_of_finalizable_objects_comes_to_its_end_in_linear_time() {
+    const LINKS: u64 = 3000;
+    let list = |m: &mut Mutator| {
+        let top = m.push_root(None);
+        for number in 0..LINKS {
+            let file = m.allocate(type_of(&FILE)).expect("room");
+            file.slot(16).store(number);
+            let next = m.root(top);
+            set(m, file, 0, next);
+            m.set_root(top, Some(file));
+        }
+        m.epoch();
+        m.truncate_roots(0);
+    };
+    for collected in [true, false] {
+        let mut m = sliced(Plan::Deferred, false);
+        list(&mut m);
+        let (epochs, marks) = (m.statistics().epochs, m.statistics().marks);
+        if collected {
+            m.collect();
+        } else {
+            // The first is found by what the program would allocate.
+            for _ in 0..3 {
+                m.flip();
+                (0..100).for_each(|_| m.poll());
+            }
+            (0..20 * LINKS).for_each(|_| m.poll());
+        }
+        assert_eq!(calls(), LINKS, "collected {collected}");
+        let in_order: Vec<u64> = crate::seen();
+        assert!(in_order.into_iter().eq((0..LINKS).rev()), "owners come before what they hold");
+        assert!(m.statistics().marks - marks <= 10, "{} marks", m.statistics().marks - marks);
+        assert!(m.statistics().epochs - epochs <= 2 * LINKS + 50, "{} epochs", m.statistics().epochs - epochs);
+        m.collect();
+        assert_eq!(live(&mut m), 0);
+    }
+}

@@ -113,6 +113,7 @@ impl Heap {
 
     /// At a flip: what is young is pending.
     pub fn flip_finalizers(&mut self) {
+        self.finalizers.chained &= !self.finalizers.queue.is_empty();
         let young = &mut self.finalizers.young;
         debug_assert!(young.pending.is_empty() && young.found.is_empty());
         std::mem::swap(&mut young.current, &mut young.pending);
@@ -328,6 +329,7 @@ impl Heap {
                 }
                 let called = (*heap).finalizers.called;
                 Heap::run_finalizers(heap);
+                Heap::run_chain(heap, registrations);
                 if round >= crate::errand::ROUNDS_MAX && (*heap).finalizers.called != called {
                     break;
                 }
@@ -339,6 +341,22 @@ impl Heap {
             finalizers.done.append(&mut finalizers.later);
             (finalizers.collecting, finalizers.collect_wanted) = (false, false);
             (*heap).statistics.freed_objects() - freed
+        }
+    }
+
+    /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized
+    /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list two
+    /// epochs find a link; to look at the whole heap for each took quadratic time.
+    unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
+        // SAFETY: as for `deferred_collect`.
+        unsafe {
+            while (*heap).finalizers.registrations == registrations {
+                (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                if (&*heap).finalizers.queue.is_empty() {
+                    break;
+                }
+                Heap::run_finalizers(heap);
+            }
         }
     }
 
