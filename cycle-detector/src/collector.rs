@@ -16,6 +16,23 @@ use rc_runtime::log::{Log, LogCursor};
 use rc_runtime::plan::Plan;
 use rc_runtime::{Heap, ObjectRef};
 
+/// Objects that the flip before counted as held by roots.
+#[derive(Debug, Default)]
+pub(crate) struct Lapsed {
+    pub(crate) objects: List<ObjectRef>,
+    /// So many of them, from the first, still have their flag.
+    pub(crate) flagged: usize,
+}
+
+impl Lapsed {
+    /// Takes `objects` over. No entry is copied, however many there are. `[BOUND]`
+    pub(crate) fn take_over(&mut self, objects: &mut List<ObjectRef>) {
+        debug_assert!(self.objects.is_empty());
+        std::mem::swap(&mut self.objects, objects);
+        self.flagged = self.objects.len();
+    }
+}
+
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Collector {
@@ -30,9 +47,11 @@ pub struct Collector {
     /// Roots counted at the last flip.
     pub(crate) roots: List<ObjectRef>,
     /// Roots counted at the flip before, to be released.
-    pub(crate) last_roots: List<ObjectRef>,
-    /// So many of those, from the first, still have their flag.
-    pub(crate) flagged_roots: usize,
+    pub(crate) last_roots: Lapsed,
+    /// What weak slots yielded between the two flips, the same.
+    pub(crate) last_upgraded: Lapsed,
+    /// What finalizers have run for since the flip before, to be released.
+    pub(crate) last_done: List<ObjectRef>,
     /// So many of the roots of the last flip have been counted.
     pub(crate) counted_roots: usize,
     /// Dead objects that the last log named; they are freed once it has been reconciled.

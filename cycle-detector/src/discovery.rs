@@ -1,7 +1,9 @@
 //! Discovery: the part of a mark that finds what is alive, in steps.
 //!
-//! It begins with the roots of the last flip, a few at a time; a flip that comes earlier is told to wait for the rest,
-//! which costs it what its own roots do. From there on it takes what comes first: a marked object, a chunk of a large
+//! It begins with the roots of the last flip, a few at a time, where they lie. Whatever leaves its list before that is shown
+//! then: what was held at a flip when the next one lets go of it (`release`), which comes before discovery can end; and what
+//! waits for its finalizer when that runs ([`Heap::take_waiting`]). So neither a flip nor the beginning of a mark goes
+//! through all of them. `[BOUND]` From there on it takes what comes first: a marked object, a chunk of a large
 //! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
 //! cannot grow (there is no memory, or `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and
 //! once the stack is empty all blocks are looked through for marked objects, and these visited again. A round of that
@@ -34,7 +36,11 @@ pub(crate) struct Discovery {
     log_at: LogCursor,
     /// As many of the flip's roots, from the first, are still to be shown; none after the next flip, which has others.
     roots_left: usize,
-    /// What else is held as if by roots.
+    /// The same of what weak slots have yielded since the flip.
+    upgraded_left: usize,
+    /// The same of what finalizers have run for since the flip.
+    done_left: usize,
+    /// What else is held as if by roots, but for what waits for its finalizer.
     held: List<ObjectRef>,
     /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
     search_at: Option<(BlockWalk, usize)>,
@@ -44,8 +50,10 @@ impl Discovery {
     /// False when there is no memory for what is held.
     pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
         self.forget(heap);
-        self.roots_left = roots;
-        let held = || heap.finalizers.held().chain(heap.immortals.objects());
+        (self.roots_left, self.upgraded_left) = (roots, heap.specials.upgraded.len());
+        self.done_left = heap.finalizers.done.len();
+        heap.finalizers.unshown = heap.finalizers.queue.len();
+        let held = || heap.finalizers.held_beside_lists().chain(heap.immortals.objects());
         if !self.held.try_reserve(held().count()) {
             return false;
         }
@@ -55,14 +63,17 @@ impl Discovery {
 
     /// The mark is given up, or has not begun.
     pub(crate) fn forget(&mut self, heap: &mut Heap) {
+        self.flip();
         self.held.clear();
+        self.search_at = None;
         heap.mark_overflowed = false;
-        (self.log_at, self.roots_left, self.search_at) = (LogCursor::default(), 0, None);
+        heap.finalizers.unshown = 0;
     }
 
-    /// The running log was swapped for an empty one.
-    pub(crate) fn log_was_swapped(&mut self) {
+    /// The running log was swapped for an empty one; what the lists held is shown when it is let go of.
+    pub(crate) fn flip(&mut self) {
         self.log_at = LogCursor::default();
+        (self.roots_left, self.upgraded_left, self.done_left) = (0, 0, 0);
     }
 }
 
@@ -119,19 +130,28 @@ impl Collector {
 
     /// Shows a few of the roots; `None` when all were.
     pub(crate) fn show_roots(&mut self, heap: &mut Heap) -> Option<i64> {
-        let discovery = &mut self.mark.discovery;
-        let rest = discovery.roots_left.saturating_sub(ROOTS_PER_STEP);
-        let step = &self.roots[rest..discovery.roots_left];
-        step.iter().for_each(|&root| heap.show_to_mark(root));
-        discovery.roots_left = rest;
-        let mut shown = step.len();
+        let mut shown = 0;
         while shown < ROOTS_PER_STEP
-            && let Some(object) = discovery.held.pop()
+            && let Some(root) = self.next_root(heap)
         {
-            heap.show_to_mark(object);
+            heap.show_to_mark(root);
             shown += 1;
         }
         (shown > 0).then_some(shown as i64)
+    }
+
+    /// The next root that was not shown.
+    fn next_root(&mut self, heap: &mut Heap) -> Option<ObjectRef> {
+        let Discovery { roots_left, upgraded_left, done_left, held, .. } = &mut self.mark.discovery;
+        let last = |list: &[ObjectRef], left: &mut usize| {
+            *left = left.checked_sub(1)?;
+            Some(list[*left])
+        };
+        last(&self.roots, roots_left)
+            .or_else(|| last(&heap.specials.upgraded, upgraded_left))
+            .or_else(|| last(&heap.finalizers.done, done_left))
+            .or_else(|| last(&heap.finalizers.queue, &mut heap.finalizers.unshown))
+            .or_else(|| held.pop())
     }
 
     /// A large object was marked: its chunks are visited one by one.

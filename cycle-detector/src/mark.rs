@@ -134,7 +134,6 @@ impl Collector {
     fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
         (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
-        self.roots.append(&mut heap.specials.upgraded);
         heap.specials.mark_begins();
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
@@ -144,14 +143,6 @@ impl Collector {
             // There is no memory for its roots.
             self.abort_mark(heap);
         }
-    }
-
-    /// A flip is about to count other roots, and the log to begin anew.
-    pub(crate) fn prepare_mark_for_flip(&mut self, heap: &mut Heap) {
-        if self.mark.stage == Stage::Discover {
-            while self.show_roots(heap).is_some() {}
-        }
-        self.mark.discovery.log_was_swapped();
     }
 
     /// Does up to `units` of the mark's work; what is left.

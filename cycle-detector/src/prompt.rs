@@ -56,8 +56,6 @@ const BYTES_PER_CANDIDATE: u64 = 512;
 const ROUND_UNITS: i64 = 16 << 10;
 /// Trials have this part of a slice at least, however long the batch took.
 const TRIALS_SHARE: u64 = 4;
-/// Objects that wait for their finalizers when a mark in slices begins, at most.
-const WAITING_MAX: usize = 4096;
 
 impl Collector {
     /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
@@ -77,7 +75,7 @@ impl Collector {
                     self.stopped(heap, Collector::sliced_mark_slice);
                 }
             }
-            if heap.options.eager_marks && heap.marks_in_slices() && may_mark(heap) {
+            if heap.options.eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);
             }
             return;
@@ -88,7 +86,7 @@ impl Collector {
         self.sliced_mark.is_next = true;
         self.stopped(heap, |collector, heap| {
             collector.prompt_round(heap, false);
-            if !collector.sliced_mark.is_running() && collector.counted_mark_is_due(heap) && may_mark(heap) {
+            if !collector.sliced_mark.is_running() && collector.counted_mark_is_due(heap) {
                 match heap.marks_in_slices() {
                     true => collector.start_sliced_mark(heap),
                     false => _ = collector.prompt_mark(heap),
@@ -212,11 +210,6 @@ impl Collector {
 /// References that trials have followed, and frames and slots that were walked for them.
 fn units_of_rounds(heap: &Heap) -> u64 {
     heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
-}
-
-/// Whether a mark in slices may begin: what waits for its finalizer is a root of it, and roots are looked at in one step.
-fn may_mark(heap: &Heap) -> bool {
-    !heap.marks_in_slices() || heap.finalizers.queue.len() <= WAITING_MAX
 }
 
 /// What the trials of a round may do that began at `start`, with its batch.

@@ -9,7 +9,7 @@
 //!
 //! Promotion follows references from young objects that were counted; nobody ever looks at a young object that was not.
 
-use crate::collector::Collector;
+use crate::collector::{Collector, Lapsed};
 use rc_runtime::log::Entry;
 use rc_runtime::object::flag;
 use rc_runtime::type_registry::Reading;
@@ -67,13 +67,13 @@ impl Collector {
 
     /// Counts some of the roots of the flip, when those of the flip before have lost their flags; what it cost.
     fn count_roots(&mut self, heap: &mut Heap) -> i64 {
-        if self.flagged_roots > 0 {
-            let rest = self.flagged_roots.saturating_sub(ROOTS_PER_STEP);
-            for root in &self.last_roots[rest..self.flagged_roots] {
-                root.remove_flags(flag::ROOTED);
+        for Lapsed { objects, flagged } in [&mut self.last_upgraded, &mut self.last_roots] {
+            if *flagged > 0 {
+                let rest = flagged.saturating_sub(ROOTS_PER_STEP);
+                objects[rest..*flagged].iter().for_each(|root| root.remove_flags(flag::ROOTED));
+                *flagged = rest;
+                return ROOTS_PER_STEP as i64;
             }
-            self.flagged_roots = rest;
-            return ROOTS_PER_STEP as i64;
         }
         let end = (self.counted_roots + ROOTS_PER_STEP).min(self.roots.len());
         let step = &self.roots[self.counted_roots..end];

@@ -24,7 +24,11 @@ impl Collector {
             if let Some(object) = self.last_late.pop() {
                 heap.free(object);
                 units -= 2;
-            } else if let Some(root) = self.last_roots.pop() {
+            } else if let Some(root) = self.next_lapsed() {
+                if heap.mark_discovers {
+                    // A mark that began before the flip may not have come to it yet.
+                    heap.show_to_mark(root);
+                }
                 heap.decrement(root);
                 self.trials.note_former_root(heap.candidates.len());
                 units -= 1;
@@ -41,6 +45,11 @@ impl Collector {
                 }
             }
         }
+    }
+
+    /// The next object that was held as by a root of the flip before.
+    fn next_lapsed(&mut self) -> Option<ObjectRef> {
+        self.last_done.pop().or_else(|| self.last_upgraded.objects.pop()).or_else(|| self.last_roots.objects.pop())
     }
 
     /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths. What is left of the units.
@@ -129,7 +138,11 @@ impl Collector {
     }
 
     fn release_small(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let zeros = heap.free_queue.len();
         let references = release_part(heap, object, Part::Whole);
+        if object.has(flag::FINALIZED) {
+            heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
+        }
         heap.reclaim(object);
         self.report.freed_by_count += 1;
         2 + references

@@ -5,6 +5,8 @@
 //! earlier epochs cost per survivor and entry, is at most a tenth of the time since the last flip. Log entries are one
 //! per object at most, so waiting costs bounded memory, and collection work is rationed.
 //!
+//! A list of objects with finalizers, each held by the one before, makes flips due as well: two find one link.
+//!
 //! Slices: at every block taken, sized so that an epoch's work is done well before the next flip is due; and at polls,
 //! where the mutator gets at least as much time between two slices as the last one took.
 
@@ -23,6 +25,9 @@ const URGENCY: i64 = 8;
 const POLL_UNITS: i64 = 4_096;
 /// Log-driven flips take at most this part of the time.
 const LOG_SHARE: u64 = 10;
+
+/// Flips for the sake of a list of objects with finalizers take at most this part of the time.
+const CHAIN_SHARE: u32 = 4;
 
 /// What the pacing remembers.
 #[derive(Debug)]
@@ -101,6 +106,8 @@ impl Collector {
             self.flip_now(heap);
         } else if heap.log.entries >= heap.log_poll_at {
             self.flip_for_the_log(heap);
+        } else if heap.finalizers.has_chain() {
+            self.flip_for_a_chain(heap);
         }
         self.update_poll(heap);
     }
@@ -121,8 +128,20 @@ impl Collector {
         }
         if heap.log.entries >= heap.log_poll_at {
             self.flip_for_the_log(heap);
+        } else if heap.finalizers.has_chain() {
+            self.flip_for_a_chain(heap);
         }
         self.update_poll(heap);
+    }
+
+    /// The next of a list of objects with finalizers is found when the last has been let go of, by the next flip. If each waited until
+    /// as much was allocated as between two flips, a million of them would never come to their end.
+    fn flip_for_a_chain(&mut self, heap: &mut Heap) {
+        let predicted = Duration::from_nanos(self.last_report.work_ns);
+        let timed = heap.options.slice_units.is_none();
+        if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
+            self.flip_now(heap);
+        }
     }
 
     fn flip_for_the_log(&mut self, heap: &mut Heap) {
@@ -152,7 +171,7 @@ impl Collector {
 
     pub(crate) fn update_poll(&self, heap: &mut Heap) {
         let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
-        let due = due || heap.finalizers.are_ready();
+        let due = due || heap.finalizers.are_ready() || heap.finalizers.has_chain();
         heap.set_poll(due);
     }
 }

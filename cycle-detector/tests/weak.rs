@@ -272,3 +272,41 @@ fn target_that_was_written_to_before_it_was_counted_is_yielded() {
         assert_eq!((m.read_weak(holder.slot(WEAK)), m.statistics().live_objects), (Some(target), 3));
     }
 }
+
+/// A weak slot in an object of the program's own costs 96 bytes at most, with its holder's cell, and with the record of its target if
+/// no other slot refers to that: so also where the table of numbers has four bytes for each word of both.
+#[test]
+fn weak_slots_of_many_small_objects_cost_what_is_promised() {
+    static HOLDER: TypeDescriptor = TypeDescriptor::plain(c"Holder", 8, &[]);
+    const MANY: u64 = 20_000;
+    const CELL: u64 = 16;
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for distinct in [false, true] {
+            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            let holder_type = type_registry::register(&HOLDER).expect("a sound descriptor");
+            let mut pairs = vec![];
+            for _ in 0..MANY {
+                let [holder, target] = [(); 2].map(|()| {
+                    let object = m.allocate(holder_type).expect("memory");
+                    m.push_root(Some(object));
+                    object
+                });
+                pairs.push((holder, target));
+            }
+            m.epoch();
+            for (at, &(holder, _)) in pairs.iter().enumerate() {
+                m.write_weak(holder, holder.slot(0), Some(pairs[if distinct { at } else { 0 }].1));
+            }
+            let (cells, tables) = (CELL, if distinct { CELL } else { CELL / 2 });
+            let each = m.heap().specials.bytes().div_ceil(MANY) + cells + tables;
+            assert!(each <= 96, "{plan:?}, distinct targets {distinct}: {each} bytes each");
+            let read = pairs.iter().filter(|(holder, _)| m.read_weak(holder.slot(0)).is_some()).count();
+            assert_eq!(read as u64, MANY);
+            m.truncate_roots(0);
+            m.collect();
+            m.collect();
+            m.verify().expect("sound");
+            assert!(m.live_objects().is_empty() && m.heap().specials.is_empty() && m.heap().specials.slots() == 0);
+        }
+    }
+}

@@ -64,11 +64,14 @@ pub fn has_errand(object: ObjectRef) -> bool {
     WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
 }
 
-/// A weak map: table, number, mode, places in use.
-static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 32, &[0]));
-/// Its table: the number of places, the places.
+/// A weak map: directory, number, mode, places in use, buckets.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 40, &[0]));
+/// Its directory: the number of places, the buckets.
 static WEAK_MAP_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
+/// A bucket: the number of places, how many of them are in use, the places.
+static WEAK_MAP_BUCKET: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"bucket of a weak map", 16, &[]).with_tail(0, 8, &[0]));
 /// Entries, as `weak_map` says: value, key, number of the map.
 static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak key", 24, &[0]).ephemeron());
 /// Key, value, number.
@@ -81,9 +84,14 @@ pub fn weak_map() -> &'static TypeInfo {
     WEAK_MAP.info()
 }
 
-/// The type of their tables.
+/// The type of their directories.
 pub fn weak_map_table() -> &'static TypeInfo {
     WEAK_MAP_TABLE.info()
+}
+
+/// The type of their buckets.
+pub fn weak_map_bucket() -> &'static TypeInfo {
+    WEAK_MAP_BUCKET.info()
 }
 
 /// The type of entries in that mode.

@@ -29,6 +29,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
+use crate::special::SLOT_UNITS;
 use crate::visit::Part;
 use crate::weak::{Node, WeakKind};
 
@@ -67,8 +68,7 @@ impl Heap {
         if !object.type_info().ephemeron {
             return false;
         }
-        let Some(record) = self.specials.records.get(self.number_of(object)) else { return false };
-        self.specials.slots_from(record.slots).any(|link| self.is_dead_key(link))
+        self.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
     }
 
     /// Whether the link is a key, and the mark has not come to its target. Young objects of the deferred plan are not its concern.
@@ -186,7 +186,7 @@ impl Heap {
                 return spent;
             }
         }
-        let mut link = self.special(ephemeron).slots;
+        let mut link = self.first_slot(ephemeron);
         while link != 0 {
             let next = self.specials.slots_from(link).nth(1).unwrap_or(0);
             if self.is_dead_key(link) {
@@ -225,7 +225,7 @@ impl Heap {
             if *units <= 0 {
                 return false;
             }
-            *units -= 4;
+            *units -= SLOT_UNITS;
             let ephemeron = self.clear_weak_slot(number, WeakKind::Key, node);
             if ephemeron.type_info().ephemeron {
                 self.release_ephemeron(ephemeron);

@@ -54,6 +54,11 @@ pub struct FinalizerError<'a> {
 pub struct Finalizers {
     /// Found dead, with a finalizer that is to run at the end of a safepoint. Each is held by one count.
     pub queue: Queue<ObjectRef>,
+    /// Deferred plan: as many of the queue, from the first, were there when the running mark began, and it has not come to them.
+    pub unshown: usize,
+    /// Deferred plan: what finalizers had run for has died lately, and with it the last reference to something that is to be finalized
+    /// in its turn.
+    pub chained: bool,
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
     /// The same: what their calls have interrupted.
@@ -113,10 +118,20 @@ impl Finalizers {
         self.ready
     }
 
+    /// Deferred plan: nothing is due, and what finalizers have run for holds others that are to be finalized when it goes, as far
+    /// as the last epoch can tell; or some of those wait for the end of an epoch.
+    pub fn has_chain(&self) -> bool {
+        self.chained && !self.ready && !(self.done.is_empty() && self.queue.is_empty())
+    }
+
     /// Objects that are held by one count for their finalizers' sake, once for each count.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        let waiting = self.queue.iter().chain(&self.found_by_mark).chain(&self.running);
-        waiting.chain(&self.done).chain(&self.later).copied()
+        self.queue.iter().chain(&self.done).copied().chain(self.held_beside_lists())
+    }
+
+    /// Those that are neither in the queue nor done.
+    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.found_by_mark.iter().chain(&self.running).chain(&self.later).copied()
     }
 }
 

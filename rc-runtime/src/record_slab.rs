@@ -12,6 +12,9 @@ use crate::list::List;
 /// Records of a chunk.
 const CHUNK: u32 = 256;
 
+/// No record has a higher number: a bit is left for those who keep numbers.
+pub const LAST_NUMBER: u32 = u32::MAX >> 1;
+
 /// A record that can say, while it is none, which place is free after its own.
 pub trait Record: Default {
     /// A word of the record that a free place may use.
@@ -104,7 +107,7 @@ impl<T: Record> Slab<T> {
 
     #[cold]
     fn open_another(&mut self) {
-        assert!(self.last() <= u32::MAX - 2 * CHUNK, "more than four thousand million records");
+        assert!(self.last() <= LAST_NUMBER - 2 * CHUNK, "more than two thousand million records");
         self.chunks.push(Chunk { records: List::new(), free: 0, used: 0, next_open: 0 });
         self.open = self.chunks.len() as u32;
     }

@@ -3,8 +3,9 @@
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
 //! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
-//! ([`record_cell`]), so that it is found by a load, and nothing is ever hashed or moved. A weak
-//! reference of the built-in type is special without a record: its links are in its payload ([`crate::weak`]).
+//! ([`record_cell`]), so that it is found by a load, and nothing is ever hashed or moved. Two kinds of objects are special
+//! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::weak`]), and an object that
+//! has one weak slot and nothing else: the table has the number of that slot's link.
 //!
 //! The end of a special object, under both plans:
 //!
@@ -22,39 +23,52 @@
 mod end;
 mod young;
 
+pub(crate) use end::SLOT_UNITS;
+
 use crate::errand::Errands;
 use crate::heap::Heap;
 use crate::list::List;
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::Plan;
-use crate::range::record_cell;
-use crate::record_slab::{Record, Slab};
+use crate::range::{HEAP_BASE, HEAP_SPAN, record_cell};
+use crate::record_slab::{LAST_NUMBER, Record, Slab};
 use crate::weak::{Link, Node};
 use rustc_hash::FxHashMap;
 use young::Judgement;
 
 /// What the heap keeps about one special object.
+///
+/// ```text
+/// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
+/// node_and_flags    bits 0 to 15: its upper bits; 16 to 18: flags
+/// ```
 #[derive(Debug, Default)]
 pub struct Special {
-    /// The object's address; 0: no record.
-    object: u64,
-    /// Weak references to it.
-    pub(crate) referrers: Node,
+    object_and_node: u64,
+    node_and_flags: u32,
     /// The first key slot that refers to it: the link's number.
     pub(crate) keys: u32,
     /// The first weak slot or key in it: the link's number.
     pub(crate) slots: u32,
     /// The number of what few of the records hold.
     rest: u32,
-    /// Its reclaim begins together with that of others.
-    pub(crate) condemned: bool,
-    /// Its reclaim has begun: it was found dead, and its finalizer is to run.
-    pub(crate) awaits_finalizer: bool,
-    /// Prompt plan: its reclaim has begun, and goes on in the next slice.
-    pub(crate) fades: bool,
 }
 
-const _: () = assert!(std::mem::size_of::<Special>() == 32);
+const _: () = assert!(std::mem::size_of::<Special>() == 24);
+
+/// Bits of an object's place in the heap range, in words, and of a node.
+const PLACE_BITS: u32 = 40;
+const _: () = assert!(HEAP_SPAN >> 3 < 1 << (PLACE_BITS - 1));
+
+/// In a record: its reclaim begins together with that of others.
+pub(crate) const CONDEMNED: u32 = 1 << 16;
+/// Its reclaim has begun: it was found dead, and its finalizer is to run.
+pub(crate) const AWAITS_FINALIZER: u32 = 1 << 17;
+/// Prompt plan: its reclaim has begun, and goes on in the next slice.
+pub(crate) const FADES: u32 = 1 << 18;
+
+/// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
+const LONE: u32 = LAST_NUMBER + 1;
 
 /// What the heap keeps about even fewer.
 #[derive(Debug, Default)]
@@ -87,15 +101,54 @@ impl Record for Rest {
 }
 
 impl Special {
+    fn of(object: ObjectRef) -> Special {
+        Special { object_and_node: place_of(object.address()), ..Special::default() }
+    }
+
+    /// Whether anything but its slots needs it.
     fn is_needed(&self) -> bool {
-        self.referrers.is_some() || self.keys != 0 || self.slots != 0 || self.rest != 0 || self.fades
+        self.referrers().is_some() || self.keys != 0 || self.rest != 0 || self.has(FADES)
+    }
+
+    /// The object's address; 0: no record.
+    fn address(&self) -> u64 {
+        address_of(self.object_and_node & ((1 << PLACE_BITS) - 1))
     }
 
     /// The object that it is about; `None` of a free place.
     pub(crate) fn object(&self) -> Option<ObjectRef> {
         // SAFETY: [HEADER] an object's address as long as the record is one, or 0.
-        unsafe { ObjectRef::of_word(self.object) }
+        unsafe { ObjectRef::of_word(self.address()) }
     }
+
+    /// Weak references to it.
+    pub(crate) fn referrers(&self) -> Node {
+        Node::of_bits(self.object_and_node >> PLACE_BITS | (self.node_and_flags as u64 & 0xffff) << (64 - PLACE_BITS))
+    }
+
+    pub(crate) fn set_referrers(&mut self, node: Node) {
+        let (place, flags) = (self.object_and_node & ((1 << PLACE_BITS) - 1), self.node_and_flags & !0xffff);
+        self.object_and_node = place | node.bits() << PLACE_BITS;
+        self.node_and_flags = flags | (node.bits() >> (64 - PLACE_BITS)) as u32;
+    }
+
+    pub(crate) fn has(&self, flags: u32) -> bool {
+        self.node_and_flags & flags != 0
+    }
+
+    pub(crate) fn set(&mut self, flag: u32, on: bool) {
+        self.node_and_flags = if on { self.node_and_flags | flag } else { self.node_and_flags & !flag };
+    }
+}
+
+/// Where in the heap range an address is, in words; 0 for none.
+pub(crate) fn place_of(address: u64) -> u64 {
+    if address == 0 { 0 } else { (address - HEAP_BASE) >> 3 }
+}
+
+/// The address of a place.
+pub(crate) fn address_of(place: u64) -> u64 {
+    if place == 0 { 0 } else { HEAP_BASE + (place << 3) }
 }
 
 impl Rest {
@@ -226,7 +279,7 @@ impl Heap {
         }
         // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
         let number = unsafe { *number_cell(object) };
-        if self.specials.records.get(number).is_some_and(|record| record.object == object.address()) {
+        if self.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
             number
         } else {
             0
@@ -240,11 +293,39 @@ impl Heap {
         if number != 0 {
             return number;
         }
+        let slots = self.lone_slot(object);
         self.note_special(object);
-        let number = self.specials.records.insert(Special { object: object.address(), ..Special::default() });
+        let number = self.specials.records.insert(Special { slots, ..Special::of(object) });
         // SAFETY: as in `number_of`.
         unsafe { *number_cell(object) = number };
         number
+    }
+
+    /// The link of the object's only weak slot, if it has one and no record; else 0.
+    #[inline]
+    fn lone_slot(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: as in `number_of`.
+        let number = unsafe { *number_cell(object) };
+        let link = number & !LONE;
+        let is_its = |link: &Link| link.holder_address() == object.address();
+        if number & LONE != 0 && self.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
+    }
+
+    /// The object has no record, and this one weak slot; 0: none any more.
+    pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
+    }
+
+    /// The first link of the weak slots that lie in the object; 0: there is none.
+    pub(crate) fn first_slot(&self, object: ObjectRef) -> u32 {
+        match self.number_of(object) {
+            0 => self.lone_slot(object),
+            number => self.specials.records[number].slots,
+        }
     }
 
     /// The object's record; it is special from now on.
@@ -288,12 +369,16 @@ impl Heap {
             if record.rest != 0 && !specials.rests[record.rest].is_needed() {
                 specials.rests.remove(std::mem::take(&mut record.rest));
             }
-            if record.is_needed() {
+            let (slots, is_needed) = (record.slots, record.is_needed());
+            let keeps =
+                slots != 0 && (record.has(CONDEMNED | AWAITS_FINALIZER) || !specials.links[slots].may_be_lone());
+            if is_needed || keeps {
                 return;
             }
             specials.records.remove(number);
+            self.set_lone_slot(object, slots);
         }
-        if !crate::weak::is_linked(object) {
+        if self.lone_slot(object) == 0 && !crate::weak::is_linked(object) {
             object.remove_flags(flag::SPECIAL);
         }
     }

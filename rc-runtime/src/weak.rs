@@ -29,6 +29,7 @@ use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::range::MARK;
+use crate::special::{AWAITS_FINALIZER, CONDEMNED};
 
 /// What a slot that does not count is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +111,7 @@ impl Heap {
     fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the
         // program's hands.
-        if self.special_of(object).is_some_and(|record| record.awaits_finalizer) {
+        if self.special_of(object).is_some_and(|record| record.has(AWAITS_FINALIZER)) {
             return None;
         }
         let dead = if object.is_mature() {
@@ -209,6 +210,6 @@ impl Heap {
 
     fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
         let by_mark = self.specials.mark_condemns && self.is_unmarked(object);
-        by_mark || self.special_of(object).is_some_and(|record| record.condemned)
+        by_mark || self.special_of(object).is_some_and(|record| record.has(CONDEMNED))
     }
 }

@@ -1,7 +1,7 @@
 //! Weak maps: from objects to objects, by identity, whose entries go with their keys, with their values, or with either.
 //!
 //! ```text
-//!   map ──► table ──► entry     one of the three below; a table is open-addressed, and twice as long as it has entries, or longer
+//!   map ──► directory ──► bucket ──► entry     one of the three below; where an entry stands: `weak_map/table.rs`
 //! ```
 //!
 //! | mode | entry | goes |
@@ -10,18 +10,23 @@
 //! | weak values | counts its key, refers weakly to its value | when the reclaim of its value begins: before the value's finalizer |
 //! | both | refers weakly to both | with whichever is first |
 //!
-//! An entry that has lost one side is dead: it is passed over, its place is used again, and a table that fills up is
-//! made anew without such. So the time of all operations together is linear in their number. Objects never move: the
+//! An entry that has lost one side is dead: it is passed over, its place is used again, and a bucket that fills up is
+//! made anew without such. So the time of all operations together is linear in their number, and none takes long. Objects never move: the
 //! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
 //! with the heap's records, by the map's number, since an entry may outlive its map.
 //!
 //! Who looks a key up has it, and by that its value ([`crate::ephemeron`]).
+
+mod table;
+
+pub use table::ENTRIES_PER_BUCKET;
 
 use crate::allocate::OutOfMemory;
 use crate::builtin;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::weak::WeakKind;
+use table::{BUCKETS, Table, USED};
 
 /// What goes with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +40,10 @@ pub enum WeakMode {
     Both = 3,
 }
 
-const TABLE: u64 = 0;
 const NUMBER: u64 = 8;
 const MODE: u64 = 16;
-/// Places of the table that are in use, by dead entries, too.
-const USED: u64 = 24;
 /// In an entry: the number of its map.
 const ENTRY_NUMBER: u64 = 16;
-const SMALLEST_TABLE: u64 = 8;
 
 impl WeakMode {
     /// The mode with that number.
@@ -82,54 +83,6 @@ impl Entry {
     }
 }
 
-/// The table of a map that has one.
-#[derive(Clone, Copy)]
-struct Table {
-    object: ObjectRef,
-    mode: WeakMode,
-}
-
-impl Table {
-    fn of(map: ObjectRef) -> Option<Table> {
-        let object = map.type_info().decode(map.slot(TABLE).read())?;
-        Some(Table { object, mode: WeakMode::of_map(map) })
-    }
-
-    fn places(self) -> u64 {
-        self.object.slot(0).read()
-    }
-
-    fn place(self, at: u64) -> Slot {
-        self.object.slot(8 + at * 8)
-    }
-
-    fn entry(self, at: u64) -> Option<Entry> {
-        let object = self.object.type_info().decode(self.place(at).read())?;
-        Some(Entry { object, mode: self.mode })
-    }
-
-    /// The entry of `key`, or the place where it belongs: one of a dead entry, or a free one.
-    fn find(self, key: u64) -> Result<Entry, u64> {
-        let mask = self.places() - 1;
-        let mut at = (key >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & mask;
-        let mut free = None;
-        loop {
-            match self.entry(at) {
-                None => return Err(free.unwrap_or(at)),
-                Some(entry) if entry.is_dead() => free = free.or(Some(at)),
-                Some(entry) if entry.key().read() == key => return Ok(entry),
-                Some(_) => {}
-            }
-            at = (at + 1) & mask;
-        }
-    }
-}
-
-/// Whether the map's table has a place for one more.
-fn has_room(map: ObjectRef) -> bool {
-    Table::of(map).is_some_and(|table| (map.slot(USED).read() + 1) * 4 <= table.places() * 3)
-}
-
 /// The object that a word refers to: not null, and not outside the heap.
 pub fn object_of(word: u64) -> Option<ObjectRef> {
     // SAFETY: [HEADER] the callers' words are references, or point outside the heap.
@@ -147,7 +100,7 @@ impl Heap {
         let number = self.specials.maps_made;
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
-        map.slot(USED).store(0);
+        [USED, BUCKETS].into_iter().for_each(|word| map.slot(word).store(0));
         self.rest(map).map = number;
         self.specials.dead_entries.insert(number, 0);
         Ok(map)
@@ -183,9 +136,7 @@ impl Heap {
                 slot.store(0);
             }
             // Last, since callbacks that run at safepoints insert, too.
-            if !has_room(map) {
-                heap.holding(&[Some(object)], |heap| heap.make_room(map))?;
-            }
+            heap.holding(&[Some(object)], |heap| heap.make_room(map, key))?;
             let table = Table::of(map).expect("room was made a moment ago");
             let place = match table.find(key) {
                 Err(place) => place,
@@ -197,11 +148,7 @@ impl Heap {
             };
             heap.write_key(entry, key);
             heap.write_value(entry, value);
-            match table.entry(place) {
-                Some(_) => heap.note_dead_entry(map.slot(NUMBER).read(), -1),
-                None => map.slot(USED).store(map.slot(USED).read() + 1),
-            }
-            heap.write(table.object, table.place(place), object.address());
+            heap.enter_in_bucket(map, place, entry);
             Ok(())
         })
     }
@@ -211,7 +158,7 @@ impl Heap {
         let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) else { return false };
         self.write_value(entry, 0);
         self.write_key(entry, 0);
-        self.note_dead_entry(map.slot(NUMBER).read(), 1);
+        self.note_dead_entry(map, 1);
         true
     }
 
@@ -220,21 +167,31 @@ impl Heap {
         map.slot(USED).read() - self.specials.dead_entries[&map.slot(NUMBER).read()]
     }
 
-    /// Positions are numbers from 1 on: the first after `position` at which key and value are alive; 0 when there is
-    /// none. An insertion may change them all.
+    /// A position is 0 before the first entry, and else a number of 32 bits for the bucket and one for the place, from 1 on. The
+    /// first after `position` at which key and value are alive; 0 when there is none. An insertion may change them all.
     pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> u64 {
         let Some(table) = Table::of(map) else { return 0 };
-        let alive = |heap: &mut Heap, at: u64| {
-            let entry = table.entry(at).filter(|entry| !entry.is_dead());
-            entry.is_some_and(|entry| heap.read_side(entry.key()) != 0 && heap.read_side(entry.value()) != 0)
-        };
-        (position..table.places()).find(|&at| alive(self, at)).map_or(0, |at| at + 1)
+        let (mut number, mut at) = (position >> 32, position & u64::from(u32::MAX));
+        while number < table.buckets() {
+            let bucket = table.bucket(number);
+            while at < bucket.places() {
+                let entry = bucket.entry(at).filter(|entry| !entry.is_dead());
+                at += 1;
+                if entry.is_some_and(|entry| self.read_side(entry.key()) != 0 && self.read_side(entry.value()) != 0) {
+                    return number << 32 | at;
+                }
+            }
+            (number, at) = (number + 1, 0);
+        }
+        0
     }
 
     /// Key and value at a position, until the next safepoint; 0 where there is none any more.
     pub fn weak_map_at(&mut self, map: ObjectRef, position: u64) -> (u64, u64) {
-        let table = Table::of(map).filter(|table| (1..=table.places()).contains(&position));
-        match table.and_then(|table| table.entry(position - 1)).filter(|entry| !entry.is_dead()) {
+        let (number, place) = (position >> 32, position & u64::from(u32::MAX));
+        let bucket = Table::of(map).filter(|table| number < table.buckets()).map(|table| table.bucket(number));
+        let bucket = bucket.filter(|bucket| (1..=bucket.places()).contains(&place));
+        match bucket.and_then(|bucket| bucket.entry(place - 1)).filter(|entry| !entry.is_dead()) {
             Some(entry) => (self.read_side(entry.key()), self.read_side(entry.value())),
             None => (0, 0),
         }
@@ -268,7 +225,12 @@ impl Heap {
         slot.store(word);
     }
 
-    fn note_dead_entry(&mut self, number: u64, change: i64) {
+    /// Dead entries of the map have become more, or fewer.
+    fn note_dead_entry(&mut self, map: ObjectRef, change: i64) {
+        self.note_dead_entry_of(map.slot(NUMBER).read(), change);
+    }
+
+    fn note_dead_entry_of(&mut self, number: u64, change: i64) {
         if let Some(dead) = self.specials.dead_entries.get_mut(&number) {
             *dead = dead.wrapping_add_signed(change);
         }
@@ -279,42 +241,7 @@ impl Heap {
         if let Some(mode) = builtin::mode_of_entry(holder)
             && !(Entry { object: holder, mode }).is_dead()
         {
-            self.note_dead_entry(holder.slot(ENTRY_NUMBER).read(), 1);
+            self.note_dead_entry_of(holder.slot(ENTRY_NUMBER).read(), 1);
         }
-    }
-
-    /// Length of a table for the entries that are alive, and one more.
-    fn places_wanted(&self, map: ObjectRef) -> u64 {
-        ((self.weak_map_count(map) + 1) * 2).next_power_of_two().max(SMALLEST_TABLE)
-    }
-
-    /// The table has a free place for one more, afterwards. A safepoint.
-    fn make_room(&mut self, map: ObjectRef) -> Result<(), OutOfMemory> {
-        let object = loop {
-            let places = self.places_wanted(map);
-            let object = self.allocate_cell(builtin::weak_map_table(), places)?;
-            if has_room(map) {
-                return Ok(()); // a callback inserted, and made room
-            }
-            if self.places_wanted(map) <= places {
-                break object;
-            }
-            // It inserted so much that this table is too small: searches in it would not end.
-        };
-        let new = Table { object, mode: WeakMode::of_map(map) };
-        let mut used = 0;
-        if let Some(old) = Table::of(map) {
-            for at in 0..old.places() {
-                if let Some(entry) = old.entry(at).filter(|entry| !entry.is_dead()) {
-                    let place = new.find(entry.key().read()).err().expect("keys are in the table once");
-                    self.write(object, new.place(place), entry.object.address());
-                    used += 1;
-                }
-            }
-        }
-        map.slot(USED).store(used);
-        self.specials.dead_entries.insert(map.slot(NUMBER).read(), 0);
-        self.write(map, map.slot(TABLE), object.address());
-        Ok(())
     }
 }

@@ -70,10 +70,11 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     Ok(found)
 }
 
-/// Where weak maps, their tables and their entries refer to something, as `rc-runtime/src/weak_map.rs` draws them.
+/// Where weak maps, their directories, buckets and entries refer to something, as `rc-runtime/src/weak_map.rs` draws them.
 fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
     match name {
         "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),
+        "bucket of a weak map" => Some((1..=word(0)).map(|place| 8 + 8 * place).collect()),
         "weak map" | "entry with a weak key" | "entry with a weak value" => Some(vec![0]),
         "weak entry" => Some(vec![]),
         _ => None,

@@ -96,14 +96,11 @@ impl SlicedMark {
         }
     }
 
-    /// Whether there is more to be followed before what is unmarked is known to be dead: what dying objects still hold. Who dies
-    /// after the roots were looked at, and before it was judged itself, is not followed, and lets go of what it held in
-    /// slices.
+    /// Whether there is more to be followed before what is unmarked is known to be dead. What dying objects hold has been: it
+    /// counts as touched.
     fn finds_more(&mut self, heap: &Heap) -> bool {
-        for cascade in &heap.prompt.cascades {
-            cascade.for_each_held(|object| self.marker.show(object));
-        }
-        self.marker.waiting() != 0
+        let watch = &heap.prompt.watch;
+        self.marker.waiting() != 0 || !watch.touched.is_empty() || !watch.dying_large.is_empty()
     }
 
     /// The dead at the next place, or in the next chunk of a large one, let go of what lives on.

@@ -100,6 +100,8 @@ impl Collector {
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
+        heap.finalizers.queue.iter().for_each(|&object| marker.show(object));
+        heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(|object| marker.show(object)));
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
@@ -137,6 +139,8 @@ impl Collector {
         freed
     }
 
+    /// But for what waits for its finalizer, and what dying objects hold: there may be millions of those, each of them with a
+    /// count for it.
     pub(super) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
         marker.most = heap.options.list_entries_max;
         self.find_held(heap);
@@ -146,11 +150,10 @@ impl Collector {
             roots += 1;
             marker.show(root);
         };
-        heap.finalizers.held().for_each(&mut show);
+        heap.finalizers.done.iter().copied().chain(heap.finalizers.held_beside_lists()).for_each(&mut show);
         heap.immortals.objects().for_each(&mut show);
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
-        heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(&mut show));
         heap.statistics.roots_walked += roots;
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, _| {
             if heap.owns(root) {

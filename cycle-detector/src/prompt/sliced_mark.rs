@@ -19,6 +19,9 @@
 //!
 //! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
+//! What waits for its finalizer, and what large objects hold that are being taken apart, is shown in steps as well: it has a
+//! count for that, so the proof finds it alive in any case.
+//!
 //! Not sliced: the roots, twice; the young objects of one batch. `[BOUND]`
 
 mod finalizable;
@@ -29,6 +32,7 @@ use crate::collector::Collector;
 use crate::epoch::CHUNK_UNITS;
 use crate::records::RecordWalk;
 use crate::step::Progress;
+use finalizable::HELD_AT_ONCE;
 use rc_runtime::Heap;
 use rc_runtime::prompt::CellSpace;
 use rc_runtime::range::MARK;
@@ -69,6 +73,9 @@ pub struct SlicedMark {
     large_at: usize,
     /// Dead objects with finalizers that the stage has been through.
     queued: usize,
+    /// So many of those that wait for their finalizers, from the first, discovery has not come to. One that leaves the queue
+    /// before that is none of its business: what has not been found is proved by its count.
+    waiting_left: usize,
     pub(super) records: RecordWalk,
     /// A round was after the last slice.
     pub(super) is_next: bool,
@@ -144,6 +151,7 @@ impl Collector {
         if !self.sliced_mark.is_running() {
             heap.statistics.marks += 1;
             let mark = &mut self.sliced_mark;
+            mark.waiting_left = 0;
             mark.enter(Stage::Clear);
             (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
             mark.batches_before = 0;
@@ -310,6 +318,8 @@ impl Collector {
         heap.prompt.cells.born_marked = true;
         heap.free_lists().into_iter().for_each(CellSpace::mark_list);
         mark.enter(Stage::Discover);
+        mark.waiting_left = heap.finalizers.queue.len();
+        heap.list_dying_large();
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);
         spent
@@ -384,10 +394,23 @@ impl SlicedMark {
         // Some have died since.
         touched.into_iter().filter(|&object| heap.is_still_there(object)).for_each(|it| self.marker.visit_later(it));
         match self.marker.waiting() {
-            0 if spent == 0 => None,
+            0 if spent == 0 => self.show_held(heap),
             0 => Some(spent),
             _ => Some(spent + self.marker.advance(heap, units)),
         }
+    }
+
+    /// Shows some of what waits for its finalizer, or is held by what is being taken apart; `None` when all was.
+    fn show_held(&mut self, heap: &mut Heap) -> Option<i64> {
+        if self.waiting_left == 0 {
+            return heap.visit_dying_large(|object| self.marker.show(object));
+        }
+        let queue = &heap.finalizers.queue;
+        let end = self.waiting_left.min(queue.len());
+        let from = end.saturating_sub(HELD_AT_ONCE);
+        queue[from..end].iter().for_each(|&object| self.marker.show(object));
+        self.waiting_left = from;
+        Some(1 + (end - from) as i64)
     }
 
     /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and

@@ -117,6 +117,44 @@ fn finalizers_of_one_ring_run_in_turns() {
     }
 }
 
+/// What waits is alive for a mark, which comes to it in slices; a flip meanwhile goes through none of it, nor through what has run
+/// since the last.
+#[test]
+fn flip_beside_a_mark_does_not_go_through_all_that_wait() {
+    let mut m = sliced(Plan::Deferred, false);
+    held_by_an_array(&mut m);
+    m.collect();
+    m.truncate_roots(0);
+    // They are found dead; no finalizer runs.
+    m.heap().options.slice_units = Some(16);
+    while (m.heap().finalizers.queue.len() as u64) < MANY {
+        if !m.step(16) {
+            m.flip();
+        }
+    }
+    m.heap().options.eager_marks = true;
+    let mut flips_beside = 0;
+    while calls() < MANY {
+        if m.heap().mark_discovers {
+            let (epochs, marked) = (m.statistics().epochs, m.heap().mark_stack.len());
+            m.flip();
+            if m.statistics().epochs != epochs {
+                flips_beside += 1;
+                let shown = m.heap().mark_stack.len() - marked;
+                assert!(shown <= 64, "a flip showed {shown} objects to the mark");
+            }
+        }
+        if !m.step(16) {
+            m.flip();
+        }
+    }
+    assert!(flips_beside > 2, "{flips_beside} flips came beside a mark");
+    m.collect();
+    assert_eq!((live(&mut m), calls()), (0, MANY));
+    let seen = crate::seen_sorted();
+    assert!(seen.into_iter().eq(0..MANY), "each has run once");
+}
+
 /// A collection in parts comes to its end by turns, too; one that is asked for as a whole does not wait for them.
 #[test]
 fn steps_of_a_collection_take_turns_and_a_whole_one_runs_all() {
@@ -165,5 +203,45 @@ fn set_that_is_found_while_another_has_its_turns_runs_too() {
         let mut all: Vec<u64> = crate::seen_sorted();
         all.dedup();
         assert_eq!(all.len(), 6000, "each once; the large ones say 0, as the first of the rings does: {plan:?}");
+    }
+}
+
+/// Each holds the next: one is found by two epochs, which come when the program polls, not when it has allocated.
+#[test]
+fn list_of_finalizable_objects_comes_to_its_end_in_linear_time() {
+    const LINKS: u64 = 3000;
+    let list = |m: &mut Mutator| {
+        let top = m.push_root(None);
+        for number in 0..LINKS {
+            let file = m.allocate(type_of(&FILE)).expect("room");
+            file.slot(16).store(number);
+            let next = m.root(top);
+            set(m, file, 0, next);
+            m.set_root(top, Some(file));
+        }
+        m.epoch();
+        m.truncate_roots(0);
+    };
+    for collected in [true, false] {
+        let mut m = sliced(Plan::Deferred, false);
+        list(&mut m);
+        let (epochs, marks) = (m.statistics().epochs, m.statistics().marks);
+        if collected {
+            m.collect();
+        } else {
+            // The first is found by what the program would allocate.
+            for _ in 0..3 {
+                m.flip();
+                (0..100).for_each(|_| m.poll());
+            }
+            (0..20 * LINKS).for_each(|_| m.poll());
+        }
+        assert_eq!(calls(), LINKS, "collected {collected}");
+        let in_order: Vec<u64> = crate::seen();
+        assert!(in_order.into_iter().eq((0..LINKS).rev()), "owners come before what they hold");
+        assert!(m.statistics().marks - marks <= 10, "{} marks", m.statistics().marks - marks);
+        assert!(m.statistics().epochs - epochs <= 2 * LINKS + 50, "{} epochs", m.statistics().epochs - epochs);
+        m.collect();
+        assert_eq!(live(&mut m), 0);
     }
 }

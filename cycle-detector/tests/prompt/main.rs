@@ -8,6 +8,7 @@ mod limits;
 mod random;
 mod sliced_bounds;
 mod sliced_candidates;
+mod sliced_deaths;
 mod sliced_large;
 mod sliced_marks;
 mod sliced_parts;

@@ -65,7 +65,7 @@ impl Heap {
                     return true;
                 }
                 for _ in 0..remaining {
-                    let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                    let Some(object) = (&mut *heap).take_waiting() else { break };
                     match (*heap).plan {
                         Plan::Deferred => Heap::run_waiting(heap, object),
                         Plan::Prompt => Heap::finalize_in_cycle(heap, object),

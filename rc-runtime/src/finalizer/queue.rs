@@ -32,6 +32,7 @@ use crate::list::List;
 use crate::object::{ObjectRef, flag};
 use crate::plan::Plan;
 use crate::range::MARK;
+use crate::special::AWAITS_FINALIZER;
 use crate::type_registry::{self, TypeInfo};
 use std::cmp::Reverse;
 
@@ -112,6 +113,7 @@ impl Heap {
 
     /// At a flip: what is young is pending.
     pub fn flip_finalizers(&mut self) {
+        self.finalizers.chained &= !self.finalizers.queue.is_empty();
         let young = &mut self.finalizers.young;
         debug_assert!(young.pending.is_empty() && young.found.is_empty());
         std::mem::swap(&mut young.current, &mut young.pending);
@@ -186,7 +188,7 @@ impl Heap {
     /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
     fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
         if let Some(record) = self.special_of(object) {
-            record.awaits_finalizer = waits;
+            record.set(AWAITS_FINALIZER, waits);
         }
     }
 
@@ -245,11 +247,29 @@ impl Heap {
                     (&mut *heap).set_poll(true);
                     return;
                 }
-                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                let Some(object) = (&mut *heap).take_waiting() else { break };
                 (*heap).finalizers.left_in_set -= 1;
                 Heap::run_waiting(heap, object);
             }
             (*heap).finalizers.left_in_set = 0;
+        }
+    }
+
+    /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
+    pub(super) fn take_waiting(&mut self) -> Option<ObjectRef> {
+        let object = self.finalizers.queue.pop_front()?;
+        if self.finalizers.unshown > 0 {
+            self.finalizers.unshown -= 1;
+            self.show_to_mark(object);
+        }
+        Some(object)
+    }
+
+    /// The queue's order is about to change: the running mark sees all of it that it has not come to.
+    fn show_waiting(&mut self) {
+        while let Some(left) = self.finalizers.unshown.checked_sub(1) {
+            self.finalizers.unshown = left;
+            self.show_to_mark(self.finalizers.queue[left]);
         }
     }
 
@@ -309,6 +329,7 @@ impl Heap {
                 }
                 let called = (*heap).finalizers.called;
                 Heap::run_finalizers(heap);
+                Heap::run_chain(heap, registrations);
                 if round >= crate::errand::ROUNDS_MAX && (*heap).finalizers.called != called {
                     break;
                 }
@@ -323,11 +344,28 @@ impl Heap {
         }
     }
 
+    /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized
+    /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list two
+    /// epochs find a link; to look at the whole heap for each took quadratic time.
+    unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
+        // SAFETY: as for `deferred_collect`.
+        unsafe {
+            while (*heap).finalizers.registrations == registrations {
+                (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                if (&*heap).finalizers.queue.is_empty() {
+                    break;
+                }
+                Heap::run_finalizers(heap);
+            }
+        }
+    }
+
     /// Puts the queue in the order in which it is to run, and takes off who has to wait for his owner.
     pub(crate) fn order_finalizers(&mut self) {
         if !type_registry::has_ordered_finalizers() {
             return;
         }
+        self.show_waiting();
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.finalizers.queue);
         let is_held = |heap: &Heap, object: ObjectRef| match heap.plan {

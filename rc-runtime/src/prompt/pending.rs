@@ -31,7 +31,7 @@ pub const DEPTH_MAX: u32 = 32;
 /// Finalizers that are called inside finalizers between two looks at the program.
 const NESTED_MAX: u32 = 1024;
 /// Units of work between two looks at the clock.
-const CHUNK_UNITS: i64 = 4096;
+const CHUNK_UNITS: i64 = 1024;
 /// Pending objects that an allocation leaves alone.
 const LEFT_ALONE: usize = 4096;
 

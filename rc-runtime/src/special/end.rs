@@ -1,5 +1,6 @@
 //! How a special object ends: the steps of `special`'s table, at once and in slices. `[WEAK]` `[BOUND]`
 
+use super::{CONDEMNED, FADES};
 use crate::builtin;
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
@@ -7,8 +8,12 @@ use crate::weak::{Node, WeakKind};
 
 /// As many units as anything may take.
 const ALL: i64 = i64::MAX / 2;
-/// Units of a weak slot whose holder is told that it was cleared: that is run outside of the slice, but soon after it.
-const ERRAND_UNITS: i64 = 8;
+/// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
+/// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
+/// for a slot it did so after several milliseconds.
+pub(crate) const SLOT_UNITS: i64 = 24;
+/// The same if its holder is told that it was cleared: that is run outside of the slice, but soon after it.
+const ERRAND_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
 pub const SLOTS_AT_ONCE: i64 = 4096;
 
@@ -23,14 +28,14 @@ impl Heap {
     pub fn begin_reclaim_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
         // The record may go with the last of them, if the object refers to itself.
         while let number @ 1.. = self.number_of(object)
-            && let node = self.specials.records[number].referrers
+            && let node = self.specials.records[number].referrers()
             && node.is_some()
         {
             if *units <= 0 {
                 return false;
             }
             let holder = self.clear_weak_slot(number, WeakKind::Reference, node);
-            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { 1 };
+            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { SLOT_UNITS };
         }
         true
     }
@@ -54,9 +59,9 @@ impl Heap {
     /// cleared gets a record for it.
     pub(super) fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
         if condemned && builtin::has_errand(object) {
-            self.special(object).condemned = true;
+            self.special(object).set(CONDEMNED, true);
         } else if let Some(record) = self.special_of(object) {
-            record.condemned = condemned;
+            record.set(CONDEMNED, condemned);
             self.tidy_special(object);
         }
     }
@@ -77,14 +82,11 @@ impl Heap {
     pub(super) fn dismantle_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
         self.forget_errand(object);
         self.unlink_weak(object);
-        while let Some(record) = self.special_of(object)
-            && record.slots != 0
-        {
+        while let link @ 1.. = self.first_slot(object) {
             if *units <= 0 {
                 return false;
             }
-            *units -= 1;
-            let link = record.slots;
+            *units -= SLOT_UNITS;
             self.forget_link(link);
         }
         true
@@ -111,11 +113,11 @@ impl Heap {
 
     /// How many weak slots refer to the object or lie in it; `most` if there are more.
     pub(crate) fn slots_of(&self, object: ObjectRef, most: i64) -> i64 {
-        let Some(record) = self.specials.records.get(self.number_of(object)) else { return 0 };
         let specials = &self.specials;
-        let referrers = specials.list_from(record.referrers);
-        let keys = specials.list_from(Node::of_link(record.keys));
-        let slots = specials.slots_from(record.slots);
+        let record = specials.records.get(self.number_of(object));
+        let (referrers, keys) = record.map(|record| (record.referrers(), record.keys)).unwrap_or_default();
+        let (referrers, keys) = (specials.list_from(referrers), specials.list_from(Node::of_link(keys)));
+        let slots = specials.slots_from(self.first_slot(object));
         referrers.map(|_| ()).chain(keys.map(|_| ())).chain(slots.map(|_| ())).take(most.max(0) as usize).count() as i64
     }
 
@@ -130,7 +132,7 @@ impl Heap {
             return;
         }
         let record = self.specials.records.remove(number);
-        self.specials.fading -= u32::from(record.fades);
+        self.specials.fading -= u32::from(record.has(FADES));
         if record.rest != 0 {
             let rest = self.specials.rests.remove(record.rest);
             if rest.map != 0 {
@@ -145,9 +147,9 @@ impl Heap {
     #[cold]
     pub(crate) fn set_fading(&mut self, object: ObjectRef, fades: bool) {
         if let Some(record) = self.special_of(object)
-            && record.fades != fades
+            && record.has(FADES) != fades
         {
-            record.fades = fades;
+            record.set(FADES, fades);
             match fades {
                 true => self.specials.fading += 1,
                 false => self.specials.fading -= 1,

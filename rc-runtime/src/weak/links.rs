@@ -5,12 +5,12 @@
 //!                             │
 //!             a weak reference of a built-in type, or a link
 //!
-//!   record of a holder   ──► link ◄──► link                  its slots
+//!   record of a holder   ──► link ◄──► link                  its slots; an only one has no need of a record
 //! ```
 //!
 //! A **node** is in a doubly linked list of its target, so that it leaves in constant time. A weak reference of a built-in type is a
 //! node itself: behind its slot its payload has the next one and the one before, and it costs nothing outside its cell. Any other
-//! weak slot has a [`Link`], 40 bytes, whose number the table of records has for the slot's word
+//! weak slot has a [`Link`], 32 bytes, whose number the table of records has for the slot's word
 //! ([`record_cell`](crate::range::record_cell)); so it is found without a search, and whoever holds a million is no worse off.
 
 use super::WeakKind;
@@ -19,15 +19,14 @@ use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot, flag};
 use crate::range::{in_heap, record_cell};
 use crate::record_slab::Record;
-use crate::special::Specials;
+use crate::special::{Specials, address_of, place_of};
 
 /// Where a built-in weak reference keeps the next node of its list, and the one before.
 const NEXT: u64 = 8;
 const BEFORE: u64 = 16;
-/// In a link's slot: it is a key.
-const KEY_BIT: u64 = 1;
 
-/// An entry of a target's list: 0, the address of a weak reference of a built-in type, or twice a link's number and one.
+/// An entry of a target's list: 0, twice the place of a weak reference of a built-in type, or twice a link's number and one. It has
+/// 40 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Node(u64);
@@ -38,6 +37,18 @@ impl Node {
     /// The node that a link is; none for 0.
     pub(crate) fn of_link(number: u32) -> Node {
         if number == 0 { Node::NONE } else { Node((number as u64) << 1 | 1) }
+    }
+
+    fn of_weak(weak: ObjectRef) -> Node {
+        Node(place_of(weak.address()) << 1)
+    }
+
+    pub(crate) fn of_bits(bits: u64) -> Node {
+        Node(bits)
+    }
+
+    pub(crate) fn bits(self) -> u64 {
+        self.0
     }
 
     pub(crate) fn is_some(self) -> bool {
@@ -52,26 +63,33 @@ impl Node {
     fn weak(self) -> ObjectRef {
         debug_assert!(self.is_some() && self.link() == 0);
         // SAFETY: [WEAK] a listed weak reference has its memory: it leaves the list before that goes.
-        unsafe { ObjectRef::from_address(self.0) }
+        unsafe { ObjectRef::from_address(address_of(self.0 >> 1)) }
     }
 }
 
 /// A weak slot of an object that is no built-in weak reference.
+///
+/// ```text
+/// next_and_slot     bits 0 to 39: the next node; 40 to 63: the lower bits of the slot
+/// before_and_slot   bits 0 to 39: the node before; 40 to 63: its upper bits
+/// slot              twice its place in the heap range, in words, and one for a key
+/// ```
 #[derive(Debug, Default)]
 pub struct Link {
-    next: Node,
-    before: Node,
-    /// Its address, and whether it is a key.
-    slot: u64,
+    next_and_slot: u64,
+    before_and_slot: u64,
     /// The number of its target's record.
     pub(crate) target: u32,
-    /// The number of its holder's.
-    holder: u32,
+    /// Words from the holder to the slot.
+    offset: u32,
     next_of_holder: u32,
     before_of_holder: u32,
 }
 
-const _: () = assert!(std::mem::size_of::<Link>() == 40);
+const _: () = assert!(std::mem::size_of::<Link>() == 32);
+
+const NODE_BITS: u32 = 40;
+const NODE_MASK: u64 = (1 << NODE_BITS) - 1;
 
 impl Record for Link {
     fn link(&mut self) -> &mut u32 {
@@ -80,17 +98,72 @@ impl Record for Link {
 }
 
 impl Link {
+    fn new(holder: ObjectRef, slot: Slot, target: u32, kind: WeakKind) -> Link {
+        let bits = place_of(slot.address()) << 1 | (kind == WeakKind::Key) as u64;
+        let offset = (slot.address() - holder.address()) >> 3;
+        Link {
+            next_and_slot: bits << NODE_BITS,
+            before_and_slot: bits >> (64 - NODE_BITS) << NODE_BITS,
+            target,
+            offset: u32::try_from(offset).expect("a weak slot lies in the first 32 GiB of its object"),
+            ..Link::default()
+        }
+    }
+
+    fn slot_bits(&self) -> u64 {
+        self.next_and_slot >> NODE_BITS | self.before_and_slot >> NODE_BITS << (64 - NODE_BITS)
+    }
+
     pub(crate) fn is_key(&self) -> bool {
-        self.slot & KEY_BIT != 0
+        self.next_and_slot >> NODE_BITS & 1 != 0
     }
 
     fn kind(&self) -> WeakKind {
         if self.is_key() { WeakKind::Key } else { WeakKind::Reference }
     }
 
+    fn slot_address(&self) -> u64 {
+        address_of(self.slot_bits() >> 1)
+    }
+
     fn slot(&self) -> Slot {
         // SAFETY: a registered slot is a word of its holder, which has its memory as long as it is registered.
-        unsafe { Slot::from_address(self.slot & !KEY_BIT) }
+        unsafe { Slot::from_address(self.slot_address()) }
+    }
+
+    /// The holder's address; 0 of a free place.
+    pub(crate) fn holder_address(&self) -> u64 {
+        self.slot_address() - 8 * u64::from(self.offset)
+    }
+
+    fn holder(&self) -> ObjectRef {
+        // SAFETY: [WEAK] a link's holder has its memory as long as the link is one.
+        unsafe { ObjectRef::from_address(self.holder_address()) }
+    }
+
+    /// Whether its holder needs no record for it: there is no other slot. Ephemerons and those that are told of what they lose have
+    /// one all the same: a mark that has found them dead comes to all that have one, and forgets their slots before it lets go
+    /// of anything.
+    pub(crate) fn may_be_lone(&self) -> bool {
+        let holder = self.holder();
+        let others = self.next_of_holder != 0 || self.before_of_holder != 0;
+        !others && !self.is_key() && !holder.type_info().ephemeron && !builtin::has_errand(holder)
+    }
+
+    fn next(&self) -> Node {
+        Node(self.next_and_slot & NODE_MASK)
+    }
+
+    fn before(&self) -> Node {
+        Node(self.before_and_slot & NODE_MASK)
+    }
+
+    fn set_next(&mut self, node: Node) {
+        self.next_and_slot = self.next_and_slot & !NODE_MASK | node.0;
+    }
+
+    fn set_before(&mut self, node: Node) {
+        self.before_and_slot = self.before_and_slot & !NODE_MASK | node.0;
     }
 }
 
@@ -103,41 +176,41 @@ impl Specials {
     pub(crate) fn next_of(&self, node: Node) -> Node {
         match node.link() {
             0 => Node(node.weak().slot(NEXT).read()),
-            link => self.links[link].next,
+            link => self.links[link].next(),
         }
     }
 
     fn before(&self, node: Node) -> Node {
         match node.link() {
             0 => Node(node.weak().slot(BEFORE).read()),
-            link => self.links[link].before,
+            link => self.links[link].before(),
         }
     }
 
     fn set_next(&mut self, node: Node, next: Node) {
         match node.link() {
             0 => node.weak().slot(NEXT).store(next.0),
-            link => self.links[link].next = next,
+            link => self.links[link].set_next(next),
         }
     }
 
     fn set_before(&mut self, node: Node, before: Node) {
         match node.link() {
             0 => node.weak().slot(BEFORE).store(before.0),
-            link => self.links[link].before = before,
+            link => self.links[link].set_before(before),
         }
     }
 
     fn head(&self, target: u32, kind: WeakKind) -> Node {
         match kind {
-            WeakKind::Reference => self.records[target].referrers,
+            WeakKind::Reference => self.records[target].referrers(),
             WeakKind::Key => Node::of_link(self.records[target].keys),
         }
     }
 
     fn set_head(&mut self, target: u32, kind: WeakKind, node: Node) {
         match kind {
-            WeakKind::Reference => self.records[target].referrers = node,
+            WeakKind::Reference => self.records[target].set_referrers(node),
             WeakKind::Key => self.records[target].keys = node.link(),
         }
     }
@@ -174,17 +247,6 @@ impl Specials {
         }
     }
 
-    fn leave_holder(&mut self, link: u32) {
-        let Link { holder, next_of_holder: next, before_of_holder: before, .. } = self.links[link];
-        match before {
-            0 => self.records[holder].slots = next,
-            before => self.links[before].next_of_holder = next,
-        }
-        if next != 0 {
-            self.links[next].before_of_holder = before;
-        }
-    }
-
     /// The nodes from one on.
     pub(crate) fn list_from(&self, first: Node) -> impl Iterator<Item = Node> + '_ {
         let listed = |node: Node| node.is_some().then_some(node);
@@ -201,7 +263,7 @@ impl Specials {
     pub(crate) fn holder_of(&self, node: Node) -> ObjectRef {
         match node.link() {
             0 => node.weak(),
-            link => self.at(self.links[link].holder).expect("a holder has a record"),
+            link => self.links[link].holder(),
         }
     }
 }
@@ -213,16 +275,34 @@ impl Heap {
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             self.note_special(holder);
             // SAFETY below: the weak reference leaves the list before its memory goes.
-            return self.specials.enter(to, kind, Node(holder.address()));
+            return self.specials.enter(to, kind, Node::of_weak(holder));
         }
-        let of = self.make_number(holder);
-        let key = if kind == WeakKind::Key { KEY_BIT } else { 0 };
-        let link = Link { slot: slot.address() | key, target: to, holder: of, ..Link::default() };
-        let link = self.specials.links.insert(link);
+        let first = self.first_slot(holder);
+        let link = self.specials.links.insert(Link::new(holder, slot, to, kind));
         // SAFETY: the table is mapped wherever objects lie.
         unsafe { *record_cell(slot.address()) = link };
         self.specials.enter(to, kind, Node::of_link(link));
-        self.specials.enter_holder(of, link);
+        if first == 0 && self.number_of(holder) == 0 && self.specials.links[link].may_be_lone() {
+            self.note_special(holder);
+            self.set_lone_slot(holder, link);
+        } else {
+            let of = self.make_number(holder);
+            self.specials.enter_holder(of, link);
+        }
+    }
+
+    /// A link leaves its holder's list.
+    fn leave_holder(&mut self, link: u32) {
+        let Link { next_of_holder: next, before_of_holder: before, .. } = self.specials.links[link];
+        let holder = self.specials.links[link].holder();
+        match (before, self.number_of(holder)) {
+            (0, 0) => self.set_lone_slot(holder, 0),
+            (0, number) => self.specials.records[number].slots = next,
+            (before, _) => self.specials.links[before].next_of_holder = next,
+        }
+        if next != 0 {
+            self.specials.links[next].before_of_holder = before;
+        }
     }
 
     /// The link of a slot, if it has one.
@@ -233,7 +313,7 @@ impl Heap {
         // SAFETY: as above. A number that is out of date names a link of another slot, or none.
         let number = unsafe { *record_cell(slot.address()) };
         let link = self.specials.links.get(number)?;
-        (link.slot & !KEY_BIT == slot.address()).then_some(number)
+        (link.slot_address() == slot.address()).then_some(number)
     }
 
     /// The slot refers to nothing any more; its word stays.
@@ -254,7 +334,7 @@ impl Heap {
         // SAFETY: [WEAK] a target has its memory as long as it is listed as one.
         let target = unsafe { ObjectRef::from_address(slot.read()) };
         let number = self.number_of(target);
-        self.specials.leave(number, WeakKind::Reference, Node(object.address()));
+        self.specials.leave(number, WeakKind::Reference, Node::of_weak(object));
         slot.store(0);
         self.tidy_special(target);
         self.tidy_special(object);
@@ -279,7 +359,7 @@ impl Heap {
             0 => (node.weak(), node.weak().slot(0)),
             link => {
                 let holder = self.specials.holder_of(node);
-                self.specials.leave_holder(link);
+                self.leave_holder(link);
                 (holder, self.specials.links.remove(link).slot())
             }
         }

@@ -17,10 +17,11 @@ use crate::op::deed::Event;
 use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::Kind;
 
-/// Whether the object belongs to a weak map: its table, or an entry.
+/// Whether the object belongs to a weak map: its directory, a bucket, or an entry.
 pub(super) fn is_hidden(object: ObjectRef) -> bool {
     let id = object.type_info().id;
-    id == builtin::weak_map_table().id || builtin::mode_of_entry(object).is_some()
+    let parts = [builtin::weak_map_table().id, builtin::weak_map_bucket().id];
+    parts.contains(&id) || builtin::mode_of_entry(object).is_some()
 }
 
 /// The entries of a map that are not dead: (key, value).
@@ -29,7 +30,9 @@ fn map_entries(load: impl Fn(u64, u64) -> u64, map: u64) -> Vec<(u64, u64)> {
     if table == 0 {
         return Vec::new();
     }
-    let entries = (1..=load(table, 0)).map(|place| load(table, 8 * place)).filter(|entry| *entry != 0);
+    let buckets = (1..=load(map, 32)).map(|place| load(table, 8 * place));
+    let places = buckets.flat_map(|bucket| (1..=load(bucket, 0)).map(move |place| (bucket, 8 + 8 * place)));
+    let entries = places.map(|(bucket, place)| load(bucket, place)).filter(|entry| *entry != 0);
     let sides = entries.map(|entry| match mode == WeakMode::Keys as u64 {
         true => (load(entry, 8), load(entry, 0)),
         false => (load(entry, 0), load(entry, 8)),
@@ -189,6 +192,10 @@ impl TallyHeap {
         let table = map.slot(0).read();
         if table != 0 {
             self.note_class_of(builtin::weak_map_table(), object(table).slot(0).read());
+            for place in 1..=map.slot(32).read() {
+                let bucket = object(object(table).slot(8 * place).read());
+                self.note_class_of(builtin::weak_map_bucket(), bucket.slot(0).read());
+            }
         }
         Ok(done?)
     }

@@ -10,7 +10,7 @@ use rc_runtime::Heap;
 use rc_runtime::list::List;
 
 /// Objects that one step goes through.
-const HELD_AT_ONCE: usize = 512;
+pub(super) const HELD_AT_ONCE: usize = 512;
 
 impl SlicedMark {
     /// All that have finalizers are held before the first of them is followed: those that only others of them reach belong

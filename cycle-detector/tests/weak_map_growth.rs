@@ -1,0 +1,114 @@
+//! Weak maps of many entries: they grow and shrink by one bucket at a time, whatever the keys.
+
+use cycle_detector::Mutator;
+use rc_runtime::plan::Plan;
+use rc_runtime::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
+
+static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+
+const MODES: [WeakMode; 3] = [WeakMode::Keys, WeakMode::Values, WeakMode::Both];
+
+fn rooted(m: &mut Mutator) -> ObjectRef {
+    let node = type_registry::register(&NODE).expect("a sound descriptor");
+    let object = m.allocate(node).expect("memory");
+    m.push_root(Some(object));
+    object
+}
+
+fn map(m: &mut Mutator, mode: WeakMode) -> ObjectRef {
+    let map = m.new_weak_map(mode).expect("memory");
+    m.push_root(Some(map));
+    map
+}
+
+/// Grows to thousands of entries and shrinks to a few, time and again, by removals and by deaths.
+#[test]
+fn map_that_grows_and_shrinks() {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for mode in MODES {
+            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            let map = map(&mut m, mode);
+            let top = m.root_count();
+            for (round, most) in [3000_usize, 5, 700, 5000, 64, 65].into_iter().enumerate() {
+                // Keys and values, which stand on the roots.
+                let objects: Vec<ObjectRef> = (0..most).map(|_| rooted(&mut m)).collect();
+                for (at, &key) in objects.iter().enumerate() {
+                    m.weak_map_set(map, key, objects[most - 1 - at]).expect("memory");
+                }
+                assert_eq!(m.weak_map_count(map), most as u64, "{plan:?}, {mode:?}");
+                for (at, &key) in objects.iter().enumerate() {
+                    assert_eq!(m.weak_map_get(map, key), Some(objects[most - 1 - at]), "{plan:?}, {mode:?}");
+                }
+                let removed = objects.iter().step_by(3).filter(|&&key| m.weak_map_remove(map, key)).count();
+                let (mut position, mut seen) = (0, 0);
+                while let Some((next, _, _)) = m.weak_map_next(map, position) {
+                    (position, seen) = (next, seen + 1);
+                }
+                assert_eq!((seen, m.weak_map_count(map)), (most - removed, (most - removed) as u64));
+                if round % 2 == 0 {
+                    objects.iter().for_each(|&key| _ = m.weak_map_remove(map, key));
+                }
+                m.truncate_roots(top);
+                m.collect();
+                m.collect();
+                if mode == WeakMode::Values && round % 2 != 0 {
+                    // Its keys are values of others, which hold them: they go by hand.
+                    while let Some((_, key, _)) = m.weak_map_next(map, 0) {
+                        m.weak_map_remove(map, key);
+                    }
+                }
+                assert_eq!(m.weak_map_count(map), 0, "{plan:?}, {mode:?}");
+            }
+            m.verify().expect("sound");
+        }
+    }
+}
+
+/// Whatever a map has, one more entry allocates, and moves, a bucket or two and at times the directory: never all of it. `[BOUND]`
+#[test]
+fn no_insertion_goes_through_the_whole_map() {
+    const ENTRIES: u64 = 100_000;
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        for mode in MODES {
+            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            m.stop();
+            let map = map(&mut m, mode);
+            let value = rooted(&mut m);
+            // What there is between two insertions, in bytes of blocks.
+            let mut most = 0;
+            for number in 0..ENTRIES {
+                let before = m.heap().used_bytes();
+                m.heap().weak_map_set(map, 1 + number * 16, value.address()).expect("memory");
+                most = most.max(m.heap().used_bytes() - before);
+            }
+            assert_eq!(m.weak_map_count(map), ENTRIES);
+            let directory = 16 * ENTRIES / ENTRIES_PER_BUCKET;
+            assert!(most <= 4 * (directory + 65_536), "{plan:?}, {mode:?}: {most} bytes for one entry");
+        }
+    }
+}
+
+/// Keys outside the heap are any words: some whose hashes are alike on purpose.
+#[test]
+fn keys_that_all_belong_into_one_bucket() {
+    // 0x9e37_79b9_7f4a_7c15 · inverse = 1: so these words have nothing but zeros where the bucket's number is taken from.
+    let mut inverse = 1_u64;
+    (0..6).for_each(|_| {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(inverse)))
+    });
+    let words = (0..4096_u64).flat_map(|high| (0..8_u64).map(move |low| (high << 52 | low).wrapping_mul(inverse)));
+    let keys: Vec<u64> = words.filter(|&word| (1..1 << 61).contains(&word)).map(|word| word << 3).collect();
+    let keys: Vec<u64> = keys.into_iter().filter(|&key| !rc_runtime::range::in_heap(key)).collect();
+    assert!(keys.len() > 2000);
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let map = map(&mut m, WeakMode::Keys);
+        for &key in &keys {
+            m.heap().weak_map_set(map, key, key + 1).expect("memory");
+        }
+        assert_eq!(m.weak_map_count(map), keys.len() as u64);
+        assert!(keys.iter().all(|&key| m.heap().weak_map_get(map, key) == key + 1), "{plan:?}");
+        m.verify().expect("sound");
+    }
+}
