@@ -100,9 +100,7 @@ impl SlicedMark {
     /// after the roots were looked at, and before it was judged itself, is not followed, and lets go of what it held in
     /// slices.
     fn finds_more(&mut self, heap: &Heap) -> bool {
-        for cascade in &heap.prompt.cascades {
-            cascade.for_each_held(|object| self.marker.show(object));
-        }
+        heap.prompt.for_each_dying_reference(|object| self.marker.show(object));
         self.marker.waiting() != 0
     }
 

@@ -150,7 +150,7 @@ impl Collector {
         heap.immortals.objects().for_each(&mut show);
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
-        heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(&mut show));
+        heap.prompt.for_each_dying_reference(&mut show);
         heap.statistics.roots_walked += roots;
         let slots = rc_runtime::module_registry::for_each_global_reference(|root, _| {
             if heap.owns(root) {

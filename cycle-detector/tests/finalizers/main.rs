@@ -4,6 +4,7 @@ mod deaths;
 mod deeds;
 mod end;
 mod endless;
+mod garbage;
 mod order;
 mod random;
 mod turns;
