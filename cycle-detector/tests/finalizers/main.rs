@@ -1,5 +1,6 @@
 //! Finalizers under both plans: found dead by counting, in rings, young, by the mark; their orders, and whatever they do.
 
+mod company;
 mod deaths;
 mod deeds;
 mod end;
