@@ -151,7 +151,8 @@ void tally_stop(void);
 void tally_restart(void);
 int32_t tally_is_running(void);
 
-/* [leaf] Bytes allocated between two epochs; any number will do, small ones mean 4096. The prompt plan has no use for it. */
+/* [leaf] Bytes allocated between two epochs; any number will do, small ones mean 4096. Under the prompt
+ * plan: the unit for which garbage cycles wait, where less than that is alive. */
 void tally_set_epoch_bytes(uint64_t bytes);
 
 /* [leaf] The longest stop to aim at, as the option --pause-goal; 0 = none. */

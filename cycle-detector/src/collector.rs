@@ -58,6 +58,8 @@ pub struct Collector {
     pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
     pub(crate) dying_large: List<(ObjectRef, u64)>,
+    /// Dead objects that wait for their finalizers, and what dies with them, with the chunk to look at next.
+    pub(crate) company: List<(ObjectRef, u64)>,
     /// A dying special object whose weak slots, or those that refer to it, are being let go of.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
@@ -92,7 +94,7 @@ impl Collector {
 
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
-        let dying = !self.dying_large.is_empty() || self.dying_special.is_some();
+        let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
         !heap.free_queue.is_empty() || dying || heap.blocks.has_freed_into()
     }
 

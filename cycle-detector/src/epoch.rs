@@ -159,7 +159,7 @@ impl Collector {
         self.report.close(heap);
         self.trigger.learn(&self.report);
         self.last_report = self.report.clone();
-        heap.release_finalizers();
+        self.release_complete_set(heap);
         let given = (self.report.given_bytes, self.report.log_entries);
         self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
         if self.mark_is_due(heap) {

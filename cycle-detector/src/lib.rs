@@ -24,6 +24,7 @@
 //! and [`HostHeap`] the same with lifetimes that keep references from being lost.
 
 pub mod collector;
+mod company;
 mod discovery;
 mod diversion;
 pub mod epoch;

@@ -268,7 +268,7 @@ impl Collector {
         } else {
             heap.queue_found_by_mark();
             if self.phase == Phase::Idle {
-                heap.release_finalizers();
+                self.release_complete_set(heap);
             }
             self.go_on_discovering(heap);
         }

@@ -57,6 +57,8 @@ impl Collector {
         while units > 0 {
             if let Some((object, chunk)) = self.dying_large.pop() {
                 units -= self.release_chunk(heap, object, chunk);
+            } else if let Some((object, chunk)) = self.company.pop() {
+                units -= self.find_company(heap, object, chunk);
             } else if heap.blocks.grows_for_want_of_sweeps() {
                 heap.blocks.sweep_freed_into();
                 units -= 8;
@@ -128,6 +130,7 @@ impl Collector {
     fn release_uncommon(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         if object.needs_finalizer() {
             heap.await_finalizer(object);
+            self.follow_company(object);
             return 2;
         }
         if object.has(flag::LARGE) {

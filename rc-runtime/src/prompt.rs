@@ -159,11 +159,12 @@ impl Heap {
                 _ if (&mut *heap).puts_drain_off() => return Heap::put_drain_off(heap, words),
                 _ => Heap::drain(heap, words),
             }
-            let zeal = (*heap).zeal.is_some() && (*heap).finalizers.depth() == 0;
-            let external = (*heap).external.is_due && (*heap).finalizers.depth() == 0;
-            let marks = (*heap).mark_wants_its_turn() && (*heap).finalizers.depth() == 0;
-            let judges = zeal || external || marks || (*heap).round_is_due();
-            let finalizes = !(&*heap).finalizers.queue.is_empty() && (*heap).finalizers.depth() == 0;
+            // Cycles are judged inside finalizers and callbacks, too, or the garbage of one that runs for long had no bound.
+            let is_outside = (*heap).finalizers.depth() == 0;
+            let zeal = (*heap).zeal.is_some() && is_outside;
+            let external = (*heap).external.is_due;
+            let judges = zeal || external || (*heap).mark_wants_its_turn() || (*heap).round_is_due();
+            let finalizes = !(&*heap).finalizers.queue.is_empty() && is_outside;
             if judges || finalizes {
                 let held = (&mut *heap).protect_in_flight(words);
                 if external && (&mut *heap).external_bytes_want_a_mark() {
@@ -207,11 +208,10 @@ impl Heap {
         }
     }
 
-    /// Whether enough candidates wait for a round of trials, and it could run here.
+    /// Whether enough candidates wait for a round of trials.
     #[inline(always)]
     pub fn round_is_due(&self) -> bool {
-        let full = self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due();
-        full && self.finalizers.depth() == 0
+        self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due()
     }
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
@@ -241,6 +241,25 @@ impl Heap {
             ((*heap).finalizers.collecting, (*heap).finalizers.collect_wanted) = (outer, false);
             (*heap).prompt.cells.give_idle_back();
             (*heap).counted_frees() - before
+        }
+    }
+
+    /// An allocation inside a finalizer finds no room: all that no root reaches goes, but for what has a finalizer. That waits
+    /// until none runs.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(crate) unsafe fn collect_inside_finalizer(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if Heap::notice_jumps(heap) {
+                Heap::prompt_collect(heap);
+                return;
+            }
+            Heap::drain(heap, &[]);
+            (*heap).with_driver(|driver, heap| driver.collect(heap));
+            Heap::drain(heap, &[]);
+            (*heap).prompt.cells.give_idle_back();
         }
     }
 
@@ -331,12 +350,14 @@ impl Heap {
     }
 
     /// After the driver judged cycles: the finalizers it asked for run, as many as have their turn, and what its verdicts
-    /// brought to zero dies.
+    /// brought to zero dies. Inside a finalizer those wait until none runs.
     unsafe fn end_round(heap: *mut Heap, turn: Turn) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
-            (&mut *heap).order_finalizers();
-            Heap::run_queue(heap, turn);
+            if (*heap).finalizers.depth() == 0 {
+                (&mut *heap).order_finalizers();
+                Heap::run_queue(heap, turn);
+            }
             if (*heap).context_mut().pending != 0 {
                 Heap::drain(heap, &[]);
             }

@@ -101,7 +101,7 @@ impl Collector {
         heap.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
         heap.finalizers.queue.iter().for_each(|&object| marker.show(object));
-        heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(|object| marker.show(object)));
+        heap.prompt.for_each_dying_reference(|object| marker.show(object));
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);

@@ -99,9 +99,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
         fault.map_or(Ok(()), Err)?;
     }
     heap.for_each_condemned_reference(|target| *recount.from_heap.entry(target).or_default() += 1);
-    for cascade in &heap.prompt.cascades {
-        cascade.for_each_held(|target| *recount.from_heap.entry(target).or_default() += 1);
-    }
+    heap.prompt.for_each_dying_reference(|target| *recount.from_heap.entry(target).or_default() += 1);
     let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
     heap.for_each_host_reference(&mut held);
     heap.finalizers.held().chain(heap.immortals.objects()).chain(heap.prompt.lent.held()).for_each(held);
@@ -171,7 +169,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     let mut roots: Vec<ObjectRef> = recount.from_roots.keys().copied().collect();
     roots.extend(heap.prompt.protected.iter());
     roots.extend(heap.pending_objects());
-    heap.prompt.cascades.iter().for_each(|cascade| cascade.for_each_held(|object| roots.push(object)));
+    heap.prompt.for_each_dying_reference(|object| roots.push(object));
     reach(&mut reached, roots);
     let alone: HashSet<ObjectRef> = heap.prompt.cells.youth.alone().collect();
     let is_noted = |object: &ObjectRef| {
@@ -204,7 +202,7 @@ fn reach(reached: &mut HashSet<ObjectRef>, mut found: Vec<ObjectRef>) {
 fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     heap.refresh_statistics();
     let (said, found) = (heap.statistics.live_objects, recount.objects.len() as u64);
-    let dying = !heap.prompt.cascades.is_empty();
+    let dying = heap.prompt.takes_apart();
     if said != found && !dying && !heap.prompt.watch.condemns {
         return Err(wrong("EXACT", format!("statistics say {said} objects, the heap holds {found}")));
     }

@@ -1,9 +1,11 @@
 //! Finalizers under both plans: found dead by counting, in rings, young, by the mark; their orders, and whatever they do.
 
+mod company;
 mod deaths;
 mod deeds;
 mod end;
 mod endless;
+mod garbage;
 mod order;
 mod random;
 mod turns;

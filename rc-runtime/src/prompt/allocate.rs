@@ -115,7 +115,12 @@ impl Heap {
     #[cold]
     fn collect_for_room(&mut self) {
         // SAFETY: as in `allocation_safepoint`.
-        unsafe { Heap::prompt_collect(self) };
+        unsafe {
+            match self.finalizers.depth() {
+                0 => _ = Heap::prompt_collect(self),
+                _ => Heap::collect_inside_finalizer(self),
+            }
+        }
         for class in 0..CLASSES {
             let first = std::mem::take(&mut self.context_mut().free[class as usize]);
             self.prompt.cells.take_back(class, first);

@@ -2,8 +2,9 @@
 //!
 //! What the finalizer stores into the dying object is released with its other fields; if it stores the object
 //! somewhere, that lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside
-//! it takes what became pending since it began. Members of dead cycles wait on the queue ([`crate::finalizer`]) until
-//! the driver has returned, and their cycle is judged again afterwards.
+//! it takes what became pending since it began, and cycles are judged inside it as outside. Members of dead cycles wait
+//! on the queue ([`crate::finalizer`]) until the driver has returned and no finalizer runs, and their cycle is judged
+//! again afterwards.
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, prompt_flag};

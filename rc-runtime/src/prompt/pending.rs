@@ -78,7 +78,7 @@ impl Heap {
     /// Pending objects, oldest first.
     pub fn pending_objects(&mut self) -> impl Iterator<Item = ObjectRef> {
         let len = self.pending_len();
-        (0..len).map(|at| self.pending_at(at))
+        (0..len).filter(|&at| !self.prompt.has_drained(at)).map(|at| self.pending_at(at))
     }
 
     /// Objects on the list.

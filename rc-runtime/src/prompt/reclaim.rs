@@ -25,9 +25,11 @@
 //!
 //! What reaches zero and is protected, or waits on the pending list, is left there.
 
+mod parked;
+
 use super::count::SETTLED;
 use super::estate::{BEYOND, Estate, ROOM, Shape, Stop};
-use super::{Bin, CellSpace, Prompt};
+use super::{Bin, CellSpace};
 use crate::heap::Heap;
 use crate::list::List;
 use crate::object::prompt_flag;
@@ -35,6 +37,7 @@ use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::range::BUFFERED;
 use crate::size_class::LARGEST_CELL;
 use crate::visit::Part;
+pub(super) use parked::Parked;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -67,21 +70,6 @@ pub struct Cascade {
     large: List<DyingLarge>,
 }
 
-/// What a call of the program has interrupted.
-#[derive(Debug)]
-pub(super) struct Parked {
-    next: Option<ObjectRef>,
-    /// Its references begin there in the list of all.
-    estate: usize,
-    waiting: u64,
-    height: usize,
-    large: List<DyingLarge>,
-    /// Entries of the pending list that the drain had done with.
-    gap: Range<usize>,
-    /// Calls further out.
-    depth: usize,
-}
-
 #[derive(Debug)]
 pub(super) struct DyingLarge {
     object: ObjectRef,
@@ -93,6 +81,10 @@ pub(super) struct DyingLarge {
 }
 
 impl DyingLarge {
+    pub(super) fn object(&self) -> ObjectRef {
+        self.object
+    }
+
     /// Calls `visit` with references of the next chunk from `chunk` on that are still held, and with those that were taken from
     /// one that nobody had seen; the chunk after that, and how many they were. `None` after the last.
     pub(super) fn visit_from(&self, chunk: u64, mut visit: impl FnMut(ObjectRef)) -> Option<(u64, i64)> {
@@ -113,15 +105,6 @@ impl DyingLarge {
     }
 }
 
-impl Prompt {
-    /// What is known of a large object that is being taken apart.
-    pub(super) fn dying_large(&self, object: ObjectRef) -> Option<&DyingLarge> {
-        let parked = self.parked.iter().flat_map(|parked| &parked.large);
-        let all = self.cascades.iter().flat_map(|cascade| &cascade.large).chain(parked);
-        all.into_iter().find(|dying| dying.object == object)
-    }
-}
-
 impl Default for Cascade {
     /// Each drain has one: it is made in place, or its kilobyte would be copied.
     #[inline(always)]
@@ -137,31 +120,10 @@ impl Cascade {
         self.next = Some(object);
     }
 
-    /// References that dying objects still hold and have not been decremented: for marks and recounts.
-    pub fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
+    /// References that dying objects still hold and have not been decremented.
+    fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
         self.next.into_iter().chain(self.estate.iter()).for_each(&mut visit);
-        let mut waiting = self.waiting;
-        while waiting != 0 {
-            // SAFETY: the chain of waiting objects, whose memory nobody else touches.
-            let object = unsafe { ObjectRef::from_address(waiting) };
-            if let Some(frame) = self.large.iter().find(|frame| frame.object == object) {
-                frame.references.iter().for_each(|&target| visit(target));
-                let info = object.type_info();
-                for chunk in frame.chunk..info.chunk_count(info.length(object)) {
-                    info.for_each_reference(object, Part::Chunk(chunk), &mut visit);
-                }
-                waiting = frame.before;
-                continue;
-            }
-            let Frame { fields, at, .. } = Frame::of(object);
-            fields[at..].iter().filter_map(|&offset| reference_at(object, offset)).for_each(&mut visit);
-            waiting = object.slot(fields[at - 1] as u64).read();
-        }
-    }
-
-    /// Large objects that are being taken apart.
-    pub(super) fn large_objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        self.large.iter().map(|dying| dying.object)
+        for_each_held_by_waiting(self.waiting, &self.large, visit);
     }
 
     /// References of a waiting object that are taken next, at most: half the room, and one more, which needs none.
@@ -181,12 +143,32 @@ impl Cascade {
         if waiting == 0 {
             return 0;
         }
-        // SAFETY: as in `for_each_held`.
+        // SAFETY: as in `for_each_held_by_waiting`.
         let object = unsafe { ObjectRef::from_address(waiting) };
         match object.has(prompt_flag::LARGE) {
             true => self.large.last().map_or(0, |frame| frame.height),
             false => object.stamp() as usize >> 24,
         }
+    }
+}
+
+/// The same of the object that went to wait last, and of those before it.
+fn for_each_held_by_waiting(mut waiting: u64, large: &[DyingLarge], mut visit: impl FnMut(ObjectRef)) {
+    while waiting != 0 {
+        // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+        let object = unsafe { ObjectRef::from_address(waiting) };
+        if let Some(frame) = large.iter().find(|frame| frame.object == object) {
+            frame.references.iter().for_each(|&target| visit(target));
+            let info = object.type_info();
+            for chunk in frame.chunk..info.chunk_count(info.length(object)) {
+                info.for_each_reference(object, Part::Chunk(chunk), &mut visit);
+            }
+            waiting = frame.before;
+            continue;
+        }
+        let Frame { fields, at, .. } = Frame::of(object);
+        fields[at..].iter().filter_map(|&offset| reference_at(object, offset)).for_each(&mut visit);
+        waiting = object.slot(fields[at - 1] as u64).read();
     }
 }
 
@@ -221,46 +203,6 @@ enum Step {
 }
 
 impl Heap {
-    /// While the program runs the heap has what is being taken apart: the call may be left by `longjmp`.
-    #[inline(never)]
-    fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
-        self.touch_next_of(cascade);
-        let estate = self.prompt.parked_references.len();
-        self.prompt.parked_references.extend(cascade.estate.iter());
-        cascade.estate.clear();
-        let (next, waiting, height) = (cascade.next.take(), cascade.waiting, cascade.height);
-        (cascade.waiting, cascade.height) = (0, 0);
-        let (large, depth) = (std::mem::take(&mut cascade.large), self.finalizers.depth() as usize);
-        self.prompt.parked.push(Parked { next, estate, waiting, height, large, gap: gap.clone(), depth });
-    }
-
-    /// The call has returned.
-    #[inline(never)]
-    fn take_out(&mut self, cascade: &mut Cascade) {
-        if let Some(parked) = self.prompt.parked.pop() {
-            (cascade.next, cascade.waiting, cascade.height) = (parked.next, parked.waiting, parked.height);
-            cascade.large = parked.large;
-            self.prompt.parked_references.drain(parked.estate..).for_each(|target| cascade.estate.push(target));
-        }
-    }
-
-    /// The call at this depth was left: what was being taken apart goes on with other cascades, and the pending list has no gap.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn take_over_parked(&mut self, depth: usize) {
-        if let Some(gap) = self.prompt.parked.last().filter(|parked| parked.depth == depth).map(|last| last.gap.clone())
-        {
-            let mut cascade = Cascade::default();
-            self.take_out(&mut cascade);
-            if cascade.next.is_some() || cascade.estate.len() != 0 || cascade.waiting != 0 {
-                self.prompt.cascades.push(cascade);
-            }
-            if !gap.is_empty() {
-                self.close_gap(gap.start, gap.end);
-            }
-        }
-    }
-
     /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
     ///
     /// # Safety

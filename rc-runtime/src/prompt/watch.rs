@@ -20,7 +20,8 @@ use crate::block::state;
 use crate::heap::Heap;
 use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
-use crate::prompt::{Cascade, CellSpace};
+use crate::prompt::CellSpace;
+use crate::prompt::reclaim::DyingLarge;
 use crate::range::{MARK, block_info};
 use crate::special::FADES;
 use crate::visit::Part;
@@ -72,9 +73,8 @@ impl Heap {
 
     /// A mark that begins to discover comes to what large objects that are being taken apart still hold.
     pub fn list_dying_large(&mut self) {
-        let objects = self.prompt.cascades.iter().flat_map(Cascade::large_objects);
+        self.prompt.watch.dying_large = self.prompt.dying_large().map(DyingLarge::object).collect();
         self.prompt.watch.dying_chunk = 0;
-        self.prompt.watch.dying_large = objects.collect();
     }
 
     /// A large object begins to be taken apart.
@@ -88,7 +88,7 @@ impl Heap {
     /// left of any.
     pub fn visit_dying_large(&mut self, visit: impl FnMut(ObjectRef)) -> Option<i64> {
         let object = *self.prompt.watch.dying_large.last()?;
-        let dying = self.prompt.dying_large(object);
+        let dying = self.prompt.dying_large().find(|dying| dying.object() == object);
         let Some((chunk, visited)) = dying.and_then(|dying| dying.visit_from(self.prompt.watch.dying_chunk, visit))
         else {
             self.prompt.watch.dying_large.pop();
