@@ -26,6 +26,7 @@ mod allocate;
 mod bin;
 mod cells;
 pub mod count;
+mod dying;
 mod estate;
 mod finalizer;
 mod lent;

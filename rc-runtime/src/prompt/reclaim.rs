@@ -27,7 +27,7 @@
 
 use super::count::SETTLED;
 use super::estate::{BEYOND, Estate, ROOM, Shape, Stop};
-use super::{Bin, CellSpace, Prompt};
+use super::{Bin, CellSpace};
 use crate::heap::Heap;
 use crate::list::List;
 use crate::object::prompt_flag;
@@ -56,15 +56,15 @@ const AT_ONCE: usize = 32;
 #[derive(Debug)]
 pub struct Cascade {
     /// The reference to let go of next.
-    next: Option<ObjectRef>,
+    pub(super) next: Option<ObjectRef>,
     /// Those after it, the last on top.
-    estate: Estate,
+    pub(super) estate: Estate,
     /// The object that went to wait last, and by its words those before it; 0 = none.
     waiting: u64,
     /// Height of `estate` at which it did.
     height: usize,
     /// Large objects among the waiting, innermost last.
-    large: List<DyingLarge>,
+    pub(super) large: List<DyingLarge>,
 }
 
 /// What a call of the program has interrupted.
@@ -75,7 +75,7 @@ pub(super) struct Parked {
     estate: usize,
     waiting: u64,
     height: usize,
-    large: List<DyingLarge>,
+    pub(super) large: List<DyingLarge>,
     /// Entries of the pending list that the drain had done with.
     gap: Range<usize>,
     /// Calls further out.
@@ -84,42 +84,12 @@ pub(super) struct Parked {
 
 #[derive(Debug)]
 pub(super) struct DyingLarge {
-    object: ObjectRef,
+    pub(super) object: ObjectRef,
     before: u64,
     height: usize,
-    chunk: u64,
+    pub(super) chunk: u64,
     /// References of the chunk, last first.
-    references: List<ObjectRef>,
-}
-
-impl DyingLarge {
-    /// Calls `visit` with references of the next chunk from `chunk` on that are still held, and with those that were taken from
-    /// one that nobody had seen; the chunk after that, and how many they were. `None` after the last.
-    pub(super) fn visit_from(&self, chunk: u64, mut visit: impl FnMut(ObjectRef)) -> Option<(u64, i64)> {
-        let mut visited = 0;
-        if chunk <= self.chunk {
-            self.references.iter().for_each(|&target| visit(target));
-            visited += self.references.len() as i64;
-        }
-        let (chunk, info) = (chunk.max(self.chunk), self.object.type_info());
-        if !info.has_references || chunk >= info.chunk_count(info.length(self.object)) {
-            return (visited != 0).then_some((u64::MAX, visited));
-        }
-        info.for_each_reference(self.object, Part::Chunk(chunk), |target| {
-            visited += 1;
-            visit(target);
-        });
-        Some((chunk + 1, visited))
-    }
-}
-
-impl Prompt {
-    /// What is known of a large object that is being taken apart.
-    pub(super) fn dying_large(&self, object: ObjectRef) -> Option<&DyingLarge> {
-        let parked = self.parked.iter().flat_map(|parked| &parked.large);
-        let all = self.cascades.iter().flat_map(|cascade| &cascade.large).chain(parked);
-        all.into_iter().find(|dying| dying.object == object)
-    }
+    pub(super) references: List<ObjectRef>,
 }
 
 impl Default for Cascade {
@@ -157,11 +127,6 @@ impl Cascade {
             fields[at..].iter().filter_map(|&offset| reference_at(object, offset)).for_each(&mut visit);
             waiting = object.slot(fields[at - 1] as u64).read();
         }
-    }
-
-    /// Large objects that are being taken apart.
-    pub(super) fn large_objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
-        self.large.iter().map(|dying| dying.object)
     }
 
     /// References of a waiting object that are taken next, at most: half the room, and one more, which needs none.
@@ -383,22 +348,6 @@ impl Heap {
         }
         self.note_low(target);
         false
-    }
-
-    /// The program runs before the cascade goes on: to a mark that proves, what is on the stack counts as touched.
-    fn touch_next_of(&mut self, cascade: &Cascade) {
-        if self.prompt.watch.is_on {
-            cascade.next.into_iter().chain(cascade.estate.iter()).for_each(|object| self.note_touched(object));
-        }
-    }
-
-    /// The same of all that an object holds that may have to wait. Of a large one the mark sees it a chunk at a time.
-    #[cold]
-    fn touch_held(&mut self, object: ObjectRef) {
-        match object.has(prompt_flag::LARGE) {
-            true => self.note_dying_large(object),
-            false => Heap::for_each_counted_reference(object, |target| self.note_touched(target)),
-        }
     }
 
     /// Begins with an object of any shape that is dead.
