@@ -28,6 +28,7 @@ mod allocate;
 mod bin;
 mod cells;
 pub mod count;
+mod dying;
 mod estate;
 mod finalizer;
 mod lent;

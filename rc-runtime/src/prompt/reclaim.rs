@@ -59,9 +59,9 @@ const AT_ONCE: usize = 32;
 #[derive(Debug)]
 pub struct Cascade {
     /// The reference to let go of next.
-    next: Option<ObjectRef>,
+    pub(super) next: Option<ObjectRef>,
     /// Those after it, the last on top.
-    estate: Estate,
+    pub(super) estate: Estate,
     /// The object that went to wait last, and by its words those before it; 0 = none.
     waiting: u64,
     /// Height of `estate` at which it did.
@@ -72,37 +72,12 @@ pub struct Cascade {
 
 #[derive(Debug)]
 pub(super) struct DyingLarge {
-    object: ObjectRef,
+    pub(super) object: ObjectRef,
     before: u64,
     height: usize,
-    chunk: u64,
+    pub(super) chunk: u64,
     /// References of the chunk, last first.
-    references: List<ObjectRef>,
-}
-
-impl DyingLarge {
-    pub(super) fn object(&self) -> ObjectRef {
-        self.object
-    }
-
-    /// Calls `visit` with references of the next chunk from `chunk` on that are still held, and with those that were taken from
-    /// one that nobody had seen; the chunk after that, and how many they were. `None` after the last.
-    pub(super) fn visit_from(&self, chunk: u64, mut visit: impl FnMut(ObjectRef)) -> Option<(u64, i64)> {
-        let mut visited = 0;
-        if chunk <= self.chunk {
-            self.references.iter().for_each(|&target| visit(target));
-            visited += self.references.len() as i64;
-        }
-        let (chunk, info) = (chunk.max(self.chunk), self.object.type_info());
-        if !info.has_references || chunk >= info.chunk_count(info.length(self.object)) {
-            return (visited != 0).then_some((u64::MAX, visited));
-        }
-        info.for_each_reference(self.object, Part::Chunk(chunk), |target| {
-            visited += 1;
-            visit(target);
-        });
-        Some((chunk + 1, visited))
-    }
+    pub(super) references: List<ObjectRef>,
 }
 
 impl Default for Cascade {
@@ -325,22 +300,6 @@ impl Heap {
         }
         self.note_low(target);
         false
-    }
-
-    /// The program runs before the cascade goes on: to a mark that proves, what is on the stack counts as touched.
-    fn touch_next_of(&mut self, cascade: &Cascade) {
-        if self.prompt.watch.is_on {
-            cascade.next.into_iter().chain(cascade.estate.iter()).for_each(|object| self.note_touched(object));
-        }
-    }
-
-    /// The same of all that an object holds that may have to wait. Of a large one the mark sees it a chunk at a time.
-    #[cold]
-    fn touch_held(&mut self, object: ObjectRef) {
-        match object.has(prompt_flag::LARGE) {
-            true => self.note_dying_large(object),
-            false => Heap::for_each_counted_reference(object, |target| self.note_touched(target)),
-        }
     }
 
     /// Begins with an object of any shape that is dead.

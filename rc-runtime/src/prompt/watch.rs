@@ -9,7 +9,7 @@
 //! - a weak slot yields it, or it becomes immortal.
 //!
 //! - something that is being taken apart holds it, and began to die since the watch is on: the proof may have counted what it
-//!   holds as found in something unmarked, and it is not judged itself any more (`reclaim`).
+//!   holds as found in something unmarked, and it is not judged itself any more (`dying`).
 //!
 //! What is touched is marked, and on a list: what it reaches is alive with it. References that come, and those of roots
 //! that go, are nobody's concern: the proof compares counts, and has looked at the roots.
@@ -21,7 +21,6 @@ use crate::heap::Heap;
 use crate::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::prompt::CellSpace;
-use crate::prompt::reclaim::DyingLarge;
 use crate::range::{MARK, block_info};
 use crate::special::FADES;
 use crate::visit::Part;
@@ -40,7 +39,7 @@ pub struct Watch {
     /// Large objects that are being taken apart: a mark comes to what they still hold, a chunk at a time.
     pub dying_large: List<ObjectRef>,
     /// The chunk of the last of them that is next, or a later one.
-    dying_chunk: u64,
+    pub(super) dying_chunk: u64,
     /// There was no memory to list who was touched: the mark is given up.
     pub starved: bool,
     /// The proof cannot be relied on: somebody was shown all objects. The mark begins anew.
@@ -69,34 +68,6 @@ impl Heap {
             let watch = &mut self.prompt.watch;
             watch.starved |= !watch.touched.try_push(object);
         }
-    }
-
-    /// A mark that begins to discover comes to what large objects that are being taken apart still hold.
-    pub fn list_dying_large(&mut self) {
-        self.prompt.watch.dying_large = self.prompt.dying_large().map(DyingLarge::object).collect();
-        self.prompt.watch.dying_chunk = 0;
-    }
-
-    /// A large object begins to be taken apart.
-    pub(super) fn note_dying_large(&mut self, object: ObjectRef) {
-        let watch = &mut self.prompt.watch;
-        watch.starved |= !watch.dying_large.try_push(object);
-        watch.dying_chunk = 0;
-    }
-
-    /// Calls `visit` with some of what a large object that is being taken apart still holds. How many; `None` when nothing is
-    /// left of any.
-    pub fn visit_dying_large(&mut self, visit: impl FnMut(ObjectRef)) -> Option<i64> {
-        let object = *self.prompt.watch.dying_large.last()?;
-        let dying = self.prompt.dying_large().find(|dying| dying.object() == object);
-        let Some((chunk, visited)) = dying.and_then(|dying| dying.visit_from(self.prompt.watch.dying_chunk, visit))
-        else {
-            self.prompt.watch.dying_large.pop();
-            self.prompt.watch.dying_chunk = 0;
-            return Some(1);
-        };
-        self.prompt.watch.dying_chunk = chunk;
-        Some(1 + visited)
     }
 
     /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before

@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn only_the_bucket_whose_turn_it_is_gives_keys_to_the_new_one() {
-        let keys = || (1..4000_u64).map(|number| number * 24 + (number % 7 << 33));
+        let keys = || (1..4000_u64).map(|number| number * 24 + ((number % 7) << 33));
         for buckets in 1..200 {
             let origin = origin_of_last(buckets + 1);
             for key in keys() {
