@@ -60,6 +60,8 @@ pub struct Collector {
     pub(crate) dying_large: List<(ObjectRef, u64)>,
     /// Dead objects that wait for their finalizers, and what dies with them, with the chunk to look at next.
     pub(crate) company: List<(ObjectRef, u64)>,
+    /// The epoch has ended, and the finalizers of those it found dead wait for their company to be found.
+    pub(crate) set_waits_for_company: bool,
     /// A dying special object whose weak slots, or those that refer to it, are being let go of.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.

@@ -45,15 +45,16 @@ impl Collector {
                 self.follow_company(target);
             }
         });
-        if self.company.is_empty() && self.phase == Phase::Idle {
-            heap.release_finalizers();
+        if self.set_waits_for_company && self.phase == Phase::Idle {
+            self.release_complete_set(heap);
         }
         2 + references
     }
 
     /// What the epoch has found dead is complete, unless something is still followed.
     pub(crate) fn release_complete_set(&mut self, heap: &mut Heap) {
-        if self.company.is_empty() {
+        self.set_waits_for_company = !self.company.is_empty();
+        if !self.set_waits_for_company {
             heap.release_finalizers();
         }
     }

@@ -105,6 +105,8 @@ pub struct Prompt {
     pub round_at: usize,
     /// Garbage that nobody notes.
     pub passed_over: PassedOver,
+    /// Managed code has called `setjmp`: frames that `longjmp` skips leave counts behind, which only a mark makes good.
+    pub may_jump: bool,
     /// What a mark that works in slices hears of.
     pub watch: Watch,
 }

@@ -67,6 +67,11 @@ fn objects_own_things_outside_and_some_never_die() {
     in_every_way("outside.c");
 }
 
+#[test]
+fn counts_of_frames_that_a_jump_skips_are_no_fault() {
+    in_every_way("jump_over_roots.c");
+}
+
 /// Finalizers and callbacks do what the program does, between any two of its steps.
 #[test]
 fn all_services_at_once_in_random_order_agree() {

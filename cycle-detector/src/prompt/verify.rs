@@ -52,6 +52,9 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
         }
     });
     fault.map_or(Ok(()), Err)?;
+    if heap.prompt.may_jump {
+        recount.trust_counts();
+    }
     check_garbage(heap, &recount)?;
     for &object in &recount.objects {
         let (count, held) = (u64::from(object.exact_count()), recount.heap(object));
@@ -73,6 +76,16 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
 }
 
 impl Recount {
+    /// What no reference accounts for may be the count of a frame that `longjmp` has skipped.
+    fn trust_counts(&mut self) {
+        for &object in &self.objects {
+            let missing = u64::from(object.exact_count()).saturating_sub(self.heap(object) + self.roots(object));
+            if missing != 0 && !object.is_stuck() {
+                *self.from_roots.entry(object).or_default() += missing;
+            }
+        }
+    }
+
     fn heap(&self, object: ObjectRef) -> u64 {
         self.from_heap.get(&object).copied().unwrap_or(0)
     }

@@ -1,11 +1,13 @@
 //! Very many finalizers that become due together: with a pause goal a safepoint runs some, and then the program goes on.
-//! Counted in units of work and in calls; nothing here looks at a clock. `[BOUND]`
+//! Counted in units of work and in calls; no assertion looks at a clock. `[BOUND]`
 
 use crate::{FILE, LARGE, PLANS, SEEN, live, mutator_with, new, ring, set, type_of};
 use cycle_detector::Mutator;
 use cycle_detector::epoch::STEP_UNITS_MAX;
+use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, TypeDescriptor};
+use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor};
+use std::time::Instant;
 
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
 
@@ -241,6 +243,48 @@ fn list_of_finalizable_objects_comes_to_its_end_in_linear_time() {
         assert!(in_order.into_iter().eq((0..LINKS).rev()), "owners come before what they hold");
         assert!(m.statistics().marks - marks <= 10, "{} marks", m.statistics().marks - marks);
         assert!(m.statistics().epochs - epochs <= 2 * LINKS + 50, "{} epochs", m.statistics().epochs - epochs);
+        m.collect();
+        assert_eq!(live(&mut m), 0);
+    }
+}
+
+/// Each takes longer than a slice may: however fast the machine is, none is followed by another at the same safepoint.
+#[test]
+fn slow_finalizers_of_what_dies_by_counting_end_the_slice() {
+    const SLOW: u64 = 20;
+    const SLICE_NS: u64 = 100_000;
+    fn takes_its_time(_: &mut Mutator, _: ObjectRef) {
+        let start = Instant::now();
+        while start.elapsed().as_nanos() as u64 <= SLICE_NS {}
+    }
+    let options = HeapOptions {
+        plan: Plan::Prompt,
+        pause_goal_ns: Some(2 * SLICE_NS),
+        slice_ns: SLICE_NS,
+        ..HeapOptions::default()
+    };
+    for in_a_list in [true, false] {
+        let mut m = mutator_with(options.clone(), Some(takes_its_time));
+        m.push_root(None);
+        for number in 0..SLOW {
+            let file = new(&mut m, &FILE, number);
+            if in_a_list {
+                let rest = m.root(RootIndex(0));
+                set(&mut m, file, 0, rest);
+                m.set_root(RootIndex(0), Some(file));
+                m.truncate_roots(1);
+            }
+        }
+        m.poll();
+        m.truncate_roots(0);
+        let mut safepoints = 0;
+        while calls() < SLOW {
+            let before = calls();
+            m.poll();
+            assert!(calls() <= before + 1, "{} at one safepoint, in a list: {in_a_list}", calls() - before);
+            safepoints += 1;
+        }
+        assert!(safepoints >= SLOW);
         m.collect();
         assert_eq!(live(&mut m), 0);
     }

@@ -383,6 +383,27 @@ impl Heap {
         true
     }
 
+    /// Whether the outermost drain ends after some time: what finalizers take is a part of that.
+    fn is_timed(&self) -> bool {
+        self.sliced_drains && self.options.slice_units.is_none() && self.finalizers.depth() == 0
+    }
+
+    pub(super) fn begin_finalizer_in_slice(&mut self) {
+        if self.is_timed() {
+            self.prompt.slice_start.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// The slice ends with a finalizer that has used it up.
+    pub(super) fn end_finalizer_in_slice(&mut self) {
+        if self.is_timed()
+            && let Some(start) = self.prompt.slice_start
+            && start.elapsed().as_nanos() as u64 >= self.options.slice_ns
+        {
+            self.prompt.units_left = 0;
+        }
+    }
+
     #[cold]
     fn end_timed_slice(&mut self, start: Instant, left: bool) {
         let ns = start.elapsed().as_nanos() as u64;

@@ -194,9 +194,11 @@ impl Heap {
                         return false;
                     }
                     Step::Finalize(object) => {
+                        (&mut *heap).begin_finalizer_in_slice();
                         (&mut *heap).park(cascade, &gap);
                         let is_dead = Heap::run_finalizer(heap, object);
                         (&mut *heap).take_out(cascade);
+                        (&mut *heap).end_finalizer_in_slice();
                         if is_dead {
                             cascade.add(object);
                         }
