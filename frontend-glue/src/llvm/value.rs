@@ -8,7 +8,7 @@ use super::{Block, Module, Opcode, Type};
 use inkwell::llvm_sys::comdat::{LLVMGetComdat, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMLinkage, LLVMValueKind};
+use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMIntPredicate, LLVMLinkage, LLVMValueKind};
 use std::ffi::CString;
 
 /// A function, global, constant, argument or instruction.
@@ -240,6 +240,15 @@ impl Value {
     pub(crate) fn constant_integer(self) -> Option<u64> {
         let is_integer = !raw!(LLVMIsAConstantInt(self.0)).is_null();
         (is_integer && self.type_of().integer_bits()? <= 64).then(|| raw!(LLVMConstIntGetZExtValue(self.0)))
+    }
+
+    /// Whether a comparison of integers or pointers asks for equality (true) or for inequality (false).
+    pub(crate) fn asks_for_equality(self) -> Option<bool> {
+        match raw!(LLVMGetICmpPredicate(self.0)) {
+            LLVMIntPredicate::LLVMIntEQ => Some(true),
+            LLVMIntPredicate::LLVMIntNE => Some(false),
+            _ => None,
+        }
     }
 
     /// Where a switch goes when its operand is `value`; its first successor is for all that no case names.

@@ -45,6 +45,10 @@ impl Heap {
         let language = site.place().language();
         if !range::in_heap(object) {
             let cure = match language {
+                // TALLY_WRITE_GLOBAL names its slot as the object, and does so without asking if it sees a global.
+                Language::C if object == slot => {
+                    "TALLY_WRITE_GLOBAL takes the global variable itself, not a pointer to it; memory of malloc and locals takes plain stores"
+                }
                 Language::C => {
                     "memory of malloc, globals and locals takes plain stores, and TALLY_WRITE_GLOBAL makes a global a root"
                 }

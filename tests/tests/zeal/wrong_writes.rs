@@ -97,6 +97,14 @@ fn an_array_of_a_type_that_has_no_elements() {
     );
 }
 
+#[test]
+fn a_global_written_through_a_pointer_to_it() {
+    is_named(
+        "static Node *last; Node **place = hidden(&last); TALLY_WRITE_GLOBAL(*place, first);",
+        &["write of a reference into", "not an object of the heap", "takes the global variable itself, not a pointer"],
+    );
+}
+
 /// Under the prompt plan nothing counts it, and the object died: the program printed 0 for 42.
 #[test]
 fn a_plain_store_of_a_reference() {

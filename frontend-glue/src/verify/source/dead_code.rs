@@ -21,7 +21,7 @@ pub(super) fn holds(instruction: Value) -> bool {
 }
 
 /// Where control can go: of a branch or switch on a constant, the one way.
-fn ways_out(block: Block) -> Vec<Block> {
+pub(super) fn ways_out(block: Block) -> Vec<Block> {
     let successors = block.successors().to_vec();
     let terminator = block.terminator().expect("a block ends in a terminator");
     let on_constant = || terminator.operand(0).constant_integer();
