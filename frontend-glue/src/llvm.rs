@@ -9,6 +9,7 @@
 //! - `value.rs`   questions about one value
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
 //! - `builder.rs` making instructions and constants
+//! - `processor.rs` names of processors
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
 //! - `handle_map.rs` maps and sets of handles
 //!
@@ -42,6 +43,7 @@ pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod metadata;
 mod offset;
+pub(crate) mod processor;
 pub(crate) mod surgery;
 pub(crate) mod value;
 
@@ -318,6 +320,11 @@ impl Module {
         global.make_private();
         global.set_alignment(1);
         global
+    }
+
+    /// The module as text.
+    pub(crate) fn print(self) -> String {
+        owned_message(raw!(LLVMPrintModuleToString(self.0)))
     }
 
     /// The bytes of `text` and a zero.

@@ -106,6 +106,16 @@ impl Call {
         !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindMustTail
     }
 
+    /// Whether the program forbids a tail call.
+    pub(crate) fn is_never_tail(self) -> bool {
+        !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindNoTail
+    }
+
+    /// Makes it a guaranteed tail call: a return of its result stands behind it.
+    pub(crate) fn make_musttail(self) {
+        raw!(LLVMSetTailCallKind(self.0.0, LLVMTailCallKind::LLVMTailCallKindMustTail));
+    }
+
     fn tail_kind(self) -> LLVMTailCallKind {
         raw!(LLVMGetTailCallKind(self.0.0))
     }
@@ -233,6 +243,22 @@ impl Call {
         builder.before(self.0);
         let mut bundles = self.own_bundles();
         bundles.push(builder.bundle(DEOPT, roots));
+        let arguments = self.arguments();
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
+        self.carry_over(new);
+        self.replace_by(new);
+        new
+    }
+
+    /// Builds the call anew without its bundle of this tag, and removes this one.
+    pub(crate) fn without_bundle(self, builder: &Builder, tag: &str) -> Call {
+        builder.before(self.0);
+        let tags = self.bundle_tags().into_iter();
+        let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
+        for (bundle, _) in dropped {
+            raw!(LLVMDisposeOperandBundle(bundle));
+        }
+        let bundles = kept.into_iter().map(|(bundle, _)| bundle).collect();
         let arguments = self.arguments();
         let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
         self.carry_over(new);

@@ -27,7 +27,10 @@ pub(super) fn ways_out(block: Block) -> Vec<Block> {
     let on_constant = || terminator.operand(0).constant_integer();
     let only = match terminator.opcode() {
         Some(Opcode::LLVMBr) if successors.len() == 2 => on_constant().map(|bit| successors[usize::from(bit == 0)]),
-        Some(Opcode::LLVMSwitch) => on_constant().map(|value| terminator.switch_target(value)),
+        Some(Opcode::LLVMSwitch) => {
+            let value = Some(terminator.operand(0)).filter(|value| value.is_integer_constant());
+            value.map(|value| terminator.switch_target(value))
+        }
         _ => None,
     };
     only.map_or(successors, |target| vec![target])

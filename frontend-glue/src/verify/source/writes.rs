@@ -24,10 +24,24 @@ pub(super) fn fault(
     object: Value,
     slot: Value,
 ) -> Fault {
+    if let Some(fault) = of_alias(what, object).or_else(|| of_alias(what, slot)) {
+        return Some(fault);
+    }
     match thread_local_behind(object).or_else(|| global_behind(object)) {
         Some(global) => of_global(module, what, global, slot),
         None => of_hidden_global(what, object).or_else(|| of_object(module, callees, (what, place), object, slot)),
     }
+}
+
+/// An alias would have to be looked through wherever the words of a variable are told apart.
+fn of_alias(what: &str, address: Value) -> Fault {
+    let mut base = address.base();
+    while base.constant_opcode().is_some() {
+        base = base.operand(0);
+    }
+    base.aliasee()?;
+    let help = "name the variable that it stands for";
+    Some((format!("{what} to the alias @{}", base.name()), help))
 }
 
 /// Functions whose results are memory outside the heap.
