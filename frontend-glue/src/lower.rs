@@ -151,6 +151,7 @@ impl<'a> Lowering<'a> {
     /// The whole of it.
     fn run(&mut self) -> Result<(), String> {
         if self.options.zeal {
+            zeal::name_fields(self.module);
             self.module.functions().filter(|function| function.has_body()).for_each(zeal::name_values);
         }
         let mut counts = self.begin_counts();

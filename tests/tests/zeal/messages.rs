@@ -32,7 +32,7 @@ fn a_dead_object_is_told_with_its_life() {
         assert_eq!(output.status.code(), Some(5), "{plan}: {}", describe(&output));
         for words in [
             "program.c:16: in function `main`: use of a dead object: the `Node` at 0x",
-            "byte 8 of 16, died in epoch",
+            "the field `value`, byte 8 of 16, died in epoch",
             "program.c:6: in function `node`\n    died:   in epoch",
             "likely: no root held it at that safepoint; name the variable in TALLY_ROOT",
         ] {
