@@ -11,6 +11,7 @@
 //! - `builder.rs` making instructions and constants
 //! - `processor.rs` names of processors
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
+//! - `tail.rs`    tail calls
 //! - `handle_map.rs` maps and sets of handles
 //!
 //! [HANDLE] A handle is used only while its module lives and before what it names is erased. Whoever erases an
@@ -45,6 +46,7 @@ pub(crate) mod metadata;
 mod offset;
 pub(crate) mod processor;
 pub(crate) mod surgery;
+mod tail;
 pub(crate) mod value;
 
 pub(crate) use builder::Builder;

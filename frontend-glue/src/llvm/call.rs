@@ -102,24 +102,6 @@ impl Call {
         Block(raw!(LLVMGetNormalDest(self.0.0)))
     }
 
-    pub(crate) fn is_musttail(self) -> bool {
-        !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindMustTail
-    }
-
-    /// Whether the program forbids a tail call.
-    pub(crate) fn is_never_tail(self) -> bool {
-        !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindNoTail
-    }
-
-    /// Makes it a guaranteed tail call: a return of its result stands behind it.
-    pub(crate) fn make_musttail(self) {
-        raw!(LLVMSetTailCallKind(self.0.0, LLVMTailCallKind::LLVMTailCallKindMustTail));
-    }
-
-    fn tail_kind(self) -> LLVMTailCallKind {
-        raw!(LLVMGetTailCallKind(self.0.0))
-    }
-
     pub(crate) fn convention(self) -> u32 {
         raw!(LLVMGetInstructionCallConv(self.0.0))
     }
