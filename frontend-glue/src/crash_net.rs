@@ -8,11 +8,14 @@
 //! The message names the file that the crashing thread was [`WorkingOn`], and so does that of LLVM's fatal errors.
 
 use std::cell::Cell;
+use std::io::Write;
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+
+use crate::out_of_memory;
 
 use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP, c_int, sigaction};
 
@@ -37,6 +40,7 @@ impl CrashNet {
     /// Catches the signals that a crash raises.
     pub fn spread() -> CrashNet {
         SPREAD.store(true, Relaxed);
+        out_of_memory::end_in_words();
         let before = SIGNALS.map(|signal| {
             // SAFETY: both structs are valid for the calls; all-zero is a valid `sigaction`. The
             // handler does only what a signal handler may. It runs on the alternate stack that the
@@ -57,6 +61,7 @@ impl CrashNet {
 impl Drop for CrashNet {
     fn drop(&mut self) {
         SPREAD.store(false, Relaxed);
+        out_of_memory::as_before();
         for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
             // SAFETY: puts back what `spread` found.
             unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
@@ -104,15 +109,28 @@ pub fn with_file(say: impl FnOnce(&[u8])) {
     }
 }
 
-extern "C" fn stop(_: c_int) {
-    // SAFETY: `write` may be called in a signal handler.
-    let say = |text: &[u8]| unsafe { _ = libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
-    say(b"tally: ");
-    with_file(|name| {
-        say(name);
-        say(b": ");
+extern "C" fn stop(signal: c_int) {
+    end(|text| {
+        if signal != SIGABRT || !out_of_memory::say_if_likely(text) {
+            _ = text.write_all(MESSAGE);
+        }
     });
-    say(MESSAGE);
+}
+
+/// Ends the process with what `say` says of the file that this thread works on. Allocates nothing, so that a signal handler may.
+pub(crate) fn end(say: impl FnOnce(&mut dyn Write)) -> ! {
+    let mut text = [0; 256];
+    let mut rest = &mut text[..];
+    say(&mut rest);
+    let left = rest.len();
+    // SAFETY: `write` may be called in a signal handler.
+    let put = |text: &[u8]| unsafe { _ = libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    put(b"tally: ");
+    with_file(|name| {
+        put(name);
+        put(b": ");
+    });
+    put(&text[..text.len() - left]);
     // SAFETY: `_exit` may be called in a signal handler, too; nothing else is done.
     unsafe { libc::_exit(2) };
 }

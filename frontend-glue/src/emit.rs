@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::llvm::{Module as Ir, owned_message};
 use crate::object_file::{self, ObjectError};
+use crate::out_of_memory::Emitting;
 use crate::{callee_copy, llvm_messages};
 
 /// Why no object came out.
@@ -45,6 +46,7 @@ pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitE
 
 /// Without inkwell, which takes it for granted that there is memory for the object.
 fn generate(module: &Module, machine: &TargetMachine) -> Result<MemoryBuffer<'static>, EmitError> {
+    let _emitting = Emitting::begin();
     let (mut message, mut buffer) = (ptr::null_mut(), ptr::null_mut());
     let kind = LLVMCodeGenFileType::LLVMObjectFile;
     // SAFETY: machine and module are alive, and both places are written before they are read.

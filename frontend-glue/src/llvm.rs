@@ -9,7 +9,9 @@
 //! - `value.rs`   questions about one value
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
 //! - `builder.rs` making instructions and constants
+//! - `processor.rs` names of processors
 //! - `surgery.rs` splitting blocks, moving instructions, redirecting phis
+//! - `tail.rs`    tail calls
 //! - `handle_map.rs` maps and sets of handles
 //!
 //! [HANDLE] A handle is used only while its module lives and before what it names is erased. Whoever erases an
@@ -42,7 +44,9 @@ pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod metadata;
 mod offset;
+pub(crate) mod processor;
 pub(crate) mod surgery;
+mod tail;
 pub(crate) mod value;
 
 pub(crate) use builder::Builder;
@@ -318,6 +322,11 @@ impl Module {
         global.make_private();
         global.set_alignment(1);
         global
+    }
+
+    /// The module as text.
+    pub(crate) fn print(self) -> String {
+        owned_message(raw!(LLVMPrintModuleToString(self.0)))
     }
 
     /// The bytes of `text` and a zero.

@@ -55,6 +55,7 @@ use crate::diagnostic::Diagnostic;
 use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Value};
+use crate::type_description::metadata;
 use crate::verify::source;
 use module_record::ModuleTables;
 use result_thunk::Thunks;
@@ -74,12 +75,16 @@ pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
     Some(if module.flag(LOWERED_FLAG)? == 1 { Plan::Deferred } else { Plan::Prompt })
 }
 
-/// Lowers `module` in place.
+/// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it was loaded.
 ///
 /// # Errors
-/// Everything that breaks the IR contract; the module is then unchanged.
+/// Everything that breaks the IR contract; the module is then unchanged but for those definitions.
 pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result<LowerReport, Vec<Diagnostic>> {
     let module = Module::of(module);
+    let wrong = metadata::define(module, &options.module_name);
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
     let findings = source::errors(module, &options.module_name, &options.gc_names);
     if !findings.is_empty() {
         return Err(findings);
@@ -146,6 +151,7 @@ impl<'a> Lowering<'a> {
     /// The whole of it.
     fn run(&mut self) -> Result<(), String> {
         if self.options.zeal {
+            zeal::name_fields(self.module);
             self.module.functions().filter(|function| function.has_body()).for_each(zeal::name_values);
         }
         let mut counts = self.begin_counts();

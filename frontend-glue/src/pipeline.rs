@@ -26,7 +26,7 @@ use crate::target::{self, TargetError};
 use crate::thread_locals::{self, ThreadLocalError};
 use crate::type_description::metadata;
 use crate::verify::{self, Findings};
-use crate::{appending, constructors, llvm_messages, whole_program, zeal_default};
+use crate::{appending, constructors, llvm_messages, sibling_calls, whole_program, zeal_default};
 
 /// How files are compiled.
 #[derive(Clone, Debug, Default)]
@@ -238,7 +238,11 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     if let Some(message) = message {
         return Err(CompileError::Passes { file: file.display().to_string(), message });
     }
-    check(module, file, "optimisation")
+    check(module, file, "optimisation")?;
+    if sibling_calls::restore(crate::llvm::Module::of(module)) {
+        check(module, file, "the making of tail calls")?;
+    }
+    Ok(())
 }
 
 fn emit(

@@ -134,7 +134,8 @@ impl RuntimeSymbol {
     /// Whether its result is a reference, valid until the next safepoint: what allocates beside `tally_new`, and what
     /// services answer.
     pub fn returns_reference(&self) -> bool {
-        let kinds = ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_"];
+        let kinds =
+            ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_", "tally_new", "llvm_gc_allocate"];
         kinds.iter().any(|prefix| self.name.starts_with(prefix)) && self.signature.starts_with('p')
     }
 }

@@ -156,7 +156,7 @@ impl Birth {
     }
 
     /// "byte 8 of 16 (its reference 2 of 2)".
-    fn byte(&self, start: u64, address: u64) -> String {
+    fn byte(&self, start: u64, address: u64, site: &Site) -> String {
         let (info, offset) = (self.info(), address - start);
         let what = match info.fixed.iter().position(|&fixed| u64::from(fixed) == offset & !7) {
             Some(index) => format!(" (its reference {} of {})", index + 1, info.fixed.len()),
@@ -165,6 +165,6 @@ impl Birth {
             }
             None => String::new(),
         };
-        format!("byte {offset} of {}{what}", self.end - start)
+        format!("{}byte {offset} of {}{what}", site.field(&info.name, offset), self.end - start)
     }
 }

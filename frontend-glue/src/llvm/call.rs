@@ -102,14 +102,6 @@ impl Call {
         Block(raw!(LLVMGetNormalDest(self.0.0)))
     }
 
-    pub(crate) fn is_musttail(self) -> bool {
-        !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindMustTail
-    }
-
-    fn tail_kind(self) -> LLVMTailCallKind {
-        raw!(LLVMGetTailCallKind(self.0.0))
-    }
-
     pub(crate) fn convention(self) -> u32 {
         raw!(LLVMGetInstructionCallConv(self.0.0))
     }
@@ -233,6 +225,22 @@ impl Call {
         builder.before(self.0);
         let mut bundles = self.own_bundles();
         bundles.push(builder.bundle(DEOPT, roots));
+        let arguments = self.arguments();
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
+        self.carry_over(new);
+        self.replace_by(new);
+        new
+    }
+
+    /// Builds the call anew without its bundle of this tag, and removes this one.
+    pub(crate) fn without_bundle(self, builder: &Builder, tag: &str) -> Call {
+        builder.before(self.0);
+        let tags = self.bundle_tags().into_iter();
+        let (kept, dropped): (Vec<_>, Vec<_>) = self.own_bundles().into_iter().zip(tags).partition(|(_, it)| it != tag);
+        for (bundle, _) in dropped {
+            raw!(LLVMDisposeOperandBundle(bundle));
+        }
+        let bundles = kept.into_iter().map(|(bundle, _)| bundle).collect();
         let arguments = self.arguments();
         let new = self.build(builder, self.function_type(), self.callee(), &arguments, bundles, self.destinations());
         self.carry_over(new);

@@ -5,10 +5,10 @@
 
 use super::call::Call;
 use super::{Block, Module, Opcode, Type};
-use inkwell::llvm_sys::comdat::{LLVMGetComdat, LLVMSetComdat};
+use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMGetComdat, LLVMGetComdatSelectionKind, LLVMSetComdat};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
-use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMLinkage, LLVMValueKind};
+use inkwell::llvm_sys::{LLVMAtomicOrdering, LLVMIntPredicate, LLVMLinkage, LLVMValueKind};
 use std::ffi::CString;
 
 /// A function, global, constant, argument or instruction.
@@ -242,12 +242,25 @@ impl Value {
         (is_integer && self.type_of().integer_bits()? <= 64).then(|| raw!(LLVMConstIntGetZExtValue(self.0)))
     }
 
-    /// Where a switch goes when its operand is `value`; its first successor is for all that no case names.
-    pub(crate) fn switch_target(self, value: u64) -> Block {
+    /// Whether a comparison of integers or pointers asks for equality (true) or for inequality (false).
+    pub(crate) fn asks_for_equality(self) -> Option<bool> {
+        match raw!(LLVMGetICmpPredicate(self.0)) {
+            LLVMIntPredicate::LLVMIntEQ => Some(true),
+            LLVMIntPredicate::LLVMIntNE => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether this is an integer constant, however wide.
+    pub(crate) fn is_integer_constant(self) -> bool {
+        !raw!(LLVMIsAConstantInt(self.0)).is_null()
+    }
+
+    /// Where a switch goes when its operand is the constant `value`; its first successor is for all that no case names.
+    /// LLVM has each constant once, so that they are compared however wide they are.
+    pub(crate) fn switch_target(self, value: Value) -> Block {
         let successors = self.block().successors();
-        let names_it = |index: &usize| {
-            Value(raw!(LLVMGetSwitchCaseValue(self.0, *index as u32))).constant_integer() == Some(value)
-        };
+        let names_it = |index: &usize| Value(raw!(LLVMGetSwitchCaseValue(self.0, *index as u32))) == value;
         successors[(1..successors.len()).find(names_it).unwrap_or(0)]
     }
 
@@ -269,6 +282,26 @@ impl Value {
     /// The opcode of a constant expression.
     pub(crate) fn constant_opcode(self) -> Option<Opcode> {
         (!raw!(LLVMIsAConstantExpr(self.0)).is_null()).then(|| raw!(LLVMGetConstOpcode(self.0)))
+    }
+
+    /// Whether this is another name of a global, and of which.
+    pub(crate) fn aliasee(self) -> Option<Value> {
+        (!raw!(LLVMIsAGlobalAlias(self.0)).is_null()).then(|| Value(raw!(LLVMAliasGetAliasee(self.0))))
+    }
+
+    /// The type that a getelementptr counts in.
+    pub(crate) fn source_element_type(self) -> Type {
+        Type(raw!(LLVMGetGEPSourceElementType(self.0)))
+    }
+
+    /// Whether its comdat is of a kind that ELF does not have.
+    pub(crate) fn comdat_is_foreign(self) -> bool {
+        let comdat = raw!(LLVMGetComdat(self.0));
+        let is_elfs = |kind| {
+            matches!(kind, LLVMComdatSelectionKind::LLVMAnyComdatSelectionKind)
+                || matches!(kind, LLVMComdatSelectionKind::LLVMNoDuplicatesComdatSelectionKind)
+        };
+        !comdat.is_null() && !is_elfs(raw!(LLVMGetComdatSelectionKind(comdat)))
     }
 
     /// The value of a global variable if it is defined here and nobody can put another in its place.

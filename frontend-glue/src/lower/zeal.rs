@@ -8,10 +8,13 @@
 //! Each call that may be a safepoint says first where it is: objects are made and die there.
 //!
 //! This room only inserts calls, before liveness is computed, so that they get their bundles like any others:
-//! `tally_zeal_safepoint(result, size, site)` and leaves (`rc-runtime`'s `abi/zeal.rs`). Places are the work of `zeal/sites.rs`.
+//! `tally_zeal_safepoint(result, size, site)` and leaves (`rc-runtime`'s `abi/zeal.rs`). Places are the work of `zeal/sites.rs`, names of
+//! fields that of `zeal/fields.rs`.
 
+mod fields;
 mod sites;
 
+pub(super) use fields::name_fields;
 pub(super) use sites::name_values;
 
 use super::runtime::declare;

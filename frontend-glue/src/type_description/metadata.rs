@@ -46,7 +46,9 @@ pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
         let who = who.map_or_else(|| format!("entry {number}"), |global| format!("@{global}"));
         findings.extend(done.err().map(|fault| Diagnostic::about_module(name, format!("!{LIST}: {who}: {fault}"))));
     }
-    module.set_flag(DEFINED_FLAG, 1);
+    if findings.is_empty() {
+        module.set_flag(DEFINED_FLAG, 1);
+    }
     findings
 }
 

@@ -2,8 +2,10 @@
 //!
 //! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
 //! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own, and these do not stand beside Tally's allocator (`foreign.rs`); the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
-//! descriptors are in order (`descriptors.rs`); writes have an object and a slot (`writes.rs`); frames can be walked
+//! ours, mapped, or LLVM's own, and these do not stand beside Tally's allocator (`foreign.rs`); there is code for it on this machine
+//! (`machine_code.rs`); the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
+//! descriptors are in order (`descriptors.rs`); writes have an object and a slot (`writes.rs`),
+//! name global variables themselves (`passed_globals.rs`), and no reference goes past one for certain (`raw_stores.rs`); frames can be walked
 //! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
 //! landing pads are of one type (`exceptions.rs`); no attribute makes LLVM add calls (`attributes.rs`);
 //! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
@@ -11,13 +13,18 @@
 
 mod attributes;
 mod bundles;
+mod certain;
 mod dead_code;
 mod descriptors;
 pub(crate) mod exceptions;
 pub(crate) mod foreign;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
+mod machine_code;
+mod made;
 mod own_calls;
+pub(crate) mod passed_globals;
+mod raw_stores;
 pub(crate) mod writes;
 
 use crate::callee::{Callee, Callees, signature};
@@ -73,6 +80,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     };
     check.strategies();
     check.findings.extend(foreign::error(module, name, gc_names));
+    check.findings.extend(machine_code::errors(module, name));
     if !check.findings.is_empty() {
         return check.findings;
     }
@@ -80,14 +88,20 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     let any_managed = !managed.is_empty();
     if any_managed {
         check.declarations();
+        check.context();
         check.findings.extend(own_calls::errors(module, name));
     }
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
     for function in module.functions().filter(|function| function.has_body()) {
+        check.findings.extend(attributes::processor_error(name, function));
         if any_managed {
             check.findings.extend(attributes::errors(name, function, indirect));
         }
         check.function(function, any_managed, managed.contains(&function));
+    }
+    if any_managed {
+        let passed = passed_globals::found(module, name, &check.callees).into_iter();
+        check.findings.extend(passed.filter(|it| it.is_certain).map(|it| it.finding));
     }
     if any_managed && let Some(main) = module.function("main").filter(|main| main.has_body()) {
         check.main(main);
@@ -159,6 +173,15 @@ impl Check<'_> {
         format!("\"{STRATEGY}\", \"{PROMPT_STRATEGY}\"{mapped}, and LLVM's own ({})", LLVMS_OWN.join(", "))
     }
 
+    /// Compiled code reads the runtime's thread-local variable by its name.
+    fn context(&mut self) {
+        let Some(context) = self.module.global("tally_context") else { return };
+        if context.initializer().is_some() || !context.is_thread_local() {
+            let finding = Diagnostic::about_module(self.name, "@tally_context is a variable of the runtime's");
+            self.findings.push(finding.help("give the program's own another name"));
+        }
+    }
+
     /// The runtime's functions are declared as they are, and called so.
     fn declarations(&mut self) {
         let symbols = RUNTIME_SYMBOLS.iter().map(|symbol| (symbol.name, symbol.signature));
@@ -216,6 +239,9 @@ impl Check<'_> {
         }
         for &slot in descriptors.keys() {
             self.accesses_of_root(slot);
+        }
+        if any_managed {
+            self.findings.extend(raw_stores::errors(self.module, self.name, &self.callees, function));
         }
     }
 

@@ -24,6 +24,7 @@ mod summaries;
 mod uses;
 mod watch;
 
+use super::source::passed_globals;
 use crate::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
@@ -45,7 +46,8 @@ pub(crate) fn warnings(module: Module, name: &str, gc_names: &[(String, Plan)]) 
     all.summaries = Summaries::of(&all.returning);
     all.know_finalizers();
     let watched = all.summarize(&managed);
-    watched.into_iter().flat_map(|function| all.findings(function)).collect()
+    let passed = passed_globals::found(module, name, &callees).into_iter().map(|passed| passed.finding);
+    watched.into_iter().flat_map(|function| all.findings(function)).chain(passed).collect()
 }
 
 struct All<'a> {

@@ -46,6 +46,35 @@ fn an_object_larger_than_memory_is_refused_in_words() {
     }
 }
 
+/// LLVM's own allocator, C++'s and Rust's end differently, and which of them finds nothing depends on the limit.
+#[test]
+fn memory_that_runs_out_inside_llvm_is_told_with_the_limit() {
+    let variables: String = (0..20_000).map(|number| format!("  %v{number} = alloca [4 x i64]\n")).collect();
+    let calls: String = (0..20_000).map(|number| format!("  call void @use(ptr %v{number})\n")).collect();
+    let text = format!("declare void @use(ptr)\n{}", PROGRAM.replace("  ret", &format!("{variables}{calls}  ret")));
+    let folder = Folder::with(&[("heavy.ll", &text)]);
+    let (mut told, mut in_time) = (0, false);
+    for megabytes in [330, 360, 400, 450, 500, 600] {
+        let script = format!("ulimit -v {}; exec {TALLY} maps heavy.ll", megabytes << 10);
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path(".")).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        in_time |= output.status.success();
+        if in_time {
+            break;
+        }
+        // Below this not even the shared libraries fit.
+        if message.contains("error while loading shared libraries") {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{megabytes}: {message}");
+        assert!(message.contains("tally: heavy.ll: "), "{megabytes}: {message}");
+        assert!(message.contains("memory"), "{megabytes}: {message}");
+        assert!(message.contains(&format!("(the process may take {megabytes} MiB: ulimit -v")), "{message}");
+        told += 1;
+    }
+    assert!(told > 0, "nothing ran out");
+}
+
 #[test]
 fn a_gigabyte_is_refused_at_once_and_not_read() {
     let folder = Folder::with(&[("a.ll", ""), ("a.c", ""), ("a.bc", ""), ("text.ll", PROGRAM)]);

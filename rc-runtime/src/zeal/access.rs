@@ -51,7 +51,7 @@ impl Zeal {
             "{place}: use of a dead object: the `{}` at {start:#x}, {}, died in epoch {} (now {epoch}){}\n    \
              likely: no root held it at that safepoint; {advice}",
             birth.info().name,
-            birth.byte(start, address),
+            birth.byte(start, address, site),
             death.epoch,
             self.history(birth),
         );

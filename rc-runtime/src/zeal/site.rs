@@ -20,6 +20,8 @@ pub struct Site {
     pub column: u32,
     /// Where there is no line: the instruction and its block as the IR names them, a C string; else null.
     pub instruction: *const c_char,
+    /// Fields of the module's structs, a C string or null: a line for each, `Node 0 next 8 value`.
+    pub fields: *const c_char,
 }
 
 /// A position in words, which may outlive the module.
@@ -63,6 +65,30 @@ impl Site {
             file: text(self.file),
             line: self.line,
             instruction: text(self.instruction),
+        }
+    }
+}
+
+impl Site {
+    /// The field of a type at an offset, in words; nothing where its name is not known.
+    pub fn field(&self, type_name: &str, offset: u64) -> String {
+        if self.fields.is_null() {
+            return String::new();
+        }
+        // SAFETY: the lowering emits a C string constant.
+        let text = unsafe { CStr::from_ptr(self.fields) }.to_string_lossy();
+        let fields = text.lines().find_map(|line| line.strip_prefix(type_name)?.strip_prefix(' '));
+        let mut words = fields.unwrap_or_default().split(' ');
+        let mut found = None;
+        while let (Some(at), Some(name)) = (words.next().and_then(|it| it.parse::<u64>().ok()), words.next()) {
+            if at <= offset && found.is_none_or(|(before, _)| before <= at) {
+                found = Some((at, name));
+            }
+        }
+        match found {
+            Some((at, name)) if at == offset => format!("the field `{name}`, "),
+            Some((_, name)) => format!("inside the field `{name}`, "),
+            None => String::new(),
         }
     }
 }
@@ -113,7 +139,18 @@ mod tests {
 
     fn site(file: &'static CStr, line: u32, instruction: &'static CStr) -> Site {
         let instruction = if instruction.is_empty() { std::ptr::null() } else { instruction.as_ptr() };
-        Site { function: c"f".as_ptr(), file: file.as_ptr(), line, column: 1, instruction }
+        Site { function: c"f".as_ptr(), file: file.as_ptr(), line, column: 1, instruction, fields: std::ptr::null() }
+    }
+
+    #[test]
+    fn a_field_is_named_by_type_and_offset() {
+        let fields = c"Node 0 next 8 items 40 value\nNodes 0 length\n".as_ptr();
+        let site = Site { fields, ..site(c"a.c", 1, c"") };
+        assert_eq!(site.field("Node", 0), "the field `next`, ");
+        assert_eq!(site.field("Node", 24), "inside the field `items`, ");
+        assert_eq!(site.field("Nodes", 0), "the field `length`, ");
+        assert_eq!(site.field("No", 0), "");
+        assert_eq!(Site { fields: std::ptr::null(), ..site }.field("Node", 0), "");
     }
 
     #[test]

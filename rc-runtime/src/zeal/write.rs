@@ -45,6 +45,10 @@ impl Heap {
         let language = site.place().language();
         if !range::in_heap(object) {
             let cure = match language {
+                // TALLY_WRITE_GLOBAL names its slot as the object, and does so without asking if it sees a global.
+                Language::C if object == slot => {
+                    "TALLY_WRITE_GLOBAL takes the global variable itself, not a pointer to it; memory of malloc and locals takes plain stores"
+                }
                 Language::C => {
                     "memory of malloc, globals and locals takes plain stores, and TALLY_WRITE_GLOBAL makes a global a root"
                 }
@@ -61,7 +65,7 @@ impl Heap {
         let name = format!("the `{}` at {start:#x}", birth.info().name);
         let made = zeal.history(birth);
         if object != start {
-            let byte = birth.byte(start, object);
+            let byte = birth.byte(start, object, site);
             return Some(format!(
                 "a write names {object:#x} as its object, which is {byte} of {name}: name the object itself{made}"
             ));
@@ -85,7 +89,7 @@ impl Heap {
             Language::C => "list the field in the TALLY_TYPE of the struct, or store it plainly if it is no reference",
             Language::Ir => "add the offset to the type's descriptor, or store plainly what is no reference",
         };
-        let byte = birth.byte(start, astray);
+        let byte = birth.byte(start, astray, site);
         Some(format!("write of a reference to {byte} of {name}, where its type has none: {cure}{made}"))
     }
 
@@ -159,7 +163,7 @@ fn refuse_plain_write(zeal: &Zeal, birth: Birth, start: u64, slot: u64, gains: b
     let message = format!(
         "{place}: {deed} {what}: into the `{}` at {start:#x}, {}{}\n    likely: the collector does not see it; write it by {cure}",
         birth.info().name,
-        birth.byte(start, slot),
+        birth.byte(start, slot, site),
         zeal.history(birth),
     );
     stop(STATUS_VIOLATION, &message)

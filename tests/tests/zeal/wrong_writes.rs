@@ -64,7 +64,13 @@ fn a_barrier_on_memory_of_malloc() {
 fn a_reference_in_a_field_that_its_type_does_not_describe() {
     is_named(
         "TALLY_WRITE(first, undescribed, second);",
-        &["byte 8 of 24 of the `Node`", "where its type has none", "TALLY_TYPE", "made:", "in function `node`"],
+        &[
+            "to the field `undescribed`, byte 8 of 24 of the `Node`",
+            "where its type has none",
+            "TALLY_TYPE",
+            "made:",
+            "in function `node`",
+        ],
     );
     is_named("TALLY_COPY(first, &first->next, &second->next, 2);", &["byte 8 of 24 of the `Node`"]);
     is_named("tally_fill_refs(first, &first->next, 0, 2);", &["byte 8 of 24 of the `Node`"]);
@@ -97,18 +103,26 @@ fn an_array_of_a_type_that_has_no_elements() {
     );
 }
 
+#[test]
+fn a_global_written_through_a_pointer_to_it() {
+    is_named(
+        "static Node *last; Node **place = hidden(&last); TALLY_WRITE_GLOBAL(*place, first);",
+        &["write of a reference into", "not an object of the heap", "takes the global variable itself, not a pointer"],
+    );
+}
+
 /// Under the prompt plan nothing counts it, and the object died: the program printed 0 for 42.
 #[test]
 fn a_plain_store_of_a_reference() {
     is_named(
         "first->next = second;",
-        &["plain store of a reference", "byte 0 of 24 (its reference 1 of 1)", "TALLY_WRITE"],
+        &["plain store of a reference", "the field `next`, byte 0 of 24 (its reference 1 of 1)", "TALLY_WRITE"],
     );
     is_named(
         "Node *made = node(42); TALLY_ROOT(made); made->next = node(43); first->value = made->next->value;",
         &["plain store of a reference"],
     );
-    is_named("nodes->at[2] = second;", &["plain store of a reference", "(in element 2)"]);
+    is_named("nodes->at[2] = second;", &["plain store of a reference", "inside the field `at`", "(in element 2)"]);
     is_named("TALLY_WRITE(first, next, second); first->next = NULL;", &["plain store over a reference"]);
 }
 

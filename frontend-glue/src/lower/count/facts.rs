@@ -243,6 +243,10 @@ fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -
     set
 }
 
+fn calls_of(function: Value) -> impl Iterator<Item = Call> {
+    function.users().filter_map(Value::as_call).filter(move |call| call.callee() == function)
+}
+
 fn callers(function: Value) -> impl Iterator<Item = Value> {
     function.users().filter_map(Value::as_call).map(|call| call.value().function())
 }
@@ -255,6 +259,8 @@ fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
             && !function.value_type().is_variadic()
             && !function.may_be_replaced()
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
+            // A count is taken over at a safepoint: whoever calls a leaf, or what is said to be one, takes none.
+            && calls_of(*function).all(|call| callees.is_safepoint(call))
             // The address of a block is the address of a block of this function, whatever its name.
             && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
             && function.users().all(|user| !user.is_block_address())

@@ -4,6 +4,7 @@
 //! are numbered by LLVM as it prints them, and renumbered whenever something is inserted; so they are given their numbers
 //! as names before the lowering begins ([`name_values`]).
 
+use super::fields;
 use crate::llvm::{Builder, Value};
 use std::collections::HashMap;
 
@@ -42,7 +43,7 @@ impl Sites {
     }
 }
 
-/// `{ ptr function, ptr file, i32 line, i32 column, ptr instruction }`.
+/// `{ ptr function, ptr file, i32 line, i32 column, ptr instruction, ptr fields }`.
 fn constant(builder: &Builder, function: &str, key: &Key) -> Value {
     let module = builder.module();
     let value = module.structure_constant(&[
@@ -51,6 +52,7 @@ fn constant(builder: &Builder, function: &str, key: &Key) -> Value {
         builder.i32(u64::from(key.line)),
         builder.i32(u64::from(key.column)),
         if key.instruction.is_empty() { module.pointer().null() } else { module.text_global(&key.instruction) },
+        module.global(fields::TABLE).unwrap_or_else(|| module.pointer().null()),
     ]);
     let global = module.add_global(".tally.site", value.type_of());
     global.set_initializer(value);

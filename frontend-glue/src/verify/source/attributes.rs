@@ -2,10 +2,13 @@
 //!
 //! In a module with managed functions they are refused on every function, since inlining carries code from one to another. Thunks
 //! for indirect calls (retpolines and the like) are fine where nothing is called through a register.
+//!
+//! And attributes that name a processor which LLVM has no code for, on any function of any module.
 
 use crate::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
+use crate::llvm::processor::Processor;
 use crate::llvm::{Module, Value};
 
 /// Attributes of LLVM's own: what comes of them, and what to do.
@@ -57,6 +60,24 @@ pub(super) fn errors(name: &str, function: Value, indirect: bool) -> Vec<Diagnos
         findings.push(refuse(what, "compile without -mretpoline and -mlvi-cfi, or call functions by name"));
     }
     findings
+}
+
+/// A processor that LLVM makes no code for; it would end in a message without the function's name.
+pub(super) fn processor_error(name: &str, function: Value) -> Option<Diagnostic> {
+    let features = function.string_attribute("target-features").unwrap_or_default();
+    let said = features.split(',').rev().find_map(|feature| match feature {
+        "+64bit" => Some(true),
+        "-64bit" => Some(false),
+        _ => None,
+    });
+    let processor = function.string_attribute("target-cpu").unwrap_or_default();
+    let what = match (Processor::named(&processor), said) {
+        (Processor::Unknown, _) => format!("\"target-cpu\"=\"{processor}\" is no x86 processor that this LLVM knows"),
+        (_, Some(false)) => "\"target-features\" takes 64-bit code away (-64bit)".to_owned(),
+        (Processor::Of32Bits, None) => format!("\"target-cpu\"=\"{processor}\" has no 64-bit code"),
+        _ => return None,
+    };
+    Some(Diagnostic::about_function(name, function, what).help("say x86-64, or leave the attribute out"))
 }
 
 /// Whether any safepoint of the module is called through a register: by a pointer, or past the procedure linkage table.

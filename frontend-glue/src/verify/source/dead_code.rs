@@ -21,13 +21,16 @@ pub(super) fn holds(instruction: Value) -> bool {
 }
 
 /// Where control can go: of a branch or switch on a constant, the one way.
-fn ways_out(block: Block) -> Vec<Block> {
+pub(super) fn ways_out(block: Block) -> Vec<Block> {
     let successors = block.successors().to_vec();
     let terminator = block.terminator().expect("a block ends in a terminator");
     let on_constant = || terminator.operand(0).constant_integer();
     let only = match terminator.opcode() {
         Some(Opcode::LLVMBr) if successors.len() == 2 => on_constant().map(|bit| successors[usize::from(bit == 0)]),
-        Some(Opcode::LLVMSwitch) => on_constant().map(|value| terminator.switch_target(value)),
+        Some(Opcode::LLVMSwitch) => {
+            let value = Some(terminator.operand(0)).filter(|value| value.is_integer_constant());
+            value.map(|value| terminator.switch_target(value))
+        }
         _ => None,
     };
     only.map_or(successors, |target| vec![target])

@@ -7,7 +7,9 @@
 //! Where the module shows the allocation that an object comes from, by way of casts and of variables that hold one value, the
 //! object must be one of the heap, and the slot an aligned word of it that its descriptor calls a reference.
 
-use crate::callee::{Callee, Callees};
+use super::certain;
+use super::made::{self, Nulls, Source};
+use crate::callee::Callees;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;
 use crate::lower::global_slots::{self, WORDS_MAX, global_behind};
@@ -22,39 +24,59 @@ pub(super) fn fault(
     object: Value,
     slot: Value,
 ) -> Fault {
+    if let Some(fault) = of_alias(what, object).or_else(|| of_alias(what, slot)) {
+        return Some(fault);
+    }
     match thread_local_behind(object).or_else(|| global_behind(object)) {
         Some(global) => of_global(module, what, global, slot),
         None => of_hidden_global(what, object).or_else(|| of_object(module, callees, (what, place), object, slot)),
     }
 }
 
+/// An alias would have to be looked through wherever the words of a variable are told apart.
+fn of_alias(what: &str, address: Value) -> Fault {
+    let mut base = address.base();
+    while base.constant_opcode().is_some() {
+        base = base.operand(0);
+    }
+    base.aliasee()?;
+    let help = "name the variable that it stands for";
+    Some((format!("{what} to the alias @{}", base.name()), help))
+}
+
 /// Functions whose results are memory outside the heap.
 const FOREIGN_MEMORY: [&str; 7] = ["malloc", "calloc", "realloc", "aligned_alloc", "strdup", "_Znwm", "_Znam"];
 
+/// What is wrong whichever of the objects it is that the operand may be, if the write cannot be left out after one of them.
 fn of_object(module: Module, callees: &Callees, (what, place): (&str, Value), object: Value, slot: Value) -> Fault {
-    let (origin, derived) = origin(module, object);
-    if origin.is(Opcode::LLVMAlloca) {
+    let objects = made::sources(module, object, Nulls::Ignored);
+    let slots = made::sources(module, slot, Nulls::Ignored);
+    let mut faults = objects.iter().map(|&object| of_source(module, callees, what, object, &slots));
+    let first = faults.next()??;
+    if !faults.all(|fault| fault.is_some()) {
+        return None;
+    }
+    let is_certain = |object: &Source| object.value.is(Opcode::LLVMAlloca) || certain::follows(object.value, place);
+    objects.iter().any(is_certain).then_some(first)
+}
+
+fn of_source(module: Module, callees: &Callees, what: &str, object: Source, slots: &[Source]) -> Fault {
+    if object.value.is(Opcode::LLVMAlloca) {
         let help = "write to objects of the heap; what is on the stack is rooted, and stored to plainly";
         return Some((format!("{what} whose object is on the stack"), help));
     }
-    // In another block it may be a way that is never gone: inlined code asks for the type of what it was given.
-    let call = origin.as_call().filter(|call| call.value().block() == place.block())?;
-    let name = call.callee().name();
+    let name = object.value.as_call()?.callee().name();
     if FOREIGN_MEMORY.contains(&name.as_str()) {
         let help = "make the object with tally_new, or store plainly and keep the reference in a root, too";
         return Some((format!("{what} whose object is memory of @{name}"), help));
     }
-    if !matches!(callees.of_call(call), Callee::New | Callee::NewArray) {
-        return None;
-    }
-    if derived.is_some_and(|offset| offset != 0) {
+    let (_, descriptor) = made::allocation(callees, object.value)?;
+    if object.offset.is_some_and(|offset| offset != 0) {
         let help = "pass the object itself, as it was allocated, and the address of the field as slot";
         return Some((format!("{what} whose object is a pointer into one from @{name}"), help));
     }
-    let (of_slot, offset) = self::origin(module, slot);
-    let offset = offset.filter(|_| of_slot == origin)?;
-    let descriptor = Descriptor::read(module, call.argument(0))?;
-    let type_name = call.argument(0).name();
+    let offset = slots.iter().find(|slot| slot.value == object.value)?.offset?;
+    let (type_name, descriptor) = (descriptor?.name(), Descriptor::read(module, descriptor?)?);
     let is_outside = offset < 0 || (!descriptor.has_tail() && offset.saturating_add(8) > descriptor.size as i64);
     if is_outside {
         let message =
@@ -72,55 +94,6 @@ fn of_object(module: Module, callees: &Callees, (what, place): (&str, Value), ob
             format!("{what} at offset {offset} of an object of @{type_name}, whose descriptor has no reference there");
         (message, "add the offset to the descriptor's ref_offsets; a field that is no reference is stored plainly")
     })
-}
-
-/// What an address was computed from, through variables that hold one value, and how far it lies behind that.
-fn origin(module: Module, mut address: Value) -> (Value, Option<i64>) {
-    let mut offset = Some(0_i64);
-    // A variable in a loop may hold what was computed from itself.
-    let mut seen = HandleSet::default();
-    while seen.insert(address) {
-        address = match address.opcode() {
-            Some(Opcode::LLVMGetElementPtr) => {
-                offset = offset.zip(address.own_offset(module)).and_then(|(sum, more)| sum.checked_add(more));
-                address.operand(0)
-            }
-            Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast | Opcode::LLVMFreeze) => address.operand(0),
-            Some(Opcode::LLVMLoad) => match only_content(address.operand(0)) {
-                Some(content) => content,
-                None => break,
-            },
-            _ => break,
-        };
-    }
-    (address, offset)
-}
-
-/// The one value that is ever stored to a local variable, but for null; none if others may fill it.
-fn only_content(variable: Value) -> Option<Value> {
-    if !variable.is(Opcode::LLVMAlloca) {
-        return None;
-    }
-    let mut content = None;
-    for user in variable.users() {
-        match user.opcode() {
-            Some(Opcode::LLVMLoad) => {}
-            Some(Opcode::LLVMStore) if user.operand(1) == variable && user.operand(0) != variable => {
-                let stored = user.operand(0);
-                if !stored.is_null() && content.replace(stored).is_some_and(|other| other != stored) {
-                    return None;
-                }
-            }
-            Some(Opcode::LLVMCall) if is_marker(user) => {}
-            _ => return None,
-        }
-    }
-    content
-}
-
-fn is_marker(user: Value) -> bool {
-    let name = user.as_call().map(|call| call.callee().name()).unwrap_or_default();
-    name == "llvm.gcroot" || name.starts_with("llvm.lifetime.") || name.starts_with("llvm.dbg.")
 }
 
 /// The same of a write to a global variable.

@@ -1,0 +1,136 @@
+//! What a value was made of, as far as its function shows it: the allocations, variables or other values that it may be, each
+//! with the distance from it.
+//!
+//! Followed are address arithmetic, casts, phis, selects, and local variables that only ever hold one value, as unoptimised
+//! code keeps all of its own in such. What the errors of `writes.rs` and `raw_stores.rs` know of an object comes from here.
+
+use super::certain;
+use crate::callee::{Callee, Callees, runtime_symbol};
+use crate::llvm::call::Call;
+use crate::llvm::{HandleMap, Module, Opcode, Value};
+use rc_runtime::symbols::RuntimeSymbol;
+
+/// Values made of more than this are not followed.
+const MOST_STEPS: usize = 64;
+
+/// Nor are variables with more users.
+const MOST_USERS: usize = 1000;
+
+/// What a value may be, and how far behind that it lies; no distance if it is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Source {
+    pub(super) value: Value,
+    pub(super) offset: Option<i64>,
+}
+
+/// Whether a variable counts as holding its one value where null may still, or again, stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// For objects: an access of null does not come back.
+    Ignored,
+    /// For what is stored: null is another value.
+    Told,
+}
+
+/// All that `value` may be; empty where that is too much to follow.
+pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source> {
+    let mut known: HandleMap<Value, Option<i64>> = HandleMap::default();
+    let mut found: Vec<Source> = Vec::new();
+    let mut pending = vec![Source { value, offset: Some(0) }];
+    while let Some(Source { value, offset }) = pending.pop() {
+        // What comes back to itself at another distance has none.
+        let offset = match known.get(&value) {
+            None => offset,
+            Some(before) if *before == offset || before.is_none() => continue,
+            Some(_) => None,
+        };
+        known.insert(value, offset);
+        if known.len() > MOST_STEPS {
+            return Vec::new();
+        }
+        let before = steps(module, value, offset, nulls);
+        if before.is_empty() {
+            found.retain(|source| source.value != value);
+            found.push(Source { value, offset });
+        }
+        pending.extend(before);
+    }
+    found
+}
+
+/// What one instruction made its value of; empty if that is a source.
+fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Vec<Source> {
+    let same = |value| vec![Source { value, offset }];
+    match value.opcode() {
+        Some(Opcode::LLVMGetElementPtr) => {
+            let offset = offset.zip(value.own_offset(module)).and_then(|(sum, more)| sum.checked_add(more));
+            vec![Source { value: value.operand(0), offset }]
+        }
+        Some(
+            Opcode::LLVMBitCast
+            | Opcode::LLVMAddrSpaceCast
+            | Opcode::LLVMFreeze
+            | Opcode::LLVMPtrToInt
+            | Opcode::LLVMIntToPtr,
+        ) => same(value.operand(0)),
+        Some(Opcode::LLVMPHI) => value.incoming().into_iter().map(|(value, _)| Source { value, offset }).collect(),
+        Some(Opcode::LLVMSelect) => [value.operand(1), value.operand(2)].map(|value| Source { value, offset }).to_vec(),
+        Some(Opcode::LLVMLoad) => only_content(value, nulls).map_or_else(Vec::new, same),
+        _ => Vec::new(),
+    }
+}
+
+/// The one value that is ever stored to the local variable that is loaded, but for null; none if others may fill it.
+fn only_content(load: Value, nulls: Nulls) -> Option<Value> {
+    let variable = load.operand(0);
+    if !variable.is(Opcode::LLVMAlloca) {
+        return None;
+    }
+    let (mut content, mut stores) = (None, Vec::new());
+    for (number, user) in variable.users().enumerate() {
+        match user.opcode() {
+            _ if number == MOST_USERS => return None,
+            Some(Opcode::LLVMLoad) => {}
+            Some(Opcode::LLVMStore) if user.operand(1) == variable && user.operand(0) != variable => {
+                let stored = user.operand(0);
+                if !stored.is_null() && content.replace(stored).is_some_and(|other| other != stored) {
+                    return None;
+                }
+                stores.push(user);
+            }
+            Some(Opcode::LLVMCall) if is_marker(user) => {}
+            _ => return None,
+        }
+    }
+    let content = content?;
+    let (of_null, of_content): (Vec<Value>, Vec<Value>) = stores.into_iter().partition(|it| it.operand(0).is_null());
+    let is_filled = || match of_content[..] {
+        [store] => certain::dominates(store, load) && !of_null.iter().any(|&null| certain::is_reachable(store, null)),
+        _ => false,
+    };
+    (nulls == Nulls::Ignored || is_filled()).then_some(content)
+}
+
+fn is_marker(user: Value) -> bool {
+    let name = user.as_call().map(|call| call.callee().name()).unwrap_or_default();
+    name == "llvm.gcroot" || name.starts_with("llvm.lifetime.") || name.starts_with("llvm.dbg.")
+}
+
+/// The call that makes an object, and the descriptor if one is passed.
+pub(super) fn allocation(callees: &Callees, value: Value) -> Option<(Call, Option<Value>)> {
+    let call = value.as_call()?;
+    match callees.of_call(call) {
+        Callee::New | Callee::NewArray => Some((call, Some(call.argument(0)))),
+        Callee::Runtime(_) => {
+            let name = call.callee().name();
+            let symbol = runtime_symbol(&name).filter(|symbol| symbol.allocates() && symbol.returns_reference())?;
+            Some((call, makes_what_is_described(symbol).then(|| call.argument(0))))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the first argument is the type's descriptor.
+fn makes_what_is_described(symbol: &RuntimeSymbol) -> bool {
+    symbol.name.starts_with("tally_try_new")
+}

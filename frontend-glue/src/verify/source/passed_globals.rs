@@ -1,0 +1,91 @@
+//! Global variables whose address is passed to a function that writes references through it.
+//!
+//! ```text
+//!   void put(Node **place, Node *node) { TALLY_WRITE_GLOBAL(*place, node); }     put(&head, node);
+//! ```
+//!
+//! A write through a parameter is one into an object of the heap: no word of the global becomes a root, and the barrier looks
+//! for an object where there is none. The search goes from each write to the callers in this module, through those that
+//! pass on what they were given. It is an error where the function cannot end without the write, and a warning where a branch may
+//! keep the global away from it (`tally_is_in_heap` tells one from an object).
+
+use super::made::{self, Nulls};
+use super::{certain, dead_code};
+use crate::callee::Callees;
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
+use crate::llvm::{HandleMap, HandleSet, Module, Value};
+use crate::lower::global_slots::global_behind;
+
+/// How many parameters are followed to their callers.
+const MOST_PARAMETERS: usize = 10_000;
+
+/// What is found of one call that passes the address of a global.
+#[derive(Debug)]
+pub(crate) struct Passed {
+    /// What to say, at the call.
+    pub(crate) finding: Diagnostic,
+    /// Whether the write is certain to be reached.
+    pub(crate) is_certain: bool,
+}
+
+/// A parameter that is the object of a write.
+struct Written {
+    function: Value,
+    index: u32,
+    is_certain: bool,
+}
+
+/// The calls that pass the address of a global to a parameter that is the object of a write.
+pub(crate) fn found(module: Module, name: &str, callees: &Callees) -> Vec<Passed> {
+    let writes = callees.calls_of(|callee| callee.is_write());
+    let mut pending: Vec<Written> = writes.flat_map(|write| passed_on(module, write, 1, true)).collect();
+    let (mut seen, mut found) = (HandleSet::default(), HandleMap::default());
+    while let Some(Written { function, index, is_certain }) = pending.pop() {
+        // A parameter with a certain write and an uncertain one is looked at as either.
+        if !seen.insert((function, index, is_certain)) || seen.len() > MOST_PARAMETERS {
+            continue;
+        }
+        let calls = function.users().filter_map(Value::as_call);
+        for call in calls.filter(|call| call.callee() == function && index < call.argument_count()) {
+            let given = made::sources(module, call.argument(index), Nulls::Ignored);
+            match given.iter().find_map(|source| global_behind(source.value)) {
+                Some(global) if !dead_code::holds(call.value()) => {
+                    let is_certain = is_certain && given.len() == 1;
+                    let known = found
+                        .entry(call.value())
+                        .or_insert_with(|| Passed { finding: passed(name, call, function, global), is_certain });
+                    known.is_certain |= is_certain;
+                }
+                Some(_) => {}
+                None => pending.extend(passed_on(module, call, index, is_certain)),
+            }
+        }
+    }
+    let mut found: Vec<Passed> = found.into_values().collect();
+    found.sort_by_cached_key(|passed| passed.finding.to_string());
+    found
+}
+
+fn passed(name: &str, call: Call, function: Value, global: Value) -> Diagnostic {
+    let (function, global) = (function.name(), global.name());
+    let message = format!(
+        "@{function} is given the address of the global @{global}, and writes references through it as into an object"
+    );
+    let help = "name the variable in the write itself: only then are its words registered as roots \
+                (TALLY_WRITE_GLOBAL takes the variable, not a pointer to it)";
+    Diagnostic::at(name, call.value(), message).help(help)
+}
+
+/// The parameters of its function that an argument of a call may be.
+fn passed_on(module: Module, call: Call, index: u32, is_certain: bool) -> Vec<Written> {
+    let function = call.value().function();
+    let sources = made::sources(module, call.argument(index), Nulls::Ignored);
+    if !sources.iter().any(|source| source.value.is_argument()) || dead_code::holds(call.value()) {
+        return Vec::new();
+    }
+    let is_certain = is_certain && sources.len() == 1 && certain::is_always_run(call.value());
+    let index_of = |value| (0..function.parameter_count()).find(|&index| function.parameter(index) == value);
+    let indices = sources.iter().filter_map(|source| index_of(source.value));
+    indices.map(|index| Written { function, index, is_certain }).collect()
+}

@@ -1,0 +1,121 @@
+//! References that are certain to be stored past the barrier: a plain store of what this function has just allocated, to a word
+//! that the module itself calls a reference.
+//!
+//! Such a word is one that the descriptor of an object allocated here lists, or one of a global variable that the module writes
+//! with gcwrite elsewhere. Under the prompt plan nothing counts the reference, and its object dies too early; under the
+//! deferred plan nothing logs it once an epoch has run in between. What is less than certain is a warning
+//! (`verify/unrooted/plain_stores.rs`): a store behind a branch, a reference or an object from elsewhere. A word that
+//! gcwrite gives the same reference may be stored to as well, since that changes nothing.
+
+use super::made::{self, Nulls, Source};
+use super::{certain, dead_code};
+use crate::callee::{Callee, Callees};
+use crate::diagnostic::Diagnostic;
+use crate::llvm::call::Call;
+use crate::llvm::{Module, Opcode, Value};
+use crate::lower::descriptor::Descriptor;
+use crate::lower::global_slots::{self, global_behind};
+
+/// The stores of a function that are refused.
+pub(super) fn errors(module: Module, name: &str, callees: &Callees, function: Value) -> Vec<Diagnostic> {
+    let search = Search { module, callees };
+    let mut found = Vec::new();
+    for store in function.instructions().into_iter().filter(|it| it.is(Opcode::LLVMStore)) {
+        if let Some((place, help)) = search.fault(store) {
+            found.push(Diagnostic::at(name, store, format!("a reference is stored plainly to {place}")).help(help));
+        }
+    }
+    found
+}
+
+struct Search<'a> {
+    module: Module,
+    callees: &'a Callees,
+}
+
+impl Search<'_> {
+    /// Where the reference goes, and what to do.
+    fn fault(&self, store: Value) -> Option<(String, &'static str)> {
+        let (value, address) = (store.operand(0), store.operand(1));
+        let of = value.type_of();
+        if value.is_constant() || !(of.is_plain_pointer() || of.integer_bits() == Some(64)) {
+            return None;
+        }
+        if let Some(global) = global_behind(address) {
+            return self.fault_in_global(store, global);
+        }
+        let words = made::sources(self.module, address, Nulls::Ignored);
+        let mut types = words.iter().map(|word| self.described(word));
+        let (offset, type_name) = types.next()??;
+        if !types.all(|described| described.is_some()) {
+            return None;
+        }
+        let references = self.references(value);
+        let is_certain = || words.iter().any(|word| certain::follows(word.value, store));
+        let is_there = |call: Call| {
+            made::sources(self.module, call.argument(2), Nulls::Ignored).iter().any(|source| words.contains(source))
+        };
+        if references.is_empty()
+            || !is_certain()
+            || dead_code::holds(store)
+            || self.is_written(store.function(), &references, is_there)
+        {
+            return None;
+        }
+        let help = "write references into objects with llvm.gcwrite (TALLY_WRITE), or they may die there";
+        Some((format!("an object, at offset {offset} of @{type_name}, which is a reference"), help))
+    }
+
+    fn fault_in_global(&self, store: Value, global: Value) -> Option<(String, &'static str)> {
+        let references = self.references(store.operand(0));
+        if references.is_empty() || !self.is_root(global, store.operand(1)) || dead_code::holds(store) {
+            return None;
+        }
+        let is_global = |call: Call| global_behind(call.argument(1)) == Some(global);
+        if self.is_written(store.function(), &references, is_global) {
+            return None;
+        }
+        let help = "write to it with gcwrite each time (TALLY_WRITE_GLOBAL): under the prompt plan nothing counts it otherwise";
+        Some((format!("the global @{}, which gcwrite writes elsewhere", global.name()), help))
+    }
+
+    /// The allocations that a value is certain to be the result of.
+    fn references(&self, value: Value) -> Vec<Source> {
+        let sources = made::sources(self.module, value, Nulls::Told);
+        let is_made = |it: &Source| it.offset == Some(0) && made::allocation(self.callees, it.value).is_some();
+        if sources.iter().all(is_made) { sources } else { Vec::new() }
+    }
+
+    /// The offset of an address in the object that it points into, if its descriptor says that a reference stands there.
+    fn described(&self, word: &Source) -> Option<(i64, String)> {
+        let (_, address) = made::allocation(self.callees, word.value)?;
+        let (descriptor, offset) = (Descriptor::read(self.module, address?)?, word.offset?);
+        let is_reference = descriptor.references?.iter().any(|&reference| i64::from(reference) == offset);
+        is_reference.then(|| (offset, address.expect("read above").name()))
+    }
+
+    /// Whether the word of a global variable is a root: something in this module writes to it with gcwrite.
+    fn is_root(&self, global: Value, address: Value) -> bool {
+        let sources = made::sources(self.module, address, Nulls::Ignored);
+        let [Source { value, offset: Some(more) }] = sources[..] else { return false };
+        let start = value.constant_offset(self.module).and_then(|start| start.checked_add(more));
+        let Some(offset) = start.and_then(|it| u64::try_from(it).ok()) else { return false };
+        self.callees.calls_of(|callee| callee == Callee::GcWrite).any(|write| {
+            let slot = write.argument(2);
+            [write.argument(1), slot].map(global_behind) == [Some(global); 2]
+                && global_slots::words(self.module, global, slot).contains(&offset)
+        })
+    }
+
+    /// Whether the function also writes one of these references to the same place as it should.
+    fn is_written(&self, function: Value, references: &[Source], is_there: impl Fn(Call) -> bool) -> bool {
+        let is_one = |value: Value| {
+            made::sources(self.module, value, Nulls::Ignored).iter().any(|source| references.contains(source))
+        };
+        function.calls().any(|call| match self.callees.of_call(call) {
+            Callee::GcWrite | Callee::WriteWord => is_one(call.argument(0)) && is_there(call),
+            Callee::Runtime(_) => call.callee().name() == "tally_copy_refs",
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,8 @@
+; REFUSED: in @image: the type target("spirv.Image"), of which there is no x86-64 code
+; LLVM crashed at level 0.
+define target("spirv.Image") @image() gc "refcount" {
+  ret target("spirv.Image") poison
+}
+define i32 @main() gc "refcount" {
+  ret i32 0
+}
