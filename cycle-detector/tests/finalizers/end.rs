@@ -1,7 +1,11 @@
 //! The last finalizers of a heap.
 
-use crate::{FILE, OWNER, PLANS, REVERSE, live, mutator, new, ring, seen, seen_sorted, set};
-use rc_runtime::ObjectRef;
+use crate::{FILE, OWNER, PLANS, REVERSE, live, mutator, mutator_with, new, ring, seen, seen_sorted, set};
+use rc_runtime::descriptor::TypeDescriptor;
+use rc_runtime::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use rc_runtime::plan::{MODULE_FLAG_PROMPT, Plan};
+use rc_runtime::{HeapOptions, ObjectRef, module_registry};
+use std::ptr::null;
 
 /// scenario 78: those that are left, and those made meanwhile.
 #[test]
@@ -85,5 +89,72 @@ fn at_the_end_owners_come_before_what_they_own() {
         for number in 1..30 {
             assert!(place_of((number - 1) / 2) < place_of(number), "{plan:?}: {order:?}");
         }
+    }
+}
+
+/// Only the types of the module that goes are finalized at once; what waits of others keeps its place in the queue.
+#[test]
+fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
+    const MANY: u64 = 3000;
+    static GUEST: TypeDescriptor = TypeDescriptor::plain(c"Guest", 24, &[0, 8]).finalized(crate::close);
+    for plan in PLANS {
+        let mut m = mutator_with(
+            HeapOptions { plan, pause_goal_ns: Some(1_000_000), slice_units: Some(64), ..HeapOptions::default() },
+            None,
+        );
+        m.heap().attach();
+        let mut handles = [TypeHandle { descriptor: &raw const GUEST, meta: 0, cell: 0 }];
+        let module = ModuleRecord {
+            version: MODULE_VERSION,
+            flags: if plan == Plan::Prompt { MODULE_FLAG_PROMPT } else { 0 },
+            name: c"guest.ll".as_ptr(),
+            stack_maps: null(),
+            stack_maps_size: 0,
+            type_count: 1,
+            types: handles.as_mut_ptr(),
+            global_count: 0,
+            globals: null(),
+            root_count: 0,
+            roots: null(),
+        };
+        // SAFETY: the record and what it points to live until it is unregistered.
+        unsafe { module_registry::register(&module) }.expect("a sound module");
+        ring(&mut m, &FILE, 0, MANY);
+        m.truncate_roots(0);
+        m.collect_for(0);
+        while m.heap().finalizers.queue.is_empty() {
+            m.collect_for(0);
+        }
+        new(&mut m, &GUEST, MANY);
+        m.truncate_roots(0);
+        let waiting = m.heap().finalizers.queue.len();
+        module_registry::unregister(&module);
+        let mut ran = seen();
+        assert!(ran.contains(&MANY), "{plan:?}: the module's object");
+        assert!(
+            m.heap().finalizers.queue.len() + 64 >= waiting,
+            "{plan:?}: of {waiting} wait {}",
+            m.heap().finalizers.queue.len()
+        );
+        let marks = m.statistics().marks;
+        for _ in 0..2 * MANY {
+            match plan {
+                Plan::Prompt => m.poll(),
+                Plan::Deferred => {
+                    if !m.step(64) {
+                        m.flip();
+                    }
+                }
+            }
+        }
+        ran.extend(seen());
+        ran.sort_unstable();
+        assert!(ran.iter().copied().eq(0..=MANY), "{plan:?}: {} have run, not each once", ran.len());
+        if plan == Plan::Prompt {
+            assert_eq!(m.statistics().marks, marks, "no mark had to find them again");
+        }
+        m.collect();
+        assert_eq!(live(&mut m), 0, "{plan:?}");
+        m.heap().detach();
     }
 }

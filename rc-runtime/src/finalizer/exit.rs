@@ -87,17 +87,20 @@ impl Heap {
         }
         let mut found = List::new();
         let is_due = |object: ObjectRef| object.needs_finalizer() && is_meant(object.type_info());
-        if self.plan == Plan::Prompt {
-            self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
-            found.iter().for_each(|object| object.increment_exact());
-            self.finalizers.queue = self.in_last_order(found).into_iter().collect();
-            return self.finalizers.queue.len();
+        if self.plan == Plan::Deferred {
+            // Afterwards no object is young, and no mark is running.
+            self.with_driver(|driver, heap| driver.collect(heap));
         }
-        // Afterwards no object is young, and no mark is running.
-        self.with_driver(|driver, heap| driver.collect(heap));
         let waiting = std::mem::take(&mut self.finalizers.queue);
         let (held, others): (List<ObjectRef>, List<ObjectRef>) =
             waiting.into_iter().partition(|&object| is_due(object));
+        if self.plan == Plan::Prompt {
+            self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
+            found.iter().for_each(|object| object.increment_exact());
+            // Those that waited already were held by a count, and are among what was found.
+            held.iter().for_each(|&object| self.decrement_exact(object));
+            return self.put_first_in_the_queue(found, others);
+        }
         held.iter().for_each(|object| object.add_flags(flag::FOUND));
         self.for_each_mature(|heap, object| {
             if object.count() == 0 || object.has(flag::DEAD) || !is_due(object) {
@@ -109,6 +112,11 @@ impl Heap {
             object.remove_flags(flag::FOUND);
             found.push(object);
         });
+        self.put_first_in_the_queue(found, others)
+    }
+
+    /// Answers how many were found.
+    fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
         let count = found.len();
         self.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
         count
