@@ -25,10 +25,11 @@ use crate::llvm::{Builder, Opcode, TypeKind, Value};
 use sites::Sites;
 
 /// What is declared before the first function is looked at, so that calls of it are known for what they are.
-pub(super) const ENTRY_POINTS: [&str; 7] = [
+pub(super) const ENTRY_POINTS: [&str; 8] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
     "tally_zeal_access",
+    "tally_zeal_value",
     "tally_zeal_write",
     "tally_zeal_store",
     "tally_zeal_copy",
@@ -140,7 +141,13 @@ impl Checks<'_> {
     fn call(&mut self, call: Call) {
         let instruction = call.value();
         match self.callees.of_call(call) {
-            Callee::GcWrite | Callee::WriteWord => self.barrier(instruction, call.argument(1), call.argument(2), None),
+            Callee::GcWrite => {
+                if !is_elsewhere(call.argument(0)) {
+                    self.insert(instruction, "tally_zeal_value", &[call.argument(0)]);
+                }
+                self.barrier(instruction, call.argument(1), call.argument(2), None);
+            }
+            Callee::WriteWord => self.barrier(instruction, call.argument(1), call.argument(2), None),
             Callee::GcRead => self.access(instruction, call.argument(1)),
             Callee::Fill if !is_elsewhere(call.argument(0)) => {
                 self.builder.before(instruction);

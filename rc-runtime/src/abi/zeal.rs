@@ -67,6 +67,19 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     }
 }
 
+/// `void tally_zeal_value(const void *value, const tally_site *site)`: stops if `value`, which gcwrite is about to store, is a
+/// dead object, or one of another thread's heap. A word with low bits set may be a number.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
+    if value.is_multiple_of(8) {
+        // SAFETY: by the caller's promise.
+        unsafe { tally_zeal_access(value, site) };
+    }
+}
+
 /// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless `n` references
 /// may be written to `slot` in `object` by gcwrite and its kin.
 ///

@@ -53,6 +53,14 @@ fn is_right(statement: &str) {
 }
 
 #[test]
+fn a_dead_object_written_to_a_field() {
+    is_named(
+        "Node *dead = hidden(node(9)); node(4); TALLY_WRITE(first, next, dead);",
+        &["use of a dead object", "made:", "died:", "likely: no root held it"],
+    );
+}
+
+#[test]
 fn a_barrier_on_memory_of_malloc() {
     is_named(
         "Node *other = hidden(malloc(sizeof *other)); TALLY_WRITE(other, next, first);",

@@ -70,6 +70,14 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
     let refuse = |message: &str, help: &str| Err(Box::new(Diagnostic::at(name, call.value(), message).help(help)));
     let how = call.argument(1);
     let Some(slot) = rooted_alloca(call.argument(0)) else {
+        if call.argument(0).is_parameter_with("byval") {
+            let help = "copy it into a local variable, and root that";
+            return refuse("gcroot of a struct parameter, which the caller has put into memory", help);
+        }
+        if call.argument(0).is_parameter_with("sret") {
+            let help = "build it in another local variable that is a root, and return a copy of that";
+            return refuse("gcroot of a struct that is returned, which lies in the caller's memory", help);
+        }
         return refuse(
             "gcroot of something that is no alloca",
             "keep the reference in an alloca and root that; an element of an array is rooted with the whole array, through a descriptor",
