@@ -1,4 +1,5 @@
 ; REFUSED: in @shared: its comdat is of a kind that only other object formats know; use comdat any, or nodeduplicate
+; BY: run build
 $shared = comdat largest
 $own = comdat nodeduplicate
 define linkonce_odr void @shared() comdat gc "refcount" {

@@ -6,15 +6,11 @@
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
 
-/// The functions, and groups of sections, that no code can be made of.
+/// The functions that no code can be made of.
 pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut fine: HandleSet<Type> = HandleSet::default();
     for function in module.functions().filter(|function| function.has_body()) {
-        if function.comdat_is_foreign() {
-            let message = "its comdat is of a kind that only other object formats know";
-            findings.push(Diagnostic::about_function(name, function, message).help("use comdat any, or nodeduplicate"));
-        }
         let fault = |value: Value, of: Type| {
             let message = format!("the type {}, of which there is no x86-64 code", of.print());
             Diagnostic::at(name, value, message).help("compile for x86-64")
