@@ -266,6 +266,10 @@ fn emit(
         }
     }
     refuse_foreign_comdats(module, file)?;
+    let errors = verify::source::machine_code::all_errors(crate::llvm::Module::of(module), &file.to_string_lossy());
+    if !errors.is_empty() {
+        return Err(CompileError::Contract(errors));
+    }
     emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
 }
 

@@ -20,7 +20,7 @@ pub(crate) mod exceptions;
 pub(crate) mod foreign;
 pub(crate) mod frames;
 pub(crate) mod intrinsics;
-mod machine_code;
+pub(crate) mod machine_code;
 mod made;
 mod own_calls;
 pub(crate) mod passed_globals;
@@ -80,7 +80,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     };
     check.strategies();
     check.findings.extend(foreign::error(module, name, gc_names));
-    check.findings.extend(machine_code::errors(module, name));
+    check.findings.extend(machine_code::errors(module, name, gc_names));
     if !check.findings.is_empty() {
         return check.findings;
     }

@@ -2,7 +2,9 @@
 ; BY: run build
 $shared = comdat largest
 $own = comdat nodeduplicate
-define linkonce_odr void @shared() comdat gc "refcount" {
+@word = global i64 0
+define linkonce_odr void @shared() noinline comdat gc "refcount" {
+  store volatile i64 1, ptr @word
   ret void
 }
 define void @own() comdat {

@@ -1,13 +1,29 @@
 //! What LLVM makes no x86-64 ELF code of, and says so in a fatal error without the function's name, or by crashing.
 //!
-//! Scalable vectors and the types of other targets have no size here, so this is asked before anything that asks for sizes. Code
-//! that an optimiser would remove is refused, too: it is no code for this machine at any level.
+//! Scalable vectors and the types of other targets have no size here, so functions with a gc strategy are looked through before
+//! anything asks for sizes, and of others what they keep in memory and what may be references. The rest of those is looked through
+//! when code is generated: `tally lower` leaves them to whoever compiles what it writes.
 
+use super::is_managed;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
+use crate::lower::Plan;
+
+/// The functions that cannot be looked at.
+pub(super) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
+    faults(module, name, |function, of, is_in_memory| {
+        is_in_memory || is_managed(function, gc_names) || of.print().contains("ptr")
+    })
+}
 
 /// The functions that no code can be made of.
-pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
+pub(crate) fn all_errors(module: Module, name: &str) -> Vec<Diagnostic> {
+    faults(module, name, |_, _, _| true)
+}
+
+/// Of each function the first type for which there is no code and of which `matters` is true: of the function, the type, and whether
+/// memory is said to have it.
+fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut fine: HandleSet<Type> = HandleSet::default();
     for function in module.functions().filter(|function| function.has_body()) {
@@ -16,7 +32,7 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
             Diagnostic::at(name, value, message).help("compile for x86-64")
         };
         let signature = std::iter::once(function.value_type().return_type()).chain(function.value_type().parameters());
-        if let Some(of) = signature.into_iter().find(|&of| !is_of_x86(of, &mut fine)) {
+        if let Some(of) = signature.into_iter().find(|&of| !is_of_x86(of, &mut fine) && matters(function, of, false)) {
             let message = format!("the type {}, of which there is no x86-64 code", of.print());
             findings.push(Diagnostic::about_function(name, function, message).help("compile for x86-64"));
             continue;
@@ -28,10 +44,14 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
                 Some(Opcode::LLVMStore) => Some(it.operand(0).type_of()),
                 _ => None,
             };
-            [Some(it.type_of()), memory].into_iter().flatten().map(move |of| (it, of))
+            [(Some(it.type_of()), false), (memory, true)]
+                .into_iter()
+                .filter_map(move |(of, is_in_memory)| Some((it, of?, is_in_memory)))
         };
         let mut found = function.instructions().into_iter().flat_map(types);
-        findings.extend(found.find(|&(_, of)| !is_of_x86(of, &mut fine)).map(|(at, of)| fault(at, of)));
+        let first =
+            found.find(|&(_, of, is_in_memory)| !is_of_x86(of, &mut fine) && matters(function, of, is_in_memory));
+        findings.extend(first.map(|(at, of, _)| fault(at, of)));
     }
     findings
 }
