@@ -298,3 +298,50 @@ fn a_callback_that_waits_for_the_next_garbage_holds_nobody_up() {
         }
     }
 }
+
+/// Each takes longer than a slice may: however fast the machine is, a safepoint calls no more than come between two looks at the
+/// clock, and then the program goes on. `[BOUND]`
+#[test]
+fn callbacks_that_take_long_take_turns() {
+    const MANY: usize = 200;
+    const SLICE_NS: u64 = 100_000;
+    /// `finalizer::turn` looks at the clock so often.
+    const CALLS_PER_LOOK: usize = 16;
+    unsafe extern "C-unwind" fn take_long(weak: *mut c_void) {
+        let start = std::time::Instant::now();
+        while start.elapsed().as_nanos() as u64 <= SLICE_NS {}
+        // SAFETY: as the runtime's caller.
+        unsafe { note(weak) };
+    }
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let options =
+            HeapOptions { plan, pause_goal_ns: Some(2 * SLICE_NS), slice_ns: SLICE_NS, ..HeapOptions::default() };
+        let mut m = Mutator::new(options).expect("address space");
+        called();
+        let target = node(&mut m);
+        let top = m.push_root(Some(target));
+        for _ in 0..MANY {
+            let weak = m.new_weak_with(target, take_long).expect("memory");
+            m.push_root(Some(weak));
+        }
+        m.epoch();
+        m.set_root(top, None);
+        let (mut all, mut most) = (0, 0);
+        while all < MANY {
+            match plan {
+                Plan::Prompt => m.poll(),
+                Plan::Deferred => {
+                    if !m.step(1 << 20) {
+                        m.flip();
+                    }
+                }
+            }
+            let now = called().len();
+            (all, most) = (all + now, most.max(now));
+        }
+        assert!(most <= CALLS_PER_LOOK + 1, "{plan:?}: {most} at one safepoint");
+        m.truncate_roots(0);
+        m.collect();
+        assert_eq!((m.live_objects(), all), (vec![], MANY), "{plan:?}");
+    }
+}

@@ -10,7 +10,7 @@
 //! object may be dead and not found yet: what a mark is about to condemn is passed over.
 //!
 //! Errands run where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the
-//! deferred plan at the end of a safepoint.
+//! deferred plan at the end of a safepoint. With a pause goal callbacks take turns as finalizers do (`finalizer/turn.rs`). `[BOUND]`
 
 use crate::builtin;
 use crate::heap::Heap;
@@ -27,6 +27,8 @@ pub struct Errands {
     queue: Queue<Option<ObjectRef>>,
     done: u64,
     running: bool,
+    /// The last turn ended before all that were due had been run.
+    had_turn: bool,
 }
 
 impl Errands {
@@ -88,19 +90,28 @@ impl Heap {
         }
     }
 
-    /// Runs what is due by now; what callbacks bring is due later.
+    /// Runs what is due by now, as far as callbacks have their turn; what they bring is due later. False when the turn has ended before.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn run_errands(heap: *mut Heap) {
+    pub(crate) unsafe fn run_errands(heap: *mut Heap) -> bool {
         // SAFETY: by the caller's promise; every borrow ends before a callback runs.
         unsafe {
             if !(*heap).specials.errands.are_due() || (*heap).finalizers.depth() > 0 {
-                return;
+                return true;
             }
+            // Callbacks that always bring more take turns with finalizers.
+            let had_turn = std::mem::take(&mut (*heap).specials.errands.had_turn);
+            let finalizers_wait = had_turn && !(&*heap).finalizers.queue.is_empty();
+            if !(*heap).finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
+                (&mut *heap).errands_go_on();
+                return false;
+            }
+            let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
             (*heap).specials.errands.running = true;
             let end = (&*heap).specials.errands.end();
-            while (*heap).specials.errands.done < end
+            while has_turn
+                && (*heap).specials.errands.done < end
                 && let Some(object) = (&mut *heap).next_errand()
             {
                 if (&mut *heap).upgrade(object).is_none() {
@@ -111,6 +122,7 @@ impl Heap {
                         (&mut *heap).count_one_more(object);
                         Heap::call_program(heap, object, callback);
                         (&mut *heap).count_one_less(object);
+                        has_turn = (&mut *heap).has_turn(&mut turn);
                     }
                     None => {
                         for slot in object.type_info().reference_slots(object) {
@@ -120,10 +132,19 @@ impl Heap {
                 }
             }
             (*heap).specials.errands.running = false;
-            if (*heap).plan == Plan::Deferred && (*heap).specials.errands.are_due() {
-                (&mut *heap).finalizers_are_ready();
-                (&mut *heap).set_poll(true);
+            (*heap).specials.errands.had_turn = !has_turn;
+            if (*heap).specials.errands.are_due() {
+                (&mut *heap).errands_go_on();
             }
+            has_turn
+        }
+    }
+
+    /// Some are left: at the next safepoint. Under the prompt plan the end of the drain sees that.
+    fn errands_go_on(&mut self) {
+        if self.plan == Plan::Deferred {
+            self.finalizers_are_ready();
+            self.set_poll(true);
         }
     }
 

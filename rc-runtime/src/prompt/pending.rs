@@ -226,8 +226,11 @@ impl Heap {
             let mut rounds = 0;
             while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.errands.are_due() {
                 let called = (*heap).finalizers.called;
-                Heap::run_errands(heap);
+                let has_turn = Heap::run_errands(heap);
                 Heap::drain_pending(heap);
+                if !has_turn {
+                    break;
+                }
                 rounds += u32::from((*heap).finalizers.called != called);
             }
             (&mut *heap).end_slice();
