@@ -87,6 +87,9 @@ pub struct Prompt {
     pub(crate) settings: Option<(bool, u64)>,
     /// Steps of a collection, since the last that was complete, that have found something to be finalized.
     step_rounds: u32,
+    /// While a collection is made in steps: so many finalizers were called before it and may be called in it. More are of objects
+    /// that were made meanwhile.
+    step_calls_max: Option<u64>,
     /// Objects that words passed to a running drain lie in: they stay alive until the next one.
     pub protected: Protected,
     pointer_masks: List<u64>,
@@ -276,6 +279,7 @@ impl Heap {
             if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
                 return false;
             }
+            let calls_max = (&mut *heap).calls_in_steps();
             let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
@@ -298,6 +302,8 @@ impl Heap {
                 done |= *rounds > ROUNDS_MAX;
                 *rounds *= u32::from(!done);
             }
+            done |= (*heap).finalizers.called > calls_max;
+            (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
             // Else who is registered anew would be held for good, if a host does nothing but step.
             (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
@@ -305,6 +311,15 @@ impl Heap {
             (*heap).forget_settings(is_outermost);
             done
         }
+    }
+
+    /// Finalizers that may have been called when a collection in steps ends at the latest: one for each object that there was.
+    fn calls_in_steps(&mut self) -> u64 {
+        if let Some(most) = self.prompt.step_calls_max {
+            return most;
+        }
+        self.refresh_statistics();
+        self.finalizers.called + self.statistics.live_objects + u64::from(pending::NESTED_MAX)
     }
 
     /// If the program jumps out of a finalizer, the settings of now apply again. Whether this is the outermost who asks for that.

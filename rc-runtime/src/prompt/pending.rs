@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Finalizers inside finalizers that still drain.
 pub const DEPTH_MAX: u32 = 32;
 /// Finalizers that are called inside finalizers between two looks at the program.
-const NESTED_MAX: u32 = 1024;
+pub(super) const NESTED_MAX: u32 = 1024;
 /// Units of work between two looks at the clock.
 const CHUNK_UNITS: i64 = 1024;
 /// Pending objects that an allocation leaves alone.
