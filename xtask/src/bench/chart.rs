@@ -88,7 +88,7 @@ fn draw_panel(drawing: &Drawing, panel: &Panel, (left, top): (i32, i32), ceiling
         write(drawing, &number, (end + 4, middle), FONT, Pos::new(HPos::Left, VPos::Center), false)?;
     }
     let (one, bottom) = (start + scale.round() as i32, top + 20 + panel.bars.len() as i32 * BAR_HEIGHT);
-    drawing.draw(&DashedPathElement::new([(one, top + 18), (one, bottom)].into_iter(), 2, 2, INK.stroke_width(1)))?;
+    drawing.draw(&DashedPathElement::new([(one, top + 18), (one, bottom)], 2, 2, INK.stroke_width(1)))?;
     Ok(())
 }
 
