@@ -1,12 +1,12 @@
 /* A parameter is used after the function has allocated.
  * verify: the reference %list, an argument,
- * zeal: which is not live
+ * zeal: use of a dead object
  */
 #include "node.h"
 
 static Node *push(Node *list, long value) {
     Node *node = make(value);
-    TALLY_WRITE(node, next, list); // warned
+    TALLY_WRITE(node, next, list); // warned, stops
     return node;
 }
 

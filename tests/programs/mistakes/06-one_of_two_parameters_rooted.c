@@ -1,13 +1,13 @@
 /* The object is rooted and the value is not.
  * verify: the reference %value, an argument,
- * zeal: which is not live
+ * zeal: use of a dead object
  */
 #include "node.h"
 
 static void set(Node *object, Node *value) {
     TALLY_ROOT(object);
     work();
-    TALLY_WRITE(object, next, value); // warned
+    TALLY_WRITE(object, next, value); // warned, stops
 }
 
 int main(void) {

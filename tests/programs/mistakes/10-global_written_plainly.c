@@ -8,12 +8,12 @@ static Node *head;
 
 static void push(long value) {
     Node *node = make(value);
-    TALLY_WRITE(node, next, head);
+    TALLY_WRITE(node, next, head); // stops
     head = node; // warned
 }
 
 int main(void) {
     push(1);
     push(2);
-    printf("%ld\n", head->next->value); // stops
+    printf("%ld\n", head->next->value);
 }
