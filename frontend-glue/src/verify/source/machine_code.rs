@@ -57,6 +57,10 @@ fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> boo
 }
 
 fn is_of_x86(of: Type, fine: &mut HandleSet<Type>) -> bool {
+    use TypeKind::{LLVMIntegerTypeKind, LLVMPointerTypeKind, LLVMVoidTypeKind};
+    if matches!(of.kind(), LLVMIntegerTypeKind | LLVMPointerTypeKind | LLVMVoidTypeKind) || fine.contains(&of) {
+        return true;
+    }
     let mut open = vec![of];
     while let Some(of) = open.pop() {
         if fine.contains(&of) {

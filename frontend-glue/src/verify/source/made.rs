@@ -7,8 +7,9 @@
 use super::certain;
 use crate::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::call::Call;
-use crate::llvm::{HandleMap, Module, Opcode, Value};
+use crate::llvm::{Module, Opcode, Value};
 use rc_runtime::symbols::RuntimeSymbol;
+use smallvec::{SmallVec, smallvec};
 
 /// Values made of more than this are not followed.
 const MOST_STEPS: usize = 64;
@@ -23,6 +24,8 @@ pub(super) struct Source {
     pub(super) offset: Option<i64>,
 }
 
+type Steps = SmallVec<[Source; 4]>;
+
 /// Whether a variable counts as holding its one value where null may still, or again, stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
@@ -34,17 +37,17 @@ pub(super) enum Nulls {
 
 /// All that `value` may be; empty where that is too much to follow.
 pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source> {
-    let mut known: HandleMap<Value, Option<i64>> = HandleMap::default();
+    // Few as a rule, and never many: looked through one by one.
+    let mut known: Steps = Steps::new();
     let mut found: Vec<Source> = Vec::new();
-    let mut pending = vec![Source { value, offset: Some(0) }];
-    while let Some(Source { value, offset }) = pending.pop() {
-        // What comes back to itself at another distance has none.
-        let offset = match known.get(&value) {
-            None => offset,
-            Some(before) if *before == offset || before.is_none() => continue,
-            Some(_) => None,
-        };
-        known.insert(value, offset);
+    let mut pending = Steps::from_slice(&[Source { value, offset: Some(0) }]);
+    while let Some(Source { value, mut offset }) = pending.pop() {
+        match known.iter_mut().find(|source| source.value == value) {
+            None => known.push(Source { value, offset }),
+            Some(before) if before.offset == offset || before.offset.is_none() => continue,
+            // What comes back to itself at another distance has none.
+            Some(before) => (offset, before.offset) = (None, None),
+        }
         if known.len() > MOST_STEPS {
             return Vec::new();
         }
@@ -59,12 +62,12 @@ pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source>
 }
 
 /// What one instruction made its value of; empty if that is a source.
-fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Vec<Source> {
-    let same = |value| vec![Source { value, offset }];
+fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Steps {
+    let same = |value| smallvec![Source { value, offset }];
     match value.opcode() {
         Some(Opcode::LLVMGetElementPtr) => {
             let offset = offset.zip(value.own_offset(module)).and_then(|(sum, more)| sum.checked_add(more));
-            vec![Source { value: value.operand(0), offset }]
+            smallvec![Source { value: value.operand(0), offset }]
         }
         Some(
             Opcode::LLVMBitCast
@@ -74,9 +77,11 @@ fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Vec
             | Opcode::LLVMIntToPtr,
         ) => same(value.operand(0)),
         Some(Opcode::LLVMPHI) => value.incoming().into_iter().map(|(value, _)| Source { value, offset }).collect(),
-        Some(Opcode::LLVMSelect) => [value.operand(1), value.operand(2)].map(|value| Source { value, offset }).to_vec(),
-        Some(Opcode::LLVMLoad) => only_content(value, nulls).map_or_else(Vec::new, same),
-        _ => Vec::new(),
+        Some(Opcode::LLVMSelect) => {
+            [value.operand(1), value.operand(2)].map(|value| Source { value, offset }).into_iter().collect()
+        }
+        Some(Opcode::LLVMLoad) => only_content(value, nulls).map_or_else(Steps::new, same),
+        _ => Steps::new(),
     }
 }
 
