@@ -5,7 +5,7 @@
 //! earlier epochs cost per survivor and entry, is at most a tenth of the time since the last flip. Log entries are one
 //! per object at most, so waiting costs bounded memory, and collection work is rationed.
 //!
-//! A list of objects with finalizers, each held by the one before, makes flips due as well: two find one link.
+//! A list of objects with finalizers that are not found together (`company`) makes flips due as well: two find one link.
 //!
 //! Slices: at every block taken, sized so that an epoch's work is done well before the next flip is due; and at polls,
 //! where the mutator gets at least as much time between two slices as the last one took.
@@ -134,8 +134,8 @@ impl Collector {
         self.update_poll(heap);
     }
 
-    /// The next of a list of objects with finalizers is found when the last has been let go of, by the next flip. If each waited until
-    /// as much was allocated as between two flips, a million of them would never come to their end.
+    /// The next of a list of objects that ask for owners first is found when the last has been let go of, by the next flip. If each
+    /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     fn flip_for_a_chain(&mut self, heap: &mut Heap) {
         let predicted = Duration::from_nanos(self.last_report.work_ns);
         let timed = heap.options.slice_units.is_none();

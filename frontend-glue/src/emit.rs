@@ -23,7 +23,7 @@ pub enum EmitError {
     #[error("LLVM cannot generate code: {}", .0.trim_end())]
     CodeGeneration(String),
     /// The object is larger than the memory that is left.
-    #[error("not enough memory for the object code; look for large constants and initialised variables")]
+    #[error("{}", crate::out_of_memory::NO_ROOM_FOR_OBJECT)]
     OutOfMemory,
     /// The object could not be finished.
     #[error(transparent)]

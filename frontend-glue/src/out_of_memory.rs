@@ -17,6 +17,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::{crash_net, memory_limit};
 
+/// What is said when there is no memory for the finished object, whoever finds that.
+pub(crate) const NO_ROOM_FOR_OBJECT: &str =
+    "not enough memory for the object code; look for large constants and initialised variables";
+
 unsafe extern "C" {
     /// `void llvm::install_bad_alloc_error_handler(fatal_error_handler_t, void *)`; at most one at a time.
     #[link_name = "_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_"]
@@ -73,7 +77,7 @@ extern "C" fn of_llvm(_: *mut c_void, _: *const c_char, _: bool) {
 
 extern "C" fn of_new() {
     let what = match EMITTING.load(Relaxed) {
-        true => "not enough memory for the object code; look for large constants and initialised variables",
+        true => NO_ROOM_FOR_OBJECT,
         false => "out of memory while compiling",
     };
     crash_net::end(|text| say(text, what));

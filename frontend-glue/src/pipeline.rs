@@ -265,21 +265,11 @@ fn emit(
             constructors::export_for_host(module, index);
         }
     }
-    refuse_foreign_comdats(module, file)?;
     let errors = verify::source::machine_code::all_errors(crate::llvm::Module::of(module), &file.to_string_lossy());
     if !errors.is_empty() {
         return Err(CompileError::Contract(errors));
     }
     emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
-}
-
-/// LLVM ends the process at those that ELF has not. `tally lower` leaves them to whoever compiles what it writes.
-fn refuse_foreign_comdats(module: &Module, file: &Path) -> Result<(), CompileError> {
-    let mut functions = crate::llvm::Module::of(module).functions();
-    let Some(function) = functions.find(|function| function.comdat_is_foreign()) else { return Ok(()) };
-    let message = "its comdat is of a kind that only other object formats know";
-    let finding = Diagnostic::about_function(&file.to_string_lossy(), function, message);
-    Err(CompileError::Contract(vec![finding.help("use comdat any, or nodeduplicate")]))
 }
 
 /// LLVM's in-process linker does not know them.

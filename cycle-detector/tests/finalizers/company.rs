@@ -1,10 +1,10 @@
 //! Structures that die by counting and whose objects have finalizers: all are due together, however long the list is.
 
-use crate::{FILE, LARGE, NODE, OWNER, PLANS, live, mutator_with, new, seen, set, type_of};
+use crate::{FILE, LARGE, NODE, OWNER, PLANS, list, live, mutator_with, new, seen, set, type_of};
 use cycle_detector::Mutator;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor};
+use rc_runtime::{HeapOptions, ObjectRef};
 
 const LENGTH: u64 = 1000;
 /// Epochs in which a structure must be finalized and freed.
@@ -18,18 +18,6 @@ fn each(test: impl Fn(&mut Mutator)) {
             test(&mut m);
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, {slice_units:?}: {violation}"));
         }
-    }
-}
-
-/// A list at root 0, of these types in turn; the last made is the first.
-fn list(m: &mut Mutator, types: &[&'static TypeDescriptor], length: u64) {
-    m.push_root(None);
-    for number in 0..length {
-        let object = new(m, types[number as usize % types.len()], number);
-        let rest = m.root(RootIndex(0));
-        set(m, object, 0, rest);
-        m.set_root(RootIndex(0), Some(object));
-        m.truncate_roots(1);
     }
 }
 

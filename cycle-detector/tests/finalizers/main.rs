@@ -12,6 +12,7 @@ mod turns;
 
 use cycle_detector::Mutator;
 use rc_runtime::descriptor::{FinalizeOrder, TypeDescriptor};
+use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::cell::{Cell, RefCell};
@@ -82,6 +83,18 @@ fn ring(m: &mut Mutator, descriptor: &'static TypeDescriptor, first: u64, length
         set(m, object, 0, Some(objects[(place + 1) % objects.len()]));
     }
     objects
+}
+
+/// A list at root 0, of these types in turn; the last made is the first.
+fn list(m: &mut Mutator, types: &[&'static TypeDescriptor], length: u64) {
+    m.push_root(None);
+    for number in 0..length {
+        let object = new(m, types[number as usize % types.len()], number);
+        let rest = m.root(RootIndex(0));
+        set(m, object, 0, rest);
+        m.set_root(RootIndex(0), Some(object));
+        m.truncate_roots(1);
+    }
 }
 
 fn live(m: &mut Mutator) -> u64 {

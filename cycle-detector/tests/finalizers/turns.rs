@@ -1,10 +1,9 @@
 //! Very many finalizers that become due together: with a pause goal a safepoint runs some, and then the program goes on.
 //! Counted in units of work and in calls; no assertion looks at a clock. `[BOUND]`
 
-use crate::{FILE, LARGE, PLANS, SEEN, live, mutator_with, new, ring, set, type_of};
+use crate::{FILE, LARGE, OWNER, PLANS, SEEN, list, live, mutator_with, new, ring, set, type_of};
 use cycle_detector::Mutator;
 use cycle_detector::epoch::STEP_UNITS_MAX;
-use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;
 use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor};
 use std::time::Instant;
@@ -208,25 +207,16 @@ fn set_that_is_found_while_another_has_its_turns_runs_too() {
     }
 }
 
-/// Each holds the next: one is found by two epochs, which come when the program polls, not when it has allocated.
+/// Each holds the next. Where owners come first a link is found by two epochs, which come when the program polls, not when it has
+/// allocated; else all are found at once.
 #[test]
 fn list_of_finalizable_objects_comes_to_its_end_in_linear_time() {
     const LINKS: u64 = 3000;
-    let list = |m: &mut Mutator| {
-        let top = m.push_root(None);
-        for number in 0..LINKS {
-            let file = m.allocate(type_of(&FILE)).expect("room");
-            file.slot(16).store(number);
-            let next = m.root(top);
-            set(m, file, 0, next);
-            m.set_root(top, Some(file));
-        }
+    for (descriptor, collected) in [(&FILE, true), (&FILE, false), (&OWNER, true), (&OWNER, false)] {
+        let mut m = sliced(Plan::Deferred, false);
+        list(&mut m, &[descriptor], LINKS);
         m.epoch();
         m.truncate_roots(0);
-    };
-    for collected in [true, false] {
-        let mut m = sliced(Plan::Deferred, false);
-        list(&mut m);
         let (epochs, marks) = (m.statistics().epochs, m.statistics().marks);
         if collected {
             m.collect();
@@ -238,7 +228,7 @@ fn list_of_finalizable_objects_comes_to_its_end_in_linear_time() {
             }
             (0..20 * LINKS).for_each(|_| m.poll());
         }
-        assert_eq!(calls(), LINKS, "collected {collected}");
+        assert_eq!(calls(), LINKS, "{descriptor:?}, collected {collected}");
         let in_order: Vec<u64> = crate::seen();
         assert!(in_order.into_iter().eq((0..LINKS).rev()), "owners come before what they hold");
         assert!(m.statistics().marks - marks <= 10, "{} marks", m.statistics().marks - marks);
@@ -265,15 +255,9 @@ fn slow_finalizers_of_what_dies_by_counting_end_the_slice() {
     };
     for in_a_list in [true, false] {
         let mut m = mutator_with(options.clone(), Some(takes_its_time));
-        m.push_root(None);
-        for number in 0..SLOW {
-            let file = new(&mut m, &FILE, number);
-            if in_a_list {
-                let rest = m.root(RootIndex(0));
-                set(&mut m, file, 0, rest);
-                m.set_root(RootIndex(0), Some(file));
-                m.truncate_roots(1);
-            }
+        match in_a_list {
+            true => list(&mut m, &[&FILE], SLOW),
+            false => (0..SLOW).for_each(|number| _ = new(&mut m, &FILE, number)),
         }
         m.poll();
         m.truncate_roots(0);

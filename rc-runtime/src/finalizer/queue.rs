@@ -345,8 +345,8 @@ impl Heap {
     }
 
     /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized
-    /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list two
-    /// epochs find a link; to look at the whole heap for each took quadratic time.
+    /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list whose
+    /// types ask for owners first two epochs find a link; to look at the whole heap for each took quadratic time.
     unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
         // SAFETY: as for `deferred_collect`.
         unsafe {

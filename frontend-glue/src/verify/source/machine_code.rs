@@ -16,9 +16,14 @@ pub(super) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     })
 }
 
-/// The functions that no code can be made of.
+/// The functions that no code can be made of, or none that ELF can hold.
 pub(crate) fn all_errors(module: Module, name: &str) -> Vec<Diagnostic> {
-    faults(module, name, |_, _, _| true)
+    let mut findings = faults(module, name, |_, _, _| true);
+    findings.extend(module.functions().filter(|function| function.comdat_is_foreign()).map(|function| {
+        let message = "its comdat is of a kind that only other object formats know";
+        Diagnostic::about_function(name, function, message).help("use comdat any, or nodeduplicate")
+    }));
+    findings
 }
 
 /// Of each function the first type for which there is no code and of which `matters` is true: of the function, the type, and whether

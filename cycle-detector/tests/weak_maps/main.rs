@@ -1,5 +1,7 @@
 //! Weak maps under both plans: which entries go when, and that all that they held comes back.
 
+mod growth;
+
 use cycle_detector::Mutator;
 use rc_runtime::host_roots::RootIndex;
 use rc_runtime::plan::Plan;

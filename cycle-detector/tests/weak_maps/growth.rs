@@ -1,26 +1,10 @@
 //! Weak maps of many entries: they grow and shrink by one bucket at a time, whatever the keys.
 
+use crate::{MODES, NODE, map, rooted};
 use cycle_detector::Mutator;
 use rc_runtime::plan::Plan;
 use rc_runtime::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
-
-static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
-
-const MODES: [WeakMode; 3] = [WeakMode::Keys, WeakMode::Values, WeakMode::Both];
-
-fn rooted(m: &mut Mutator) -> ObjectRef {
-    let node = type_registry::register(&NODE).expect("a sound descriptor");
-    let object = m.allocate(node).expect("memory");
-    m.push_root(Some(object));
-    object
-}
-
-fn map(m: &mut Mutator, mode: WeakMode) -> ObjectRef {
-    let map = m.new_weak_map(mode).expect("memory");
-    m.push_root(Some(map));
-    map
-}
+use rc_runtime::{HeapOptions, ObjectRef};
 
 /// Grows to thousands of entries and shrinks to a few, time and again, by removals and by deaths.
 #[test]
@@ -32,7 +16,7 @@ fn map_that_grows_and_shrinks() {
             let top = m.root_count();
             for (round, most) in [3000_usize, 5, 700, 5000, 64, 65].into_iter().enumerate() {
                 // Keys and values, which stand on the roots.
-                let objects: Vec<ObjectRef> = (0..most).map(|_| rooted(&mut m)).collect();
+                let objects: Vec<ObjectRef> = (0..most).map(|_| rooted(&mut m, &NODE)).collect();
                 for (at, &key) in objects.iter().enumerate() {
                     m.weak_map_set(map, key, objects[most - 1 - at]).expect("memory");
                 }
@@ -74,7 +58,7 @@ fn no_insertion_goes_through_the_whole_map() {
             let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
             m.stop();
             let map = map(&mut m, mode);
-            let value = rooted(&mut m);
+            let value = rooted(&mut m, &NODE);
             // What there is between two insertions, in bytes of blocks.
             let mut most = 0;
             for number in 0..ENTRIES {
