@@ -23,6 +23,8 @@ use std::path::{Path, PathBuf};
 const PATHS: &str = include_str!("paths.txt");
 /// The folder in which the executables `deferred`, `prompt`, `tally-deferred`, `tally-prompt` and `tally` stand.
 const FOLDER: &str = "TALLY_COMPILED_OPERATIONS";
+/// About what a slice of half a millisecond does.
+const UNITS: &str = "4096";
 /// What is lowered.
 const LOWERED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads/havlak.c");
 
@@ -59,7 +61,9 @@ fn program(folder: &Path, plan: &str, name: &'static str) -> (Command, &'static 
         other => &[other, "small"],
     };
     let mut command = Command::new(folder.join(format!("tally-{plan}")));
-    (command.args(arguments).env("TALLY_PAUSE_GOAL", "1000s").build(), name)
+    // Slices of units: how fast callgrind runs on a machine must not decide what a stop does.
+    let paced = [("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_UNITS", UNITS)];
+    (command.args(arguments).envs(paced).build(), name)
 }
 
 /// The lowering of one C file for a plan; what clang does before is another process.

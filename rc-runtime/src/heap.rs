@@ -105,6 +105,7 @@ impl HeapOptions {
             slice_ns: options.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
             pause_goal_ns: options.pause_goal_ns,
             count_objects: options.stats.is_some() || options.leak_check || options.zeal,
+            slice_units: options.slice_units,
             fail_allocation: options.fail_allocation,
             zeal: options.zeal,
             zeal_looks: ZEAL_LOOKS,

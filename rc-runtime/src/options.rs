@@ -30,6 +30,8 @@ pub struct RunOptions {
     pub leak_check: bool,
     /// The allocation that finds no room, counted from 1.
     pub fail_allocation: Option<u64>,
+    /// Units of work of each slice, in place of a length of time: runs repeat exactly.
+    pub slice_units: Option<u32>,
 }
 
 /// A value that cannot be understood.
@@ -44,6 +46,9 @@ pub enum OptionError {
     /// Not the number of an allocation.
     #[error("`{0}` is not the number of an allocation; they are counted from 1")]
     Number(String),
+    /// Not a number of units.
+    #[error("`{0}` is not a number of units; write a whole number from 1 to 4294967295")]
+    Units(String),
     /// No place for statistics.
     #[error(
         "`{0}` is no place for statistics; write 1 or - for a table on standard error, or a file's name with a `/` or a `.` in it, \
@@ -114,6 +119,14 @@ pub fn parse_allocation(text: &str) -> Result<u64, OptionError> {
     text.trim().parse().ok().filter(|&number| number != 0).ok_or_else(|| OptionError::Number(text.to_owned()))
 }
 
+/// Reads the units of work of a slice.
+///
+/// # Errors
+/// [`OptionError::Units`].
+pub fn parse_units(text: &str) -> Result<u32, OptionError> {
+    text.trim().parse().ok().filter(|&units| units != 0).ok_or_else(|| OptionError::Units(text.to_owned()))
+}
+
 /// Reads where statistics go: `1` or `-` is standard error, nothing or `0` nowhere. A file's name has a `/` or a `.` in it,
 /// so that `yes` is a mistake and not a file.
 ///
@@ -138,7 +151,7 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 
 impl RunOptions {
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK` and `TALLY_FAIL_ALLOCATION`, and checks `TALLY_RESERVE`
+    /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE`
     /// and `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), nothing is asked for.
     ///
     /// # Errors
@@ -171,6 +184,7 @@ impl RunOptions {
             zeal: get(read("TALLY_ZEAL"), "TALLY_ZEAL", parse_switch)?.unwrap_or(false),
             leak_check: get(read("TALLY_LEAK_CHECK"), "TALLY_LEAK_CHECK", parse_switch)?.unwrap_or(false),
             fail_allocation: get(read("TALLY_FAIL_ALLOCATION"), "TALLY_FAIL_ALLOCATION", parse_allocation)?,
+            slice_units: get(read("TALLY_SLICE_UNITS"), "TALLY_SLICE_UNITS", parse_units)?,
         })
     }
 }
@@ -194,6 +208,8 @@ mod tests {
         assert!(parse_time("5").is_err());
         assert_eq!(parse_allocation("12"), Ok(12));
         assert!(parse_allocation("0").is_err() && parse_allocation("first").is_err());
+        assert_eq!(parse_units("4294967295"), Ok(u32::MAX));
+        assert!(parse_units("0").is_err() && parse_units("4294967296").is_err() && parse_units("1ms").is_err());
     }
 
     #[test]
@@ -203,7 +219,8 @@ mod tests {
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: `lots` is not a size")), "{message}");
         }
-        for wrong in ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"] {
+        let others = ["TALLY_PAUSE_GOAL", "TALLY_STATS", "TALLY_ZEAL", "TALLY_LEAK_CHECK", "TALLY_FAIL_ALLOCATION"];
+        for wrong in others.into_iter().chain(["TALLY_SLICE_UNITS"]) {
             let read = |name: &str| (name == wrong).then(|| "yes".to_owned());
             let message = RunOptions::from_variables(read).unwrap_err().to_string();
             assert!(message.starts_with(&format!("{wrong}: ")) && message.contains("`yes`"), "{message}");
@@ -233,6 +250,7 @@ mod tests {
                 "TALLY_ZEAL" => "1",
                 "TALLY_LEAK_CHECK" => "0",
                 "TALLY_FAIL_ALLOCATION" => "17",
+                "TALLY_SLICE_UNITS" => "4096",
                 _ => return None,
             };
             Some(text.to_owned())
@@ -245,6 +263,7 @@ mod tests {
         let heap = HeapOptions::from_run(&options);
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
+        assert_eq!((options.slice_units, heap.slice_units), (Some(4096), Some(4096)));
         assert!(heap.zeal && heap.count_objects, "who is shown figures has them counted");
         for (text, target) in [
             ("", None),

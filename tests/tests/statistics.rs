@@ -1,7 +1,8 @@
 //! The counters that a program may ask for while it runs are exact without any option, and agree with each other.
 
 use std::ffi::OsString;
-use tally_tests::tally_command::{describe, run_tally};
+use std::path::Path;
+use tally_tests::tally_command::{describe, run, run_tally, source_tree};
 
 /// A list of 500 of 1000 nodes, whose figures are asked for twice.
 const PROGRAM: &str = r#"
@@ -52,4 +53,40 @@ fn figures_of_a_running_program_need_no_option() {
             assert!(right, "{plan} {more:?}: {}", describe(&output));
         }
     }
+}
+
+/// Times differ from run to run; whatever is counted does not.
+#[test]
+fn runs_with_slices_of_units_repeat_exactly() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (program, plan) in ["binary_trees.c", "gcbench.c", "rings.c"]
+        .into_iter()
+        .flat_map(|name| ["refcount", "refcount-prompt"].map(|plan| (name, plan)))
+    {
+        let executable = folder.path().join(plan);
+        let mut arguments: Vec<OsString> = ["build", "--plan", plan].map(OsString::from).to_vec();
+        arguments.extend([
+            source_tree().join("examples").join(program).into(),
+            OsString::from("-o"),
+            executable.clone().into(),
+        ]);
+        let built = run_tally(&arguments, &[]);
+        assert!(built.status.success(), "{}", describe(&built));
+        let figures: Vec<String> = (0..3).map(|_| counters(&executable)).collect();
+        assert!(figures[0].contains("\"slices\"") && figures[0].contains("\"allocated_objects\""), "{}", figures[0]);
+        assert!(figures.iter().all(|other| *other == figures[0]), "{program}, {plan}: {figures:#?}");
+    }
+}
+
+/// What a run with slices of 2,000 units counted, as text.
+fn counters(executable: &Path) -> String {
+    let output = executable.with_extension("json");
+    let name = output.display().to_string();
+    let variables = [("TALLY_STATS", name.as_str()), ("TALLY_SLICE_UNITS", "2000"), ("TALLY_EPOCH_BYTES", "64KiB")];
+    let ran = run::<&str>(executable, &[], &variables);
+    assert!(ran.status.success(), "{}", describe(&ran));
+    let read = std::fs::read_to_string(&output).expect("the statistics were written");
+    let serde_json::Value::Object(mut figures) = serde_json::from_str(&read).expect("JSON") else { panic!("{read}") };
+    figures.retain(|name, _| !name.contains("_ns") && !name.contains("utilisation") && name != "pause_histogram");
+    serde_json::to_string_pretty(&figures).expect("JSON")
 }

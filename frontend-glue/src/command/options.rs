@@ -103,6 +103,7 @@ impl Running {
             zeal: zeal || base.zeal,
             leak_check: self.leak_check || base.leak_check,
             fail_allocation: self.fail_allocation.or(base.fail_allocation),
+            slice_units: base.slice_units,
         }
     }
 }

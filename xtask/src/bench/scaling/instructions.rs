@@ -44,7 +44,10 @@ fn count(executable: &Path, workload: &str, size: u64, rings: u64, folder: &Path
     let mut command = process::command("valgrind");
     command.args(["--tool=callgrind", "--quiet"]).arg(format!("--toggle-collect={workload}"));
     command.arg(format!("--callgrind-out-file={}", output.display())).arg(executable);
-    command.arg(workload).args([size, rings].map(|number| number.to_string())).env("TALLY_PAUSE_GOAL", "1000s");
+    command
+        .arg(workload)
+        .args([size, rings].map(|number| number.to_string()))
+        .envs([("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_UNITS", "4096")]);
     process::output_of(&mut command)?;
     let failed = |what: &str| Failure::step(format!("{}: {what}", output.display()));
     let text = std::fs::read_to_string(&output).map_err(|error| failed(&error.to_string()))?;
