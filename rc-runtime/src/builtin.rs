@@ -66,7 +66,7 @@ pub fn has_errand(object: ObjectRef) -> bool {
 
 /// A weak map: directory, number, mode, places in use, buckets.
 static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 40, &[0]));
-/// Its directory: the number of places, the buckets.
+/// Its directory, and a segment of it: the number of places, the segments or the buckets.
 static WEAK_MAP_TABLE: Builtin =
     Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
 /// A bucket: the number of places, how many of them are in use, the places.

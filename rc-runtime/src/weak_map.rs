@@ -1,7 +1,7 @@
 //! Weak maps: from objects to objects, by identity, whose entries go with their keys, with their values, or with either.
 //!
 //! ```text
-//!   map ──► directory ──► bucket ──► entry     one of the three below; where an entry stands: `weak_map/table.rs`
+//!   map ──► directory ──► segment ──► bucket ──► entry     one of the three below; where an entry stands: `weak_map/table.rs`
 //! ```
 //!
 //! | mode | entry | goes |

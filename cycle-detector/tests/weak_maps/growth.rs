@@ -49,6 +49,43 @@ fn map_that_grows_and_shrinks() {
     }
 }
 
+/// A map that doubles takes a segment more, and copies none of those that it has. `[BOUND]`
+#[test]
+fn map_that_grows_keeps_its_segments() {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let map = map(&mut m, WeakMode::Keys);
+        let value = rooted(&mut m, &NODE);
+        let grow = |m: &mut Mutator, entries: std::ops::Range<u64>| {
+            entries.for_each(|number| m.heap().weak_map_set(map, 1 + number * 16, value.address()).expect("memory"));
+            segments(map)
+        };
+        let small = grow(&mut m, 0..40_000);
+        let large = grow(&mut m, 40_000..160_000);
+        assert!(small.len() >= 8 && large.len() == small.len() + 2, "{plan:?}: {small:?}, {large:?}");
+        assert_eq!(large[..small.len()], small, "{plan:?}");
+        for number in 0..160_000 {
+            m.heap().weak_map_remove(map, 1 + number * 16);
+        }
+        // Merges come with insertions, one with each.
+        let few = (0..2000).fold(Vec::new(), |_, number| {
+            let few = grow(&mut m, number..number + 1);
+            m.heap().weak_map_remove(map, 1 + number * 16);
+            few
+        });
+        assert_eq!(few, small[..few.len()], "{plan:?}");
+        assert!(few.len() <= 4, "{plan:?}: {few:?}");
+        m.verify().expect("sound");
+    }
+}
+
+/// The addresses of a map's segments.
+fn segments(map: ObjectRef) -> Vec<u64> {
+    // SAFETY: [HEADER] the first word of a map refers to its directory.
+    let directory = unsafe { ObjectRef::from_address(map.slot(0).read()) };
+    (1..=directory.slot(0).read()).map(|place| directory.slot(8 * place).read()).take_while(|&word| word != 0).collect()
+}
+
 /// Whatever a map has, one more entry allocates, and moves, a bucket or two and at times the directory: never all of it. `[BOUND]`
 #[test]
 fn no_insertion_goes_through_the_whole_map() {

@@ -1,8 +1,9 @@
 //! Where the entries of a weak map stand: linear hashing (Litwin 1980), so that no insertion goes through all of them. `[BOUND]`
 //!
 //! ```text
-//!   map ──► directory ──► bucket ──► entry     a bucket is open-addressed, and at most three quarters full
-//!                    └──► bucket ──► entry
+//!   map ──► directory ──► segment ──► bucket ──► entry     a bucket is open-addressed, and at most three quarters full
+//!                    └──► segment ──► bucket ──► entry
+//!                                └──► bucket ──► entry
 //! ```
 //!
 //! A map of *n* buckets, 2ᴸ ≤ *n* < 2ᴸ⁺¹, finds a key's bucket by the last L + 1 bits of its hash, or by L bits where that is none
@@ -11,8 +12,8 @@
 //! full is made anew without dead entries, as large as it needs to be, whatever keys a program chooses. Each insertion does at most
 //! one of either, so it moves some hundred entries. (One table that doubled took 10 to 35 ms for a million.)
 //!
-//! The directory has a word for each bucket, and is copied when it doubles: 4,000 words for a million entries, half a
-//! millisecond.
+//! Segment 0 has bucket 0, and segment *k* the buckets 2ᵏ⁻¹ to 2ᵏ − 1. So no word of a segment is ever copied: a map that doubles takes one
+//! segment more. The directory has a word for each segment, and is copied when it doubles: 14 words for a million entries.
 //!
 //! Whatever allocates is a safepoint, and callbacks that run there may change the map: what is to be done is looked up
 //! anew after each allocation.
@@ -55,6 +56,19 @@ fn bucket_of(key: u64, buckets: u64) -> u64 {
 fn origin_of_last(buckets: u64) -> u64 {
     let last = buckets - 1;
     last - (1 << last.ilog2())
+}
+
+/// The segment of a bucket, and its place there.
+fn segment_of(bucket: u64) -> (u64, u64) {
+    match bucket.checked_ilog2() {
+        None => (0, 0),
+        Some(bits) => (u64::from(bits) + 1, bucket - (1 << bits)),
+    }
+}
+
+/// How many buckets there are before a segment: as many as it has itself, but for the first.
+fn buckets_before(segment: u64) -> u64 {
+    if segment == 0 { 0 } else { 1 << (segment - 1) }
 }
 
 /// Places of a bucket with so many entries, and room for one more.
@@ -123,7 +137,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn of(map: ObjectRef) -> Option<Table> {
-        let directory = map.type_info().decode(map.slot(DIRECTORY).read())?;
+        let directory = directory_of(map)?;
         (map.slot(BUCKETS).read() != 0).then(|| Table { map, directory, mode: WeakMode::of_map(map) })
     }
 
@@ -132,8 +146,9 @@ impl Table {
     }
 
     pub(super) fn bucket(self, number: u64) -> Bucket {
-        let word = self.directory.slot(8 + number * 8).read();
-        let object = self.directory.type_info().decode(word).expect("the directory names all buckets");
+        let (segment, place) = segment_of(number);
+        let segment = object_at(self.directory, segment).expect("the directory names the segments of all buckets");
+        let object = object_at(segment, place).expect("a segment names its buckets");
         Bucket { object, mode: self.mode }
     }
 
@@ -148,12 +163,37 @@ impl Table {
     }
 }
 
+fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
+    map.type_info().decode(map.slot(DIRECTORY).read())
+}
+
+/// What one more bucket needs first, beside so many.
+fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
+    let (segment, places) = (segment_of(buckets).0, directory.slot(0).read());
+    match segment {
+        _ if segment >= places => Need::Directory(2 * places),
+        _ if object_at(directory, segment).is_none() => Need::Segment(segment),
+        _ => Need::Split,
+    }
+}
+
+/// What stands at a place of a directory or of a segment.
+fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
+    directory.type_info().decode(place_of(directory, place).read())
+}
+
+fn place_of(directory: ObjectRef, place: u64) -> Slot {
+    directory.slot(8 + place * 8)
+}
+
 /// What a map needs before it takes one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     Nothing,
     /// A directory of so many places.
     Directory(u64),
+    /// This segment.
+    Segment(u64),
     /// One more bucket.
     Split,
     /// One bucket less.
@@ -171,6 +211,7 @@ impl Heap {
             match needed(self) {
                 Need::Nothing => return Ok(()),
                 Need::Directory(places) => self.make_directory(map, places, needed)?,
+                Need::Segment(number) => self.make_segment(map, number, needed)?,
                 need => {
                     self.make_buckets(map, need, needed)?;
                     merges &= need != Need::Merge;
@@ -180,15 +221,14 @@ impl Heap {
     }
 
     fn map_needs(&self, map: ObjectRef, key: u64, merges: bool) -> Need {
-        let Some(table) = Table::of(map) else {
-            return if map.slot(DIRECTORY).read() == 0 { Need::Directory(1) } else { Need::Split };
-        };
-        let (buckets, places, live) = (table.buckets(), table.directory.slot(0).read(), self.weak_map_count(map) + 1);
+        let Some(directory) = directory_of(map) else { return Need::Directory(1) };
+        let Some(table) = Table::of(map) else { return need_of_split(directory, 0) };
+        let (buckets, live) = (table.buckets(), self.weak_map_count(map) + 1);
         if live > buckets * ENTRIES_PER_BUCKET {
-            return if buckets == places { Need::Directory(2 * places) } else { Need::Split };
+            return need_of_split(directory, buckets);
         }
         if merges && buckets > 1 && live < buckets * ENTRIES_PER_BUCKET / 4 {
-            return if buckets * 8 <= places { Need::Directory(places / 4) } else { Need::Merge };
+            return Need::Merge;
         }
         let number = bucket_of(key, buckets);
         if table.bucket(number).has_room() { Need::Nothing } else { Need::Room(number) }
@@ -204,12 +244,31 @@ impl Heap {
         if needed(self) != Need::Directory(places) {
             return Ok(());
         }
-        for number in 0..map.slot(BUCKETS).read() {
-            let bucket = Table::of(map).expect("it has buckets").bucket(number);
-            self.write(directory, directory.slot(8 + number * 8), bucket.object.address());
+        if let Some(old) = directory_of(map) {
+            for place in 0..old.slot(0).read() {
+                let segment = object_at(old, place).map_or(0, ObjectRef::address);
+                self.write(directory, place_of(directory, place), segment);
+            }
         }
         self.write(map, map.slot(DIRECTORY), directory.address());
         Ok(())
+    }
+
+    fn make_segment(&mut self, map: ObjectRef, number: u64, needed: impl Fn(&Heap) -> Need) -> Result<(), OutOfMemory> {
+        let segment = self.allocate_cell(builtin::weak_map_table(), buckets_before(number).max(1))?;
+        if needed(self) == Need::Segment(number) {
+            let directory = directory_of(map).expect("it has a place for the segment");
+            self.write(directory, place_of(directory, number), segment.address());
+        }
+        Ok(())
+    }
+
+    /// Lets go of the last segment when the map has less than a quarter of the buckets before it.
+    fn drop_segment(&mut self, directory: ObjectRef, buckets: u64) {
+        let last = (0..directory.slot(0).read()).rev().find(|&place| object_at(directory, place).is_some());
+        if let Some(last) = last.filter(|&last| buckets < buckets_before(last) / 4) {
+            self.write(directory, place_of(directory, last), 0);
+        }
     }
 
     /// Splits a bucket, merges two, or makes one anew, as the map needs it.
@@ -234,17 +293,24 @@ impl Heap {
                 |number| if number == to[0] { first } else { second.unwrap_or(first) },
             );
         }
-        let directory = map.type_info().decode(map.slot(DIRECTORY).read()).expect("it is made before any bucket");
+        let directory = directory_of(map).expect("it is made before any bucket");
         for (number, bucket) in [(to[0], Some(first)), (to[1], second)] {
             if let Some(bucket) = bucket {
-                self.write(directory, directory.slot(8 + number * 8), bucket.object.address());
+                self.write_bucket(directory, number, bucket.object.address());
             }
         }
         for number in buckets..map.slot(BUCKETS).read() {
-            self.write(directory, directory.slot(8 + number * 8), 0);
+            self.write_bucket(directory, number, 0);
         }
         map.slot(BUCKETS).store(buckets);
+        self.drop_segment(directory, buckets);
         Ok(())
+    }
+
+    fn write_bucket(&mut self, directory: ObjectRef, number: u64, bucket: u64) {
+        let (segment, place) = segment_of(number);
+        let segment = object_at(directory, segment).expect("it is made before its buckets");
+        self.write(segment, place_of(segment, place), bucket);
     }
 
     fn new_bucket(&mut self, map: ObjectRef, places: u64) -> Result<Bucket, OutOfMemory> {
@@ -306,7 +372,7 @@ fn change(map: ObjectRef, need: Need) -> ([u64; 2], Change) {
             Change { from: [Some(origin), Some(buckets - 1)], to: [origin, origin], buckets: buckets - 1 }
         }
         Need::Room(number) => Change { from: [Some(number), None], to: [number, number], buckets },
-        Need::Nothing | Need::Directory(_) => unreachable!("changes no bucket"),
+        Need::Nothing | Need::Directory(_) | Need::Segment(_) => unreachable!("changes no bucket"),
     };
     let live = change.from.iter().flatten().flat_map(|&number| table.bucket(number).live());
     let mut entries = [0, 0];
@@ -321,6 +387,18 @@ fn change(map: ObjectRef, need: Need) -> ([u64; 2], Change) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_bucket_has_a_place_of_its_own() {
+        let mut next = (0, 0);
+        for bucket in 0..5000 {
+            assert_eq!(segment_of(bucket), next, "bucket {bucket}");
+            let (segment, place) = next;
+            let last = place + 1 == buckets_before(segment).max(1);
+            next = if last { (segment + 1, 0) } else { (segment, place + 1) };
+            assert!(!last || buckets_before(segment + 1) == bucket + 1);
+        }
+    }
 
     #[test]
     fn only_the_bucket_whose_turn_it_is_gives_keys_to_the_new_one() {
