@@ -81,7 +81,7 @@ fn lowering(folder: &Path, plan: &str) -> (Command, &'static str) {
 }
 
 /// The function of frontend-glue that is collected.
-const LOWER: &str = "frontend_glue::lower::lower";
+const LOWER: &str = "tally_llvm::lower::lower";
 
 /// The names of a family.
 fn names(family: &str) -> impl Iterator<Item = &'static str> {

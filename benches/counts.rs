@@ -1,6 +1,6 @@
 //! Instructions of the runtime's operations, counted by callgrind: `cargo xtask bench counts`.
 //!
-//! What a program does all the time, a thousand times over through [`Mutator`](cycle_detector::Mutator), the Rust twin
+//! What a program does all the time, a thousand times over through [`Mutator`](tally_collector::Mutator), the Rust twin
 //! of the inline code (`compiled.rs` counts that code itself, under both plans); and whole epochs, by what there is to
 //! do in them: an epoch pays per survivor, not per object allocated; it pays nothing for what lives and was not
 //! written; a dropped ring costs a trial of its own size. Short epochs are repeated, because a count is only good to
@@ -10,14 +10,14 @@
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
 use iai_callgrind::{Callgrind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main};
-use rc_runtime::abi::tally_weak_get;
-use rc_runtime::host_abi::{tally_handle_new, tally_handles_close, tally_handles_open};
-use rc_runtime::plan::Plan;
 use std::hint::black_box;
 use tally_benches::{
     SECOND, State, attached, chorded_rings, dropped_list, dropped_rings, empty, logged_list, mature_list, mature_roots,
     weak_references, young, young_list,
 };
+use tally_heap::abi::tally_weak_get;
+use tally_heap::host_abi::{tally_handle_new, tally_handles_close, tally_handles_open};
+use tally_heap::plan::Plan;
 
 const TIMES: usize = 1000;
 /// Objects of an epoch that is counted by object.

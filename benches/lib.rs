@@ -6,9 +6,9 @@
 //! lowering emits, in executables made of `compiled/`, which bring their objects into a state themselves. The workloads
 //! in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
 
-use cycle_detector::Mutator;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Two references and a number: 24 bytes of payload.
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[FIRST as u32, SECOND as u32]);
@@ -194,7 +194,7 @@ mod tests {
     fn weak_references_yield_a_target_that_was_upgraded_before() {
         for plan in [Plan::Deferred, Plan::Prompt] {
             let mut state = weak_references(plan, 10);
-            let target = state.mutator.root(rc_runtime::host_roots::RootIndex(0));
+            let target = state.mutator.root(tally_heap::host_roots::RootIndex(0));
             let upgraded = state.mutator.heap().specials.upgraded.len();
             for weak in state.objects.clone() {
                 assert_eq!(state.mutator.read_weak(weak.slot(0)), target);

@@ -10,11 +10,11 @@ use crate::stack::{StackRoots, stack_end};
 use crate::step::Progress;
 use crate::trial::Trials;
 use crate::trigger::Trigger;
-use rc_runtime::epoch_driver::EpochDriver;
-use rc_runtime::list::List;
-use rc_runtime::log::{Log, LogCursor};
-use rc_runtime::plan::Plan;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::epoch_driver::EpochDriver;
+use tally_heap::list::List;
+use tally_heap::log::{Log, LogCursor};
+use tally_heap::plan::Plan;
+use tally_heap::{Heap, ObjectRef};
 
 /// Objects that the flip before counted as held by roots.
 #[derive(Debug, Default)]

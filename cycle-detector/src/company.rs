@@ -16,10 +16,10 @@
 
 use crate::collector::Collector;
 use crate::epoch::Phase;
-use rc_runtime::descriptor::FinalizeOrder;
-use rc_runtime::object::flag;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::descriptor::FinalizeOrder;
+use tally_heap::object::flag;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 impl Collector {
     /// An object was found dead that waits for its finalizer.

@@ -16,14 +16,14 @@ use crate::collector::Collector;
 use crate::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::mark::may_follow_logged_words;
 use crate::soon::Soon;
-use rc_runtime::count::STUCK;
-use rc_runtime::list::List;
-use rc_runtime::log::LogCursor;
-use rc_runtime::mature::BlockWalk;
-use rc_runtime::object::flag;
-use rc_runtime::range::MARK;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::count::STUCK;
+use tally_heap::list::List;
+use tally_heap::log::LogCursor;
+use tally_heap::mature::BlockWalk;
+use tally_heap::object::flag;
+use tally_heap::range::MARK;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Objects whose lines are being fetched.
 const AHEAD: usize = 8;

@@ -34,12 +34,12 @@
 //! unwind.inc, DWARF 5, 6.4.
 
 use crate::collector::Collector;
-use rc_runtime::Heap;
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
+use tally_heap::Heap;
 
 /// What was diverted; the assembly knows the first two, which lie like any saved frame pointer and return address.
 #[repr(C)]
@@ -160,7 +160,7 @@ pub(crate) fn undo(here: u64) -> Removal {
 pub extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
-    rc_runtime::finalizer::note_landing(here);
+    tally_heap::finalizer::note_landing(here);
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);

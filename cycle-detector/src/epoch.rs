@@ -15,8 +15,8 @@
 //! units. `[BOUND]`
 
 use crate::collector::Collector;
-use rc_runtime::Heap;
 use std::time::Instant;
+use tally_heap::Heap;
 
 /// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
 pub const CHUNK_UNITS: i64 = 1024;

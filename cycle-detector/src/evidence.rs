@@ -19,7 +19,7 @@
 //! without growth, when one large structure is let go of. A mark that finds nothing costs little by both: one for a
 //! heap several times as large as at the last, or one in a turnover of many heaps.
 
-use rc_runtime::Heap;
+use tally_heap::Heap;
 
 /// Growth since the last mark, in times of what was alive then, at which any evidence is enough.
 pub const GROWTH_MAX: u64 = 8;
@@ -136,7 +136,7 @@ impl Evidence {
 mod tests {
     use super::*;
     use crate::Mutator;
-    use rc_runtime::HeapOptions;
+    use tally_heap::HeapOptions;
 
     /// What the picture above says, with evidence that promises nothing and with some that promises much.
     #[test]

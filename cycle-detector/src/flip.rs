@@ -17,12 +17,12 @@ use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::report::EpochReport;
 use crate::stack::Headway;
-use rc_runtime::heap::{FIRST_EPOCH, LAST_EPOCH};
-use rc_runtime::list::List;
-use rc_runtime::object::flag;
-use rc_runtime::range::trial_cell;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
+use tally_heap::list::List;
+use tally_heap::object::flag;
+use tally_heap::range::trial_cell;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Frames that a flip visits; those below wait for slices.
 pub const FRAMES_AT_FLIP: usize = 4096;
@@ -99,7 +99,7 @@ impl Collector {
         let before = roots.len();
         heap.for_each_host_reference(|root| take_root(heap, roots, root, &|| "a root of the host".to_owned()));
         heap.statistics.roots_walked += (roots.len() - before) as u64;
-        let slots = rc_runtime::module_registry::for_each_global_reference(|root, global| {
+        let slots = tally_heap::module_registry::for_each_global_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {
                 take_root(heap, roots, root, &|| format!("global root `{}`", global.name));
@@ -225,8 +225,8 @@ fn take_root(heap: &Heap, roots: &mut List<ObjectRef>, root: ObjectRef, name: &d
 mod tests {
     use crate::Mutator;
     use crate::collector::Collector;
-    use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
     use std::ffi::c_void;
+    use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
     const MANY: usize = 1000;
 

@@ -4,9 +4,9 @@
 //! word is free; the heap takes such words back when it is used next. The note is shared by count, on one thread: a
 //! [`Global`] is not `Send`, like its heap.
 
-use rc_runtime::list::List;
 use std::cell::RefCell;
 use std::rc::Rc;
+use tally_heap::list::List;
 
 /// Keeps an object until it is dropped. Read with `Scope::open`.
 #[derive(Debug)]

@@ -14,8 +14,8 @@
 //! heap and that a word is one of its fields.
 //!
 //! ```
-//! use cycle_detector::HostHeap;
-//! use rc_runtime::{HeapOptions, TypeDescriptor};
+//! use tally_collector::HostHeap;
+//! use tally_heap::{HeapOptions, TypeDescriptor};
 //!
 //! static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 //!
@@ -41,8 +41,8 @@
 //! A reference that is used after a safepoint is refused:
 //!
 //! ```compile_fail,E0502
-//! # use cycle_detector::HostHeap;
-//! # use rc_runtime::{HeapOptions, TypeDescriptor};
+//! # use tally_collector::HostHeap;
+//! # use tally_heap::{HeapOptions, TypeDescriptor};
 //! # static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 //! # let mut heap = HostHeap::new(HeapOptions::default())?;
 //! # let node = heap.register(&NODE)?;
@@ -56,14 +56,14 @@
 
 use crate::global_handle::{Freed, Global};
 use crate::mutator::Mutator;
-use rc_runtime::descriptor::DescriptorError;
-use rc_runtime::range::{self, RangeError};
-use rc_runtime::statistics::Statistics;
-use rc_runtime::type_registry::Reading;
-use rc_runtime::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
+use tally_heap::descriptor::DescriptorError;
+use tally_heap::range::{self, RangeError};
+use tally_heap::statistics::Statistics;
+use tally_heap::type_registry::Reading;
+use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 
 /// A heap of its own, for one thread. See the file's first lines.
 #[derive(Debug)]

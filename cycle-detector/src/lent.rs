@@ -1,7 +1,7 @@
-//! The entry point by which compiled code names a store to a root of another frame (`rc_runtime::prompt`'s `lent`).
+//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::prompt`'s `lent`).
 
 use crate::stack::stack_end;
-use rc_runtime::abi;
+use tally_heap::abi;
 
 /// `void tally_lent_store(void **slot)`: a reference was stored through an out-parameter. Memory that is not on this
 /// thread's stack is no root.

@@ -69,7 +69,7 @@ pub use collector::Collector;
 pub use global_handle::Global;
 pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
-/// What hosts need beside this crate: options, descriptors, errors.
-pub use rc_runtime;
 pub use report::EpochReport;
+/// What hosts need beside this crate: options, descriptors, errors.
+pub use tally_heap;
 pub use verify::Violation;

@@ -9,13 +9,13 @@
 
 use crate::stack::StackRoots;
 use dashmap::DashMap;
-use rc_runtime::abi::thread_heap;
-use rc_runtime::context;
-use rc_runtime::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
-use rc_runtime::fatal::{self, STATUS_MEMORY};
-use rc_runtime::{TypeId, range, safepoint_shim, type_registry};
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
+use tally_heap::abi::thread_heap;
+use tally_heap::context;
+use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::{TypeId, range, safepoint_shim, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, which its first allocation would do
 /// as well. Heaps grow as they need, so the size is not used.
@@ -55,7 +55,7 @@ extern "C" fn allocate(size: u32) -> u64 {
 extern "C" fn collect() {
     crate::program::install();
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { rc_runtime::Heap::collect(thread_heap()) };
+    unsafe { tally_heap::Heap::collect(thread_heap()) };
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {

@@ -11,13 +11,13 @@
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
 
 use dashmap::DashMap;
-use rc_runtime::module_record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
-use rc_runtime::module_registry::{ModuleListener, text};
-use rc_runtime::type_registry::{self, TypeInfo};
 use stack_roots::{FrameTable, FrameTables, stack_map};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
+use tally_heap::module_record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
+use tally_heap::module_registry::{ModuleListener, text};
+use tally_heap::type_registry::{self, TypeInfo};
 
 /// Everything registered at one moment.
 #[derive(Debug, Default)]

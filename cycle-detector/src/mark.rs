@@ -28,13 +28,13 @@ use crate::discovery::Discovery;
 use crate::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::evidence::Evidence;
 use crate::records::{Looked, RecordWalk};
-use rc_runtime::count::STUCK;
-use rc_runtime::list::List;
-use rc_runtime::mature::BlockWalk;
-use rc_runtime::object::flag;
-use rc_runtime::range::MARK;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::count::STUCK;
+use tally_heap::list::List;
+use tally_heap::mature::BlockWalk;
+use tally_heap::object::flag;
+use tally_heap::range::MARK;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {

@@ -9,17 +9,17 @@
 use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::verify::Violation;
-use rc_runtime::builtin::Callback;
-use rc_runtime::finalizer::FinalizerError;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::inventory::LeakReport;
-use rc_runtime::object::flag;
-use rc_runtime::plan::Plan;
-use rc_runtime::range::RangeError;
-use rc_runtime::statistics::Statistics;
-use rc_runtime::weak::WeakKind;
-use rc_runtime::weak_map::{WeakMode, object_of};
-use rc_runtime::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
+use tally_heap::builtin::Callback;
+use tally_heap::finalizer::FinalizerError;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::inventory::LeakReport;
+use tally_heap::object::flag;
+use tally_heap::plan::Plan;
+use tally_heap::range::RangeError;
+use tally_heap::statistics::Statistics;
+use tally_heap::weak::WeakKind;
+use tally_heap::weak_map::{WeakMode, object_of};
+use tally_heap::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
 /// See the file's first lines.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl Mutator {
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
     /// `None` outside.
     pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
-        let heap = rc_runtime::finalizer::running_heap();
+        let heap = tally_heap::finalizer::running_heap();
         if heap.is_null() {
             return None;
         }
@@ -325,7 +325,7 @@ impl Mutator {
         unsafe { Heap::step(heap, ns) }
     }
 
-    /// From now on nothing dies by itself (`rc_runtime::control`).
+    /// From now on nothing dies by itself (`tally_heap::control`).
     pub fn stop(&mut self) {
         self.heap.stop();
     }
@@ -380,7 +380,7 @@ impl Mutator {
         self.heap.unfreeze();
     }
 
-    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`rc_runtime::limits`).
+    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`tally_heap::limits`).
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.heap.set_limits(soft, hard);
     }

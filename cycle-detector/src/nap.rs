@@ -9,7 +9,7 @@
 //! The block is the right unit because it is the cohort's: its objects were allocated together, and what is known about them must
 //! be found without touching them.
 
-use rc_runtime::range::{BlockInfo, block_info};
+use tally_heap::range::{BlockInfo, block_info};
 
 /// Trials in a row after which a block naps.
 const FAILURES: u8 = 64;
@@ -46,11 +46,11 @@ pub(crate) fn note_failure(block: u32, epoch: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rc_runtime::range::reserve;
+    use tally_heap::range::reserve;
 
     /// A block that no heap of these tests gets to.
     fn block() -> u32 {
-        (reserve().expect("address space") >> rc_runtime::range::BLOCK_SHIFT) as u32 - 3
+        (reserve().expect("address space") >> tally_heap::range::BLOCK_SHIFT) as u32 - 3
     }
 
     #[test]

@@ -16,9 +16,9 @@
 use crate::loaded_modules::{self, Snapshot};
 use crate::runtime_entries;
 use crate::stack_overflow::Stack;
-use rc_runtime::context;
 use stack_roots::{Frame, Lookup};
 use std::fmt::{self, Write};
+use tally_heap::context;
 
 /// Registers at the fault.
 #[derive(Clone, Copy, Debug)]

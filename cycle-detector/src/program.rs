@@ -10,15 +10,15 @@
 
 use crate::loaded_modules::StackMapListener;
 use crate::statistics_report;
-use rc_runtime::fatal::{self, STATUS_LEAK, STATUS_USAGE};
-use rc_runtime::module_record::ModuleRecord;
-use rc_runtime::options::RunOptions;
-use rc_runtime::{Heap, abi, context};
 use std::arch::naked_asm;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
+use tally_heap::module_record::ModuleRecord;
+use tally_heap::options::RunOptions;
+use tally_heap::{Heap, abi, context};
 
 static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
 static EXIT_WORK_DONE: AtomicBool = AtomicBool::new(false);
@@ -44,7 +44,7 @@ pub(crate) fn options() -> &'static RunOptions {
 
 /// Installs what `rc-runtime` needs from here. Idempotent; every way in calls it.
 pub fn install() {
-    rc_runtime::module_registry::listen(&StackMapListener);
+    tally_heap::module_registry::listen(&StackMapListener);
     abi::set_heap_maker(make_heap);
 }
 
@@ -70,7 +70,7 @@ fn make_heap() -> Box<Heap> {
     HANDLER.call_once(|| {
         // SAFETY: registers a handler that takes no arguments.
         unsafe { libc::atexit(at_exit) };
-        rc_runtime::block_source::hold_while_forking();
+        tally_heap::block_source::hold_while_forking();
     });
     crate::thread_heap::make()
 }
@@ -82,11 +82,11 @@ fn make_heap() -> Box<Heap> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     install();
-    if let Err(error) = rc_runtime::range::reserve() {
+    if let Err(error) = tally_heap::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
     // SAFETY: by the caller's promise.
-    let answer = unsafe { rc_runtime::module_registry::register(module) };
+    let answer = unsafe { tally_heap::module_registry::register(module) };
     let answer = answer.map(|()| module as u64).map_err(|error| error.to_string());
     if let Some(Err(refused)) = ANSWER.with_borrow_mut(|asked| match asked {
         Some(place) => {
@@ -133,7 +133,7 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     if !EXITING.load(Ordering::Acquire) {
-        rc_runtime::module_registry::unregister(module);
+        tally_heap::module_registry::unregister(module);
     }
 }
 

@@ -43,11 +43,11 @@ use crate::collector::Collector;
 use crate::report::EpochReport;
 use crate::step::Progress;
 use bound::Haste;
-use rc_runtime::list::List;
-use rc_runtime::prompt::FIRST_ROUND;
-use rc_runtime::{Heap, ObjectRef};
 use slice::Slice;
 use std::time::Instant;
+use tally_heap::list::List;
+use tally_heap::prompt::FIRST_ROUND;
+use tally_heap::{Heap, ObjectRef};
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
 const GAP_MAX: usize = 8 << 10;

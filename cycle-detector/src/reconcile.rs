@@ -1,7 +1,7 @@
 //! Increments: promote what survived, and count what the logged slots hold now. `[COUNT]` `[PENDING]`
 //!
 //! A pending object still holds the words of the flip (its first writer counts it before changing them, see
-//! `rc_runtime::count`), so this pass may stop and go on at any object while the mutator runs.
+//! `tally_heap::count`), so this pass may stop and go on at any object while the mutator runs.
 //!
 //! For each log entry the word now in the slot is compared with the word that was there: an unchanged word needs neither
 //! increment nor decrement, and its log word becomes null. Changed words are incremented, and the old ones stay in the
@@ -10,11 +10,11 @@
 //! Promotion follows references from young objects that were counted; nobody ever looks at a young object that was not.
 
 use crate::collector::{Collector, Lapsed};
-use rc_runtime::log::Entry;
-use rc_runtime::object::flag;
-use rc_runtime::type_registry::Reading;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::log::Entry;
+use tally_heap::object::flag;
+use tally_heap::type_registry::Reading;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;

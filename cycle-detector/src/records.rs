@@ -3,7 +3,7 @@
 //! The program may run between two steps. Records that it makes or frees meanwhile are of objects that it has, and those are
 //! none of the walk's.
 
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::{Heap, ObjectRef};
 
 /// Records that are looked at in one step.
 const PER_STEP: i64 = 64;

@@ -7,9 +7,9 @@
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
 use crate::collector::Collector;
-use rc_runtime::object::flag;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::object::flag;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Giving a chunk of the log back may be a system call.
 const DROPPED_CHUNK_UNITS: i64 = 1024;

@@ -1,6 +1,6 @@
 //! What one epoch did, as plain data. The trigger reads the same report that the user can.
 
-use rc_runtime::Heap;
+use tally_heap::Heap;
 
 /// The figures of one epoch, from its flip to the end of its passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

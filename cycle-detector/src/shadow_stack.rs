@@ -15,11 +15,11 @@
 //! (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
 use crate::stack::visit_plain_root;
-use rc_runtime::ObjectRef;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::fatal::{self, STATUS_USAGE};
-use rc_runtime::type_registry::{self, TypeInfo};
 use std::collections::HashMap;
+use tally_heap::ObjectRef;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::fatal::{self, STATUS_USAGE};
+use tally_heap::type_registry::{self, TypeInfo};
 
 /// The frames' roots, innermost first.
 #[unsafe(no_mangle)]

@@ -4,9 +4,9 @@
 //! large heap waits for memory; eight to sixteen objects ahead take a third off a mark. Both plans' marks have one;
 //! whoever stops between two visits puts what is in it back.
 
-use rc_runtime::ObjectRef;
-use rc_runtime::object::HEADER_BYTES;
-use rc_runtime::range;
+use tally_heap::ObjectRef;
+use tally_heap::object::HEADER_BYTES;
+use tally_heap::range;
 
 /// A queue of `AHEAD` objects.
 pub(crate) struct Soon<const AHEAD: usize> {

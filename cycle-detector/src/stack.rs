@@ -17,19 +17,19 @@ use crate::loaded_modules::{self, Snapshot};
 use crate::reentry::reentry_return;
 use crate::shadow_stack::{self, ShadowTypes};
 use crate::stack_overflow::Stack;
-use rc_runtime::context::Context;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::fatal::{self, STATUS_VIOLATION};
-use rc_runtime::module_record::{LENT_ROOT, OWN_ROOT};
-use rc_runtime::module_registry::text;
-use rc_runtime::object::Slot;
-use rc_runtime::{Heap, ObjectRef, abi, range};
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
     StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use tally_heap::context::Context;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::fatal::{self, STATUS_VIOLATION};
+use tally_heap::module_record::{LENT_ROOT, OWN_ROOT};
+use tally_heap::module_registry::text;
+use tally_heap::object::Slot;
+use tally_heap::{Heap, ObjectRef, abi, range};
 
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
@@ -374,7 +374,7 @@ fn entries() -> Entries {
 fn bottom() -> u64 {
     thread_local!(static BOTTOM: Cell<Option<u64>> = const { Cell::new(None) });
     // SAFETY: this thread's context.
-    if unsafe { (*rc_runtime::context::current()).entry } != 0 {
+    if unsafe { (*tally_heap::context::current()).entry } != 0 {
         return crate::program::entry_return();
     }
     BOTTOM.get().unwrap_or_else(|| {

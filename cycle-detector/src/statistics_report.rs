@@ -3,11 +3,11 @@
 //! `program` calls this once, when the program has ended. The keys, in this order, are those of `docs/running.md`; a test of
 //! `xtask` holds the two against each other.
 
-use rc_runtime::destination;
-use rc_runtime::fatal::STATUS_USAGE;
-use rc_runtime::options::StatsTarget;
-use rc_runtime::statistics::Statistics;
 use std::ffi::c_int;
+use tally_heap::destination;
+use tally_heap::fatal::STATUS_USAGE;
+use tally_heap::options::StatsTarget;
+use tally_heap::statistics::Statistics;
 
 /// Writes the statistics to `target`; the exit status that asks for, or 0.
 pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c_int {

@@ -21,9 +21,9 @@
 
 use crate::collector::Collector;
 use crate::epoch::{CHUNK_UNITS, Phase};
-use rc_runtime::Heap;
-use rc_runtime::plan::Plan;
 use std::time::Instant;
+use tally_heap::Heap;
+use tally_heap::plan::Plan;
 
 /// How far a collection in parts has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

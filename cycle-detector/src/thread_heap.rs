@@ -1,6 +1,6 @@
 //! The heap of a thread that runs compiled code: made when the thread first needs one, given back when it ends.
 //!
-//! Each thread has its own (`rc_runtime::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
+//! Each thread has its own (`tally_heap::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
 //! key of the C library carries the heap, because its destructors run for threads of every origin (pthread, Rust, C++),
 //! when they return as when they call `pthread_exit` or are cancelled; and they run again for a heap that another key's
 //! destructor made meanwhile.
@@ -10,17 +10,17 @@
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
 use crate::{program, stack_overflow};
-use rc_runtime::Heap;
-use rc_runtime::fatal::{self, STATUS_MEMORY};
-use rc_runtime::heap::HeapOptions;
 use std::ffi::c_void;
 use std::sync::OnceLock;
+use tally_heap::Heap;
+use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::heap::HeapOptions;
 
 /// Makes the calling thread's heap.
 pub(crate) fn make() -> Box<Heap> {
-    let plan = rc_runtime::module_registry::plan_for_heap();
+    let plan = tally_heap::module_registry::plan_for_heap();
     let asked = HeapOptions::from_run(program::options());
-    let count_objects = asked.count_objects || rc_runtime::module_registry::counts_are_wanted();
+    let count_objects = asked.count_objects || tally_heap::module_registry::counts_are_wanted();
     let mut heap = match crate::mutator::new_heap(HeapOptions { plan, count_objects, ..asked }) {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
@@ -54,7 +54,7 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
     // SAFETY: `make` gave this address of a heap that nobody has dropped; only its own thread uses it.
     let left = unsafe { end(&mut *heap) };
     if left == 0 {
-        // SAFETY: as above; `rc_runtime::abi` leaked the box, and the context forgot it.
+        // SAFETY: as above; `tally_heap::abi` leaked the box, and the context forgot it.
         drop(unsafe { Box::from_raw(heap) });
     }
     stack_overflow::leave_thread();

@@ -44,12 +44,12 @@ use crate::purse::Purse;
 use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, is_out_of_question, may_be_judged, prefetch_next, push_within, release_survivor, set_cell};
-use rc_runtime::bulk::Shape;
-use rc_runtime::list::List;
-use rc_runtime::object::flag;
-use rc_runtime::range::{BUFFERED, block_info};
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::bulk::Shape;
+use tally_heap::list::List;
+use tally_heap::object::flag;
+use tally_heap::range::{BUFFERED, block_info};
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 use verdict::{Verdict, Walk};
 
 /// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.

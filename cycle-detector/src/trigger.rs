@@ -1,6 +1,6 @@
 //! When to flip, and how much work a slice does.
 //!
-//! A flip is due after [`HeapOptions::epoch_bytes`](rc_runtime::HeapOptions) of allocation. A program that writes without
+//! A flip is due after [`HeapOptions::epoch_bytes`](tally_heap::HeapOptions) of allocation. A program that writes without
 //! allocating flips for its log's sake: when the log has enough entries *and* the work of the flip, predicted from what
 //! earlier epochs cost per survivor and entry, is at most a tenth of the time since the last flip. Log entries are one
 //! per object at most, so waiting costs bounded memory, and collection work is rationed.
@@ -13,8 +13,8 @@
 use crate::collector::Collector;
 use crate::epoch::Phase;
 use crate::report::EpochReport;
-use rc_runtime::Heap;
 use std::time::{Duration, Instant};
+use tally_heap::Heap;
 
 /// Units of work per block taken.
 const ALLOCATION_UNITS: i64 = 16_384;
@@ -180,7 +180,7 @@ impl Collector {
 mod tests {
     use super::*;
     use crate::Mutator;
-    use rc_runtime::HeapOptions;
+    use tally_heap::HeapOptions;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]

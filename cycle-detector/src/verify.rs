@@ -9,13 +9,13 @@
 
 use crate::collector::Collector;
 use crate::epoch::Phase;
-use rc_runtime::count::STUCK;
-use rc_runtime::object::flag;
-use rc_runtime::range::{BUFFERED, LIVE, UNLOGGED, trial_cell};
-use rc_runtime::type_registry::Reading;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
 use std::collections::{HashMap, HashSet};
+use tally_heap::count::STUCK;
+use tally_heap::object::flag;
+use tally_heap::range::{BUFFERED, LIVE, UNLOGGED, trial_cell};
+use tally_heap::type_registry::Reading;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// A named invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]

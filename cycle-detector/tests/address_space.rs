@@ -1,7 +1,7 @@
 //! A process that may not have the address space of a heap: it is told so. A room of its own, because the range is reserved
 //! once in a process, and the limit is the process's.
 
-use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
+use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 
@@ -14,5 +14,5 @@ fn a_type_is_refused_with_a_reason_when_there_is_no_address_space() {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     let refused = type_registry::register(&PAIR).expect_err("there is no room for the table of types");
     assert!(refused.to_string().contains("ulimit -v"), "{refused}");
-    assert!(cycle_detector::Mutator::new(HeapOptions::default()).is_err());
+    assert!(tally_collector::Mutator::new(HeapOptions::default()).is_err());
 }

@@ -1,8 +1,8 @@
 //! Heaps of a Rust host on several threads: they share the address range, its tables and the types, and nothing else.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 use std::sync::Barrier;
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);

@@ -1,7 +1,7 @@
 //! `[BOUND]` What one step may do: work is measured by what is visibly different after it.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -87,7 +87,7 @@ fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_wr
 
 #[test]
 fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
-    use rc_runtime::range::MARK;
+    use tally_heap::range::MARK;
     let mut m = Mutator::new(HeapOptions::default()).expect("address space");
     let list = m.push_root(None);
     for _ in 0..300_000 {

@@ -1,8 +1,8 @@
 //! The candidate buffer: an entry may outlive its object, and what it names then may belong to another heap. A room of its
 //! own, because blocks that one heap gives back must come to the other.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, TypeDescriptor, TypeId, type_registry};
 
 /// Large, and held by two slots: when the first is gone it is a candidate, when the second is gone it is dead.
 static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 30_000, &[0]);

@@ -1,10 +1,10 @@
 //! What a host asks of a running heap, under both plans: to stop, to work in parts, to say what is there.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::collections::HashSet;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static LEAF: TypeDescriptor = TypeDescriptor::plain(c"Leaf", 16, &[]);
@@ -40,11 +40,11 @@ fn drop_ring(m: &mut Mutator, count: usize) {
     m.push_root(Some(first));
     for _ in 1..count {
         let next = node(m);
-        let last = m.root(rc_runtime::host_roots::RootIndex(held.0 + 1)).expect("set");
+        let last = m.root(tally_heap::host_roots::RootIndex(held.0 + 1)).expect("set");
         set(m, last, 0, next);
-        m.set_root(rc_runtime::host_roots::RootIndex(held.0 + 1), Some(next));
+        m.set_root(tally_heap::host_roots::RootIndex(held.0 + 1), Some(next));
     }
-    let last = m.root(rc_runtime::host_roots::RootIndex(held.0 + 1)).expect("set");
+    let last = m.root(tally_heap::host_roots::RootIndex(held.0 + 1)).expect("set");
     set(m, last, 0, first);
     m.truncate_roots(base);
 }
@@ -349,7 +349,7 @@ fn addresses_are_classified_as_in_the_heap_or_not() {
         }
         let here = &raw const small as u64;
         let past = large.address() + (2 << 20);
-        for outside in [0, 8, here, foreign.address(), past, rc_runtime::range::HEAP_BASE - 8, u64::MAX] {
+        for outside in [0, 8, here, foreign.address(), past, tally_heap::range::HEAP_BASE - 8, u64::MAX] {
             assert!(!heap.contains(outside), "{outside:#x}");
         }
         m.truncate_roots(0);

@@ -3,10 +3,10 @@
 //! Work is counted in units where the passes count it. Loops that count none are met with a length that no loop over
 //! elements would come to the end of: these tests pass or do not return.
 
-use cycle_detector::Mutator;
-use rc_runtime::plan::Plan;
-use rc_runtime::visit::Part;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::plan::Plan;
+use tally_heap::visit::Part;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Bytes and nothing else.
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);

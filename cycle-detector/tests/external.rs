@@ -1,11 +1,11 @@
 //! What objects own outside the heap, and objects that never die, under both plans.
 
-use cycle_detector::{HostHeap, Mutator};
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::cell::Cell;
 use std::rc::Rc;
+use tally_collector::{HostHeap, Mutator};
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 

@@ -5,12 +5,12 @@
 //! is left. Slices of a few units make every phase many places to fork at. What compiled programs and threads have to
 //! do with forks: `frontend-glue/tests/boundaries/ends.rs`.
 
-use cycle_detector::{Collector, Mutator};
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::collections::BTreeSet;
+use tally_collector::{Collector, Mutator};
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 

@@ -1,9 +1,9 @@
 //! What native code holds: scoped and global handles, under both plans, and the safe heap of a host in Rust on top of them.
 
-use cycle_detector::{Global, HostHeap, Mutator};
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
+use tally_collector::{Global, HostHeap, Mutator};
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);

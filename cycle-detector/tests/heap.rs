@@ -1,7 +1,7 @@
 //! The heap through its Rust door: situations that name what could go wrong, each ending in a recount.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -117,8 +117,8 @@ fn a_large_array_under_random_writes_keeps_its_counts() {
 #[test]
 fn stamps_that_run_out_start_over() {
     let mut m = heap(tiny());
-    m.heap().epoch = rc_runtime::heap::LAST_EPOCH - 2;
-    m.heap().context_mut().stamp = rc_runtime::heap::LAST_EPOCH - 2;
+    m.heap().epoch = tally_heap::heap::LAST_EPOCH - 2;
+    m.heap().context_mut().stamp = tally_heap::heap::LAST_EPOCH - 2;
     let kept = new_pair(&mut m);
     m.push_root(Some(kept));
     for _ in 0..6 {
@@ -150,7 +150,7 @@ fn zeal_finds_and_poisons_small_rings_and_large_ones() {
             m.epoch();
         }
         assert_eq!(m.statistics().live_objects, 0, "a ring of {size}");
-        assert_eq!(last.slot(0).read(), u64::from_ne_bytes([rc_runtime::zeal::POISON; 8]));
+        assert_eq!(last.slot(0).read(), u64::from_ne_bytes([tally_heap::zeal::POISON; 8]));
     }
     assert!(m.heap().blocks.owned.len() <= 2, "zeal goes on in the hole it has");
 }

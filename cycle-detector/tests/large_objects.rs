@@ -1,9 +1,9 @@
 //! Large objects: what their death costs, and whose their memory is then. A room of its own, because it looks at the
 //! process's memory.
 
-use cycle_detector::Mutator;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, TypeDescriptor, type_registry};
+use tally_collector::Mutator;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[]);
 

@@ -1,8 +1,8 @@
 //! The backup mark beside the log: which logged words it must not follow. A room of its own, because blocks that one heap
 //! gives back must come to the other.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, Slot, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor, TypeId, type_registry};
 
 /// A large object without references.
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 30_000, &[]);

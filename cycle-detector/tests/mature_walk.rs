@@ -1,8 +1,8 @@
 //! A walk over the mature objects in steps: none is left out or visited twice, whatever the program does in between.
 
-use cycle_detector::Mutator;
-use rc_runtime::mature::BlockWalk;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::mature::BlockWalk;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 /// Lies across the places of several pairs, and is small enough for any hole.

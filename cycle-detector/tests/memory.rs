@@ -1,13 +1,13 @@
 //! Memory runs out, under both plans: limits, the callbacks in front of them, failures that were asked for. The program goes on.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::limits::RETRIES_MAX;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, OutOfMemory, TypeId, type_registry};
 use std::cell::RefCell;
 use std::rc::Rc;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::limits::RETRIES_MAX;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -133,7 +133,7 @@ fn the_soft_limit_tells_of_each_crossing_once() {
         m.on_soft_limit(move |heap, used| {
             note(used);
             // SAFETY: the closure is the mutator now, and uses no reference afterwards.
-            unsafe { rc_runtime::Heap::collect(heap) };
+            unsafe { tally_heap::Heap::collect(heap) };
         });
         let node = type_of(&NODE);
         for crossing in 1..=3 {

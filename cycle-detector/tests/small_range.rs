@@ -1,8 +1,8 @@
 //! A process whose heap range is small: it is used up by garbage before an epoch is due. A room of its own, because the
 //! range is reserved once in a process.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 
 static PAGE: TypeDescriptor = TypeDescriptor::plain(c"Page", 8000, &[0]);
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);

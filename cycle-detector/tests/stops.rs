@@ -2,12 +2,12 @@
 //!
 //! Mistakes of compiled programs are in `tests/tests/scenarios/mistakes.rs`; these are those of a host, and the runtime's own.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::fatal::{STATUS_USAGE, STATUS_VIOLATION};
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, type_registry};
 use std::process::Command;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::fatal::{STATUS_USAGE, STATUS_VIOLATION};
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 const DEED: &str = "TALLY_TEST_STOPS";

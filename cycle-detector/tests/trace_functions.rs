@@ -1,12 +1,12 @@
 //! Trace functions that unwind: nothing may pass through the collector, and nobody is asked. The process aborts.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::{TraceVisit, TypeDescriptor};
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, type_registry};
 use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
+use tally_collector::Mutator;
+use tally_heap::descriptor::{TraceVisit, TypeDescriptor};
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, type_registry};
 
 unsafe extern "C" fn trace(words: *const u64, _: u64, visit: TraceVisit, context: *mut c_void) {
     // SAFETY: an image of the type's one word.

@@ -1,7 +1,7 @@
 //! What a trial follows: no more than it takes to tell garbage from what is alive.
 
-use cycle_detector::Mutator;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
+use tally_collector::Mutator;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 const LENGTH: usize = 8;

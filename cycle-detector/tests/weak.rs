@@ -1,11 +1,11 @@
 //! Weak slots under both plans: by whatever way a target dies, its slots are null when its memory goes; who holds a
 //! slot may go first.
 
-use cycle_detector::Mutator;
-use rc_runtime::object::flag;
-use rc_runtime::plan::Plan;
-use rc_runtime::weak::WeakKind;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::object::flag;
+use tally_heap::plan::Plan;
+use tally_heap::weak::WeakKind;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Two counted fields, and a weak slot at 16.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

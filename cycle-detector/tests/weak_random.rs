@@ -3,12 +3,12 @@
 //!
 //! Epochs, marks and drains run in small slices between the steps, so that upgrades meet every phase.
 
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::weak::WeakKind;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 use std::collections::HashSet;
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::weak::WeakKind;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 
 /// Two counted fields, a weak slot, a number.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 32, &[0, 8]);

@@ -1,16 +1,16 @@
 //! `[BOUND]` `[WEAK]` Whatever weak slots hang on what dies, no stop lets go of more of them than a slice allows, under both plans; and
 //! nothing yields what is dead while some of them are left.
 
-use cycle_detector::Mutator;
-use cycle_detector::epoch::STEP_UNITS_MAX;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::weak::WeakKind;
-use rc_runtime::weak_map::WeakMode;
-use rc_runtime::{HeapOptions, ObjectRef, Slot, TypeDescriptor, TypeId, type_registry};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_collector::epoch::STEP_UNITS_MAX;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::weak::WeakKind;
+use tally_heap::weak_map::WeakMode;
+use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor, TypeId, type_registry};
 
 /// Two counted fields, and a weak slot at 16.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

@@ -11,9 +11,6 @@
 //! `--only` does one part once: for a profile, and for callgrind, which counts instead of timing.
 
 use clap::{Parser, ValueEnum};
-use frontend_glue::level::Level;
-use frontend_glue::pipeline::{self, CompileOptions};
-use frontend_glue::{emit, target, verify};
 use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::passes::PassBuilderOptions;
@@ -21,6 +18,9 @@ use inkwell::targets::TargetMachine;
 use inkwell::values::{AnyValue, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tally_llvm::level::Level;
+use tally_llvm::pipeline::{self, CompileOptions};
+use tally_llvm::{emit, target, verify};
 
 #[derive(Parser)]
 struct Arguments {
@@ -51,7 +51,7 @@ enum Part {
 fn main() {
     let arguments = Arguments::parse();
     let Some(file) = &arguments.module else {
-        return println!("name a module: cargo bench -p frontend-glue --bench lowering_cost -- FILE.bc");
+        return println!("name a module: cargo bench -p tally-llvm --bench lowering_cost -- FILE.bc");
     };
     let machine = target::machine(Level::O2).unwrap();
     match arguments.only {

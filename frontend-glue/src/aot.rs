@@ -164,7 +164,7 @@ fn linker() -> (String, Command) {
 }
 
 fn find_runtime() -> Result<PathBuf, AotError> {
-    let places = match rc_runtime::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
+    let places = match tally_heap::environment::raw_variable(RUNTIME_OVERRIDE).filter(|name| !name.is_empty()) {
         Some(named) => vec![PathBuf::from(&named).join(RUNTIME), PathBuf::from(named)],
         None => places_beside(&std::env::current_exe().unwrap_or_default()),
     };

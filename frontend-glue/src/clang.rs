@@ -31,7 +31,7 @@ pub enum ClangMissing {
 
 /// A clang that runs, of the right version.
 pub fn find() -> Result<OsString, ClangMissing> {
-    if let Some(name) = rc_runtime::environment::raw_variable(OVERRIDE).filter(|name| !name.is_empty()) {
+    if let Some(name) = tally_heap::environment::raw_variable(OVERRIDE).filter(|name| !name.is_empty()) {
         return match Command::new(&name).arg("--version").output() {
             Ok(_) => Ok(name),
             Err(error) => Err(ClangMissing::Override(name, error)),

@@ -211,7 +211,7 @@ pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<V
     let lower_options = LowerOptions {
         context: match options.destination {
             Destination::LinkedImage => ContextAccess::Symbol,
-            Destination::ThisProcess => ContextAccess::FsOffset(rc_runtime::context::fs_offset()),
+            Destination::ThisProcess => ContextAccess::FsOffset(tally_heap::context::fs_offset()),
         },
         zeal: options.zeal,
         gc_names: options.gc_names.clone(),

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::module_record::{ModuleRecord, RootInfo};
 use stack_roots::{Location, MapError, OperandFault, root_records, stack_map};
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::module_record::{ModuleRecord, RootInfo};
 use thiserror::Error;
 
 use crate::line_table::{LineTable, SourceLine};

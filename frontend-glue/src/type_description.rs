@@ -1,11 +1,11 @@
 //! Type descriptors by the names of their fields: for frontends that build modules in Rust, and for `!tally.types` in IR.
 //!
-//! The runtime reads a struct of 19 fields (`rc_runtime::descriptor`). A [`TypeDescription`] says only what a type has, and
+//! The runtime reads a struct of 19 fields (`tally_heap::descriptor`). A [`TypeDescription`] says only what a type has, and
 //! [`TypeDescription::define`] makes the constant. In IR the same stands in metadata (`type_description/metadata.rs`), from
 //! which the constants are made when the module is loaded.
 //!
 //! ```
-//! use frontend_glue::type_description::TypeDescription;
+//! use tally_llvm::type_description::TypeDescription;
 //! let context = inkwell::context::Context::create();
 //! let module = context.create_module("pairs");
 //! let pair = TypeDescription { size: 24, refs: vec![0, 8], ..TypeDescription::default() };
@@ -17,8 +17,8 @@ pub(crate) mod metadata;
 
 use crate::llvm::{Module, Value, Visibility};
 use crate::lower::descriptor;
-use rc_runtime::descriptor::{DESCRIPTOR_VERSION, SlotKind, TypeDescriptor};
-pub use rc_runtime::descriptor::{
+use tally_heap::descriptor::{DESCRIPTOR_VERSION, SlotKind, TypeDescriptor};
+pub use tally_heap::descriptor::{
     FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_OWNER_FIRST, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
 };
 

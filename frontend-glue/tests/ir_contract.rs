@@ -1,10 +1,10 @@
 //! The examples of docs/ir-contract.md are what they say: right ones pass silently and lower, wrong ones are reported.
 
-use frontend_glue::lower::{LowerOptions, lower};
-use frontend_glue::verify::{verify_lowered, verify_source};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::{InitializationConfig, Target, TargetTriple};
+use tally_llvm::lower::{LowerOptions, lower};
+use tally_llvm::verify::{verify_lowered, verify_source};
 
 #[test]
 fn examples_of_the_contract_are_right_and_wrong_as_titled() {

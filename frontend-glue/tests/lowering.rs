@@ -20,8 +20,6 @@
 //! the file says, every lowered module must pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to
 //! an object at -O0 and -O2.
 
-use frontend_glue::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
-use frontend_glue::verify::{verify_lowered, verify_source};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -29,6 +27,8 @@ use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::path::Path;
+use tally_llvm::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
+use tally_llvm::verify::{verify_lowered, verify_source};
 
 #[test]
 fn every_situation_comes_out_as_written() {

@@ -3,11 +3,11 @@
 //! `objc_arc/objc.ll` holds functions with `objc_retain` and `objc_release`, `objc_arc/tally.ll` the same with roots and writes.
 //! The table of docs/counts.md is this test's.
 
-use frontend_glue::lower::{LowerOptions, lower};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use std::path::Path;
 use std::process::Command;
+use tally_llvm::lower::{LowerOptions, lower};
 
 /// Function, counts that change in it after `opt -passes=objc-arc`, and after our patterns (increments and decrements).
 const TABLE: [(&str, usize, usize); 9] = [

@@ -5,16 +5,16 @@
 //! CPU times of this thread, so neighbours on the machine count little. Of several attempts the fastest counts.
 //!
 //! The whole of what is promised (50,000 functions; 10,000 calls with 1,000 roots; as many roots as a map can count)
-//! takes a release build: `cargo test --release -p frontend-glue --test scale -- --ignored --nocapture`.
+//! takes a release build: `cargo test --release -p tally-llvm --test scale -- --ignored --nocapture`.
 
-use frontend_glue::lower::{LowerOptions, lower};
-use frontend_glue::verify::{verify_lowered, verify_source};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 use std::fmt::Write;
 use std::time::Duration;
+use tally_llvm::lower::{LowerOptions, lower};
+use tally_llvm::verify::{verify_lowered, verify_source};
 
 const DECLARATIONS: &str = "declare void @llvm.gcroot(ptr, ptr)\ndeclare void @llvm.gcwrite(ptr, ptr, ptr)\n\
     declare ptr @make()\ndeclare void @use(ptr)\n";

@@ -4,13 +4,13 @@
 //! the offsets. What is accepted describes a payload of words that all look like references: each slot that is visited
 //! lies inside it, and no two are the same.
 
-use rc_runtime::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
-use rc_runtime::object::ObjectRef;
-use rc_runtime::range;
-use rc_runtime::type_registry::{self, TypeInfo};
-use rc_runtime::visit::Part;
 use std::ffi::c_void;
 use std::sync::OnceLock;
+use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::object::ObjectRef;
+use tally_heap::range;
+use tally_heap::type_registry::{self, TypeInfo};
+use tally_heap::visit::Part;
 
 /// Larger objects are not made.
 const CELL_MAX: u64 = 1 << 16;

@@ -3,8 +3,8 @@
 //! LLVM's reader of bitcode is not made for bytes of strangers, and may crash; the command has a net for that. Nothing
 //! of ours may panic, and what comes out of the lowering is valid.
 
-use frontend_glue::lower::{Plan, STRATEGY};
-use frontend_glue::pipeline::{self, CompileOptions};
+use tally_llvm::lower::{Plan, STRATEGY};
+use tally_llvm::pipeline::{self, CompileOptions};
 use inkwell::context::Context;
 use std::path::Path;
 

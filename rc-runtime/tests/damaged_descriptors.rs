@@ -1,5 +1,5 @@
 //! Damaged type descriptors, and the corpus of the fuzz target: refused, or objects are read within their bounds. For longer:
-//! `TALLY_DAMAGE_SECONDS=600 cargo test -p rc-runtime --test damaged_descriptors -- --nocapture`.
+//! `TALLY_DAMAGE_SECONDS=600 cargo test -p tally-heap --test damaged_descriptors -- --nocapture`.
 
 #[path = "../../stack-roots/tests/damage/budget.rs"]
 mod budget;

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 
-use rc_runtime::descriptor::{FinalizeOrder, SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::descriptor::{FinalizeOrder, SlotKind, TraceVisit, TypeDescriptor};
 
 use crate::shape::{BOX_MASK, BOX_PATTERN, Encoding, Finalizes, Kind, LOW_MASK, LOW_PATTERN, TRACE_TAG};
 use crate::tally_heap::deeds::finalize;

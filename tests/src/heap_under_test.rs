@@ -4,8 +4,8 @@
 //! test the oracle itself: an oracle that cannot fail proves nothing. Objects are addresses here, words are raw bits;
 //! kinds are the only thing both sides have in common.
 
-use rc_runtime::OutOfMemory;
-use rc_runtime::weak_map::WeakMode;
+use tally_heap::OutOfMemory;
+use tally_heap::weak_map::WeakMode;
 
 use crate::op::deed::Event;
 use crate::shape::Kind;

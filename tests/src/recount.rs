@@ -8,9 +8,9 @@
 
 use std::collections::HashMap;
 
-use cycle_detector::Mutator;
-use rc_runtime::ObjectRef;
-use rc_runtime::plan::Plan;
+use tally_collector::Mutator;
+use tally_heap::ObjectRef;
+use tally_heap::plan::Plan;
 
 use crate::shape::{Encoding, Kind};
 
@@ -52,7 +52,7 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let word = |offset: u64| object(address).slot(offset).read();
     if let Some(offsets) = inside_of_weak_maps(name, word) {
         let found = offsets.into_iter().map(|offset| (offset, word(offset)));
-        return Ok(found.filter(|(_, target)| rc_runtime::range::in_heap(*target)).collect());
+        return Ok(found.filter(|(_, target)| tally_heap::range::in_heap(*target)).collect());
     }
     let kind = Kind::from_type_name(name).ok_or_else(|| format!("{address:#x} has the unknown type `{name}`"))?;
     let shape = kind.shape();
@@ -62,7 +62,7 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
         let offset = kind.slot_offset(slot);
         let tag = if shape.encoding == Encoding::Pairs { word(offset - 8) } else { 0 };
         if let Some(target) = shape.decode(tag, word(offset))
-            && rc_runtime::range::in_heap(target)
+            && tally_heap::range::in_heap(target)
         {
             found.push((offset, target));
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::heap_under_test::HeapUnderTest;
     use crate::tally_heap::TallyHeap;
-    use rc_runtime::HeapOptions;
+    use tally_heap::HeapOptions;
 
     #[test]
     fn a_wrong_count_and_a_stray_reference_are_noticed() {

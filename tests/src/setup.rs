@@ -6,8 +6,8 @@
 //! whether a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the
 //! same programs.
 
-use rc_runtime::heap::HeapOptions;
-use rc_runtime::plan::Plan;
+use tally_heap::heap::HeapOptions;
+use tally_heap::plan::Plan;
 
 use crate::failure_report::report;
 use crate::journal::JournalEntry;

@@ -1,7 +1,7 @@
 //! The `tally` command for tests: builds it once in a test process, finds it, runs it with a time limit.
 //!
 //! `cargo test` builds no binaries or static libraries of other packages, so the first call here runs
-//! `cargo build -p frontend-glue -p aot-runtime` with the profile and the target directory of the running test (read off
+//! `cargo build -p tally-llvm -p aot-runtime` with the profile and the target directory of the running test (read off
 //! the test's own path, `target/<profile>/deps/<test>`). In a warm tree that takes a fraction of a second. Set
 //! `TALLY_COMMAND` to the path of a `tally` to test that one instead.
 
@@ -63,12 +63,12 @@ fn build() -> PathBuf {
         Some(profile) => profile,
     };
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", "frontend-glue", "-p", "aot-runtime", "--profile", profile])
+        .args(["build", "--quiet", "-p", "tally-llvm", "-p", "aot-runtime", "--profile", profile])
         .arg("--target-dir")
         .arg(target)
         .current_dir(source_tree())
         .status()
         .expect("cargo can be run");
-    assert!(status.success(), "`cargo build -p frontend-glue -p aot-runtime` failed");
+    assert!(status.success(), "`cargo build -p tally-llvm -p aot-runtime` failed");
     folder.join("tally")
 }

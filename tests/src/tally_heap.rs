@@ -15,14 +15,14 @@ use std::collections::BTreeSet;
 use std::ffi::c_char;
 use std::rc::Rc;
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::{SlotKind, TypeDescriptor};
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
-use rc_runtime::object::prompt_flag;
-use rc_runtime::plan::Plan;
-use rc_runtime::size_class::{LARGEST_CELL, aligned_class_of, class_of};
-use rc_runtime::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
+use tally_collector::Mutator;
+use tally_heap::descriptor::{SlotKind, TypeDescriptor};
+use tally_heap::host_roots::RootIndex;
+use tally_heap::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::Plan;
+use tally_heap::size_class::{LARGEST_CELL, aligned_class_of, class_of};
+use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
 
 use crate::descriptors::descriptor;
 use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Services, Totals};
@@ -110,7 +110,7 @@ impl TallyHeap {
     }
 
     /// Objects of that type and length may leave a block behind that is kept for the next.
-    fn note_class_of(&mut self, info: &rc_runtime::type_registry::TypeInfo, length: u64) {
+    fn note_class_of(&mut self, info: &tally_heap::type_registry::TypeInfo, length: u64) {
         if let Some(cell) = info.cell_bytes(length).filter(|cell| *cell <= LARGEST_CELL) {
             self.classes.insert(if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) });
         }

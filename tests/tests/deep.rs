@@ -3,8 +3,8 @@
 //!
 //! These use the heap directly: a model object beside each of millions of nodes would cost more than the test is worth.
 
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::setup::both_plans;
 use tally_tests::shape::Kind;
@@ -79,7 +79,7 @@ fn doubly_linked_ring_of_200_000() {
     of_both_plans_on_a_small_stack(|mut heap| {
         let (next, previous) = (Kind::Pair.slot_offset(0), Kind::Pair.slot_offset(1));
         let last = list(&mut heap, Kind::Pair, 200_000);
-        let first = heap.mutator.root(rc_runtime::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
+        let first = heap.mutator.root(tally_heap::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
         heap.store(last, next, first);
         let mut node = first;
         loop {
@@ -104,7 +104,7 @@ fn doubly_linked_ring_of_200_000() {
 fn deep_tail_of_a_dead_cycle() {
     of_both_plans_on_a_small_stack(|mut heap| {
         list(&mut heap, Kind::Pair, 200_000);
-        let head = heap.mutator.root(rc_runtime::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
+        let head = heap.mutator.root(tally_heap::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
         heap.store(head, Kind::Pair.slot_offset(1), head);
         heap.epoch();
         heap.set_root(0, None);

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, OutOfMemory};
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, OutOfMemory};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::{Op, parse_program};
 use tally_tests::replay::{self, Replay};
@@ -184,7 +184,7 @@ fn epoch_numbers_start_over() {
         for epochs_left in 0..12 {
             let mut heap = TallyHeap::new(setup.options.clone());
             let last = heap.mutator.heap();
-            last.epoch = rc_runtime::heap::LAST_EPOCH - epochs_left;
+            last.epoch = tally_heap::heap::LAST_EPOCH - epochs_left;
             last.context_mut().stamp = last.epoch;
             let ops = parse_program(&program.repeat(4)).expect("a program");
             let outcome = replay::run(&mut heap, setup.options.heap_limit, &ops);

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 /// What every snippet has before it.
 const BEFORE: &str = "
-use cycle_detector::{Global, Handle, HostHeap, Ref, Scope};
-use cycle_detector::rc_runtime::{HeapOptions, TypeDescriptor, TypeId};
+use tally_collector::{Global, Handle, HostHeap, Ref, Scope};
+use tally_collector::tally_heap::{HeapOptions, TypeDescriptor, TypeId};
 pub fn heap() -> HostHeap { HostHeap::new(HeapOptions::default()).unwrap() }
 pub fn used<T>(_: T) {}
 ";
@@ -24,7 +24,7 @@ fn libraries() -> Vec<PathBuf> {
         .filter_map(|entry| entry.ok())
         .filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("libcycle_detector-") && name.ends_with(".rlib")
+            name.starts_with("libtally_collector-") && name.ends_with(".rlib")
         })
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
@@ -43,7 +43,7 @@ fn complaints(library: &Path, body: &str) -> String {
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-A", "warnings", "-o"])
         .arg(folder.path().join("snippet.rmeta"))
         .arg("--extern")
-        .arg(format!("cycle_detector={}", library.display()))
+        .arg(format!("tally_collector={}", library.display()))
         .arg("-L")
         .arg(format!("dependency={}", deps.display()))
         .arg(&source)

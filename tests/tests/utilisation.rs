@@ -1,9 +1,9 @@
 //! Minimum mutator utilisation as the statistics compute it, against a computation that looks at every window.
 
-use cycle_detector::Mutator;
 use proptest::prelude::*;
-use rc_runtime::HeapOptions;
-use rc_runtime::utilisation::{SPANS_MAX, Utilisation, WHOLE, WINDOWS_NS};
+use tally_collector::Mutator;
+use tally_heap::HeapOptions;
+use tally_heap::utilisation::{SPANS_MAX, Utilisation, WHOLE, WINDOWS_NS};
 
 /// A stop: start and end.
 type Stop = (u64, u64);

@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 
 /// Builds the `tally` command and the library that compiled programs link; returns the command's path.
 pub fn build_tally() -> Result<PathBuf, Failure> {
-    let packages = ["-p", "frontend-glue", "-p", "aot-runtime"];
+    let packages = ["-p", "tally-llvm", "-p", "aot-runtime"];
     let mut build = process::cargo();
     // With CARGO_INCREMENTAL=1 in the environment a crate becomes several units, and some paths are up to 7 in a
     // hundred longer or shorter: what is measured and what is run should not depend on who builds it.

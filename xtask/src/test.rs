@@ -11,7 +11,7 @@ use std::process::ExitCode;
 /// `cargo xtask test`
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Arguments of `cargo test`, such as a test's name or `-p rc-runtime`
+    /// Arguments of `cargo test`, such as a test's name or `-p tally-heap`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     rest: Vec<String>,
 }
@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn package_after_the_dashes_belongs_to_the_tests() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert!(names_a_package(&words("-p rc-runtime")));
-        assert!(names_a_package(&words("--package=rc-runtime")));
+        assert!(names_a_package(&words("-p tally-heap")));
+        assert!(names_a_package(&words("--package=tally-heap")));
         assert!(!names_a_package(&words("cycles -- -p")));
     }
 }

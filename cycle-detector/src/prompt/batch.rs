@@ -22,12 +22,12 @@
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
 
 use super::Rings;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag::{self, SHAPE};
-use rc_runtime::prompt::{Bin, CellSpace};
-use rc_runtime::range::{self, SHOWN};
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag::{self, SHAPE};
+use tally_heap::prompt::{Bin, CellSpace};
+use tally_heap::range::{self, SHOWN};
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Batches between two that are judged, at most.
 const EVERY_MAX: u32 = 64;

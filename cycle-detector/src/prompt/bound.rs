@@ -31,7 +31,7 @@
 //! those exceed the cap, and after a sixteenth of it was allocated.
 
 use crate::evidence::GARBAGE_MAX;
-use rc_runtime::Heap;
+use tally_heap::Heap;
 
 /// Garbage at which a mark begins for which anything speaks, in times of what was alive after the last.
 const WITH_EVIDENCE: u64 = 5;

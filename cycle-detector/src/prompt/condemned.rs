@@ -21,11 +21,11 @@ use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
 use crate::mark::release_to_marked;
 use crate::records::Looked;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::Bin;
-use rc_runtime::range::MARK;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::Bin;
+use tally_heap::range::MARK;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 impl SlicedMark {
     /// All were judged: what is unmarked is dead.

@@ -24,10 +24,10 @@
 
 use crate::collector::Collector;
 use crate::stack::StackRoots;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::range::SHOWN;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag;
+use tally_heap::range::SHOWN;
+use tally_heap::{Heap, ObjectRef};
 
 /// Candidates noted for so many frames and slots of the stack that the next round walks, at least.
 const WALKED_PER_CANDIDATE: u64 = 2;

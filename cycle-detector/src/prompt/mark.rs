@@ -14,12 +14,12 @@
 use super::bound::GarbageCap;
 use super::marker::Marker;
 use crate::collector::Collector;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::{BUFFERED, MARK};
-use rc_runtime::{Heap, ObjectRef};
 use std::time::Instant;
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::CellSpace;
+use tally_heap::range::{BUFFERED, MARK};
+use tally_heap::{Heap, ObjectRef};
 
 /// Patience with evidence that is worth next to nothing, as far as one can tell.
 const NEXT_TO_NOTHING: u64 = 256;
@@ -155,7 +155,7 @@ impl Collector {
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.statistics.roots_walked += roots;
-        let slots = rc_runtime::module_registry::for_each_global_reference(|root, _| {
+        let slots = tally_heap::module_registry::for_each_global_reference(|root, _| {
             if heap.owns(root) {
                 marker.show(root);
             }

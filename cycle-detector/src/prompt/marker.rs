@@ -6,12 +6,12 @@
 //! again, as [`crate::discovery`] does it.
 
 use crate::soon::Soon;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::MARK;
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::CellSpace;
+use tally_heap::range::MARK;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Objects that are fetched before it is their turn.
 const AHEAD: usize = 16;

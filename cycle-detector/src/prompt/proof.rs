@@ -7,7 +7,7 @@
 //!
 //! | pass | does |
 //! |---|---|
-//! | suspect | unmarked objects are unsettled: from now on whoever loses a reference comes to the watch (`rc_runtime::prompt::watch`) |
+//! | suspect | unmarked objects are unsettled: from now on whoever loses a reference comes to the watch (`tally_heap::prompt::watch`) |
 //! | sum | each reference from an unmarked object to another is counted, in the target's trial byte |
 //! | roots | all at once: what roots hold is alive |
 //! | judge | who has not as many references as were found, waits for the drain, or is stuck, is alive. What is alive is followed |
@@ -34,13 +34,13 @@
 //! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
 use std::collections::HashMap;
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::CellSpace;
+use tally_heap::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// A sum that does not fit a byte stands in the table.
 const IN_TABLE: u8 = 255;

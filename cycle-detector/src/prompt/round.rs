@@ -16,11 +16,11 @@ use super::purse::LEVELS;
 use super::sample::Sample;
 use super::trial::{Rings, Verdict, unbuffer};
 use crate::report::EpochReport;
-use rc_runtime::list::List;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::{CellSpace, FIRST_ROUND};
-use rc_runtime::range::{BUFFERED, SHOWN};
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::list::List;
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::{CellSpace, FIRST_ROUND};
+use tally_heap::range::{BUFFERED, SHOWN};
+use tally_heap::{Heap, ObjectRef};
 
 /// Classes of ages.
 pub(super) const AGES: usize = u16::BITS as usize + 1;

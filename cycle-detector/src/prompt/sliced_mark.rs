@@ -33,10 +33,10 @@ use crate::epoch::CHUNK_UNITS;
 use crate::records::RecordWalk;
 use crate::step::Progress;
 use finalizable::HELD_AT_ONCE;
-use rc_runtime::Heap;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::MARK;
 use std::time::Instant;
+use tally_heap::Heap;
+use tally_heap::prompt::CellSpace;
+use tally_heap::range::MARK;
 
 /// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
 const BATCHES_BEFORE_MAX: u32 = 64;

@@ -22,12 +22,12 @@ use super::purse::{LEVELS, Purses};
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
 use super::slice::Slice;
-use rc_runtime::list::{List, Queue};
-use rc_runtime::object::prompt_flag::{self, SHAPE};
-use rc_runtime::prompt::{Bin, CellSpace};
-use rc_runtime::range::{self, BUFFERED};
-use rc_runtime::visit::Part;
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::list::{List, Queue};
+use tally_heap::object::prompt_flag::{self, SHAPE};
+use tally_heap::prompt::{Bin, CellSpace};
+use tally_heap::range::{self, BUFFERED};
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
 
 /// Left counts of members that are alive.
 const ALIVE: u32 = u32::MAX;

@@ -7,11 +7,11 @@
 
 use crate::collector::Collector;
 use crate::verify::{Violation, check_acyclic, wrong};
-use rc_runtime::object::prompt_flag;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::range::{BUFFERED, MARK};
-use rc_runtime::{Heap, ObjectRef};
 use std::collections::{HashMap, HashSet};
+use tally_heap::object::prompt_flag;
+use tally_heap::prompt::CellSpace;
+use tally_heap::range::{BUFFERED, MARK};
+use tally_heap::{Heap, ObjectRef};
 
 #[derive(Default)]
 struct Recount {
@@ -116,7 +116,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
     let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
     heap.for_each_host_reference(&mut held);
     heap.finalizers.held().chain(heap.immortals.objects()).chain(heap.prompt.lent.held()).for_each(held);
-    rc_runtime::module_registry::for_each_global_reference(|root, _| {
+    tally_heap::module_registry::for_each_global_reference(|root, _| {
         if heap.owns(root) {
             *recount.from_roots.entry(root).or_default() += 1;
         }

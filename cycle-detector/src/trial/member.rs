@@ -1,10 +1,10 @@
 //! The objects of a trial: which may be followed, which judged, and what is noted of each in the trial table.
 
-use rc_runtime::block::state;
-use rc_runtime::list::List;
-use rc_runtime::object::flag;
-use rc_runtime::range::{block_info, prefetch_count, trial_cell};
-use rc_runtime::{Heap, ObjectRef};
+use tally_heap::block::state;
+use tally_heap::list::List;
+use tally_heap::object::flag;
+use tally_heap::range::{block_info, prefetch_count, trial_cell};
+use tally_heap::{Heap, ObjectRef};
 
 /// Which objects a trial may follow.
 pub(super) struct Cohort {

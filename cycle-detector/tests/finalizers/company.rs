@@ -1,10 +1,10 @@
 //! Structures that die by counting and whose objects have finalizers: all are due together, however long the list is.
 
 use crate::{FILE, LARGE, NODE, OWNER, PLANS, list, live, mutator_with, new, seen, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef};
 
 const LENGTH: u64 = 1000;
 /// Epochs in which a structure must be finalized and freed.

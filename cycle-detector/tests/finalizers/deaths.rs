@@ -4,8 +4,8 @@ use crate::{
     ACTION, Age, FILE, LARGE, NODE, PLANS, drop_all, each, live, mutator, mutator_with, new, ring, seen, seen_sorted,
     set, type_of,
 };
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef};
 
 /// scenario 53: each of a ring, once.
 #[test]

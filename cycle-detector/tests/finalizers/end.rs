@@ -1,11 +1,11 @@
 //! The last finalizers of a heap.
 
 use crate::{FILE, OWNER, PLANS, REVERSE, live, mutator, mutator_with, new, ring, seen, seen_sorted, set};
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
-use rc_runtime::plan::{MODULE_FLAG_PROMPT, Plan};
-use rc_runtime::{HeapOptions, ObjectRef, module_registry};
 use std::ptr::null;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
+use tally_heap::{HeapOptions, ObjectRef, module_registry};
 
 /// scenario 78: those that are left, and those made meanwhile.
 #[test]

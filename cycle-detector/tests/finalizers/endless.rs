@@ -2,9 +2,9 @@
 //! collection, step, and at its end.
 
 use crate::{Action, FILE, PLANS, mutator, new, seen, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::ObjectRef;
-use rc_runtime::plan::Plan;
+use tally_collector::Mutator;
+use tally_heap::ObjectRef;
+use tally_heap::plan::Plan;
 
 /// Finalizers that a safepoint may call for one object that always brings another.
 const CALLS_MAX: usize = 2_000;

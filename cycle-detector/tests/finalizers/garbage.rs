@@ -2,12 +2,12 @@
 //! a heap at its limit gets rid of it. `[BOUND]`
 
 use crate::{Age, FILE, LARGE, NODE, PLANS, drop_all, mutator_with, new, ring, seen, set, type_of};
-use cycle_detector::Mutator;
-use cycle_detector::evidence::GARBAGE_MAX;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef};
 use std::cell::Cell;
+use tally_collector::Mutator;
+use tally_collector::evidence::GARBAGE_MAX;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef};
 
 const EPOCH_BYTES: u64 = 1 << 20;
 /// What there may be at once: next to nothing is alive.

@@ -10,13 +10,13 @@ mod order;
 mod random;
 mod turns;
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::{FinalizeOrder, TypeDescriptor};
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::{FinalizeOrder, TypeDescriptor};
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 

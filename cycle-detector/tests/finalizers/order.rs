@@ -3,8 +3,8 @@
 use crate::{
     ACTION, FILE, NODE, ON_REQUEST, OWNER, REVERSE, drop_all, each, live, mutator, new, ring, seen, seen_sorted, set,
 };
-use rc_runtime::ObjectRef;
-use rc_runtime::plan::Plan;
+use tally_heap::ObjectRef;
+use tally_heap::plan::Plan;
 
 /// scenario 67: wherever they are found dead.
 #[test]

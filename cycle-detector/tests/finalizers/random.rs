@@ -4,10 +4,10 @@
 //! once for each time that it was registered; and the heap is sound all along.
 
 use crate::{Action, FILE, NODE, ON_REQUEST, OWNER, PLANS, REVERSE, mutator_with, seen, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::{HeapOptions, ObjectRef};
 use std::collections::HashSet;
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::{HeapOptions, ObjectRef};
 
 const SLOTS: usize = 24;
 

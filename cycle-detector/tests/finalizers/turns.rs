@@ -2,11 +2,11 @@
 //! Counted in units of work and in calls; no assertion looks at a clock. `[BOUND]`
 
 use crate::{FILE, LARGE, OWNER, PLANS, SEEN, list, live, mutator_with, new, ring, set, type_of};
-use cycle_detector::Mutator;
-use cycle_detector::epoch::STEP_UNITS_MAX;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor};
 use std::time::Instant;
+use tally_collector::Mutator;
+use tally_collector::epoch::STEP_UNITS_MAX;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
 
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
 

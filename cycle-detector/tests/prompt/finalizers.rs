@@ -1,11 +1,11 @@
 //! Finalizers: once, in order, and whatever they do.
 
 use crate::{NODE, live, mutator, node, nodes, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::{Heap, HeapOptions, ObjectRef};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::{Heap, HeapOptions, ObjectRef};
 
 /// What the finalizer of `File` does besides noting the number.
 type Action = fn(&mut Heap, ObjectRef);
@@ -469,7 +469,7 @@ fn structures_deeper_than_the_stack_of_references_die_in_the_order_of_the_recurs
 #[test]
 fn zeal_looks_at_the_heap_in_a_finalizer_of_what_a_long_array_held() {
     static SHELF: TypeDescriptor = TypeDescriptor::plain(c"Shelf", 8, &[]).with_tail(0, 8, &[0]);
-    let options = HeapOptions { plan: rc_runtime::plan::Plan::Prompt, zeal: true, ..HeapOptions::default() };
+    let options = HeapOptions { plan: tally_heap::plan::Plan::Prompt, zeal: true, ..HeapOptions::default() };
     let mut m = Mutator::new(options).expect("address space");
     HEAP.set(m.heap());
     // SAFETY: as any safepoint of a finalizer.

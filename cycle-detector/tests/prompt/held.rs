@@ -1,10 +1,10 @@
 //! What roots let go of is not noted, and yet no ring is lost: whoever judges looks at the roots.
 
 use crate::{ARRAY, NODE, live, mutator, node, options, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::object::prompt_flag;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::object::prompt_flag;
+use tally_heap::{HeapOptions, ObjectRef};
 
 /// Two nodes that refer to each other, and that roots have let go of.
 fn pair(m: &mut Mutator) -> [ObjectRef; 2] {

@@ -1,11 +1,11 @@
 //! Heap limits, zeal, two plans, memory that goes back.
 
 use crate::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
-use rc_runtime::plan::MODULE_FLAG_PROMPT;
-use rc_runtime::{HeapOptions, OutOfMemory, module_registry, type_registry};
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_heap::plan::MODULE_FLAG_PROMPT;
+use tally_heap::{HeapOptions, OutOfMemory, module_registry, type_registry};
 
 /// scenarios 144, 145.
 #[test]

@@ -17,10 +17,10 @@ mod timed_slices;
 mod young_piles;
 mod youth;
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 /// Two references and a number.
 pub static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

@@ -2,13 +2,13 @@
 //! for the order in which finalizers run.
 
 use crate::{options, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::{SlotKind, TypeDescriptor};
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::{HeapOptions, ObjectRef};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::{SlotKind, TypeDescriptor};
+use tally_heap::host_roots::RootIndex;
+use tally_heap::{HeapOptions, ObjectRef};
 
 thread_local!(static DIED: RefCell<Vec<u64>> = const { RefCell::new(vec![]) });
 

@@ -2,8 +2,8 @@
 
 use crate::slices::ring;
 use crate::{ARRAY, NODE, live, options, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::HeapOptions;
+use tally_collector::Mutator;
+use tally_heap::HeapOptions;
 
 /// A million live objects, and rings among them: the units of work are bounded, whatever the clock says, and garbage
 /// goes while the program runs.

@@ -3,11 +3,11 @@
 
 use crate::slices::{is_there, sliced};
 use crate::{ARRAY, live, node, nodes, set, type_of};
-use cycle_detector::Mutator;
-use cycle_detector::epoch::STEP_UNITS_MAX;
-use rc_runtime::{ObjectRef, TypeDescriptor};
 use std::cell::Cell;
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_collector::epoch::STEP_UNITS_MAX;
+use tally_heap::{ObjectRef, TypeDescriptor};
 
 const UNITS: u32 = 64;
 /// More than a slice's longest step.

@@ -2,9 +2,9 @@
 
 use crate::slices::{at_each_place, collect_and_read_weak, collect_with, is_there, ring};
 use crate::{ARRAY, node, nodes, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::ObjectRef;
-use rc_runtime::host_roots::RootIndex;
+use tally_collector::Mutator;
+use tally_heap::ObjectRef;
+use tally_heap::host_roots::RootIndex;
 
 /// Just beyond what lies in a cell: a few dozen chunks.
 const LENGTH: u64 = 2100;

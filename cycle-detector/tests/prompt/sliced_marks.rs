@@ -6,12 +6,12 @@
 
 use crate::slices::{at_each_place, collect_and_read_weak, collect_with, is_there, ring, sliced};
 use crate::{ARRAY, live, node, nodes, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::ObjectRef;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::range::MARK;
 use std::cell::Cell;
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::ObjectRef;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::range::MARK;
 
 /// Only leads to nodes, which never lead back.
 static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic();
@@ -29,7 +29,7 @@ static APART: [TypeDescriptor; 4] = [
 ];
 
 thread_local!(pub static CLOSED: Cell<u32> = const { Cell::new(0) });
-thread_local!(static KEEPS: Cell<Option<(ObjectRef, *mut rc_runtime::Heap)>> = const { Cell::new(None) });
+thread_local!(static KEEPS: Cell<Option<(ObjectRef, *mut tally_heap::Heap)>> = const { Cell::new(None) });
 
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
@@ -92,7 +92,7 @@ fn what_only_a_root_holds_for_some_slices_lives() {
                 m.set_root(root, None);
             }
             let complete = m.collect_for(0);
-            cycle_detector::prompt::verify(m.heap()).expect("sound");
+            tally_collector::prompt::verify(m.heap()).expect("sound");
             if complete && !(at..=at + 3).contains(&step) {
                 break;
             }
@@ -183,7 +183,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
                 m.set_root(root, None);
                 set(&mut m, early, 0, None);
             }
-            cycle_detector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
+            tally_collector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
             assert!(ring.iter().all(|&it| it.has(!0) && is_there(&mut m, it)), "seed {seed}");
         }
         assert!(!is_there(&mut m, rings[1][0]), "seed {seed}");
@@ -372,7 +372,7 @@ fn an_ephemeron_loses_a_dead_key_and_keeps_one_that_is_read_between_slices() {
             if read.is_some() && at % 2 == 0 {
                 m.set_root(held, read);
             } else if read.is_some() {
-                let key = m.read_weak(ephemeron.slot(rc_runtime::ephemeron::KEY));
+                let key = m.read_weak(ephemeron.slot(tally_heap::ephemeron::KEY));
                 m.set_root(root, key);
             }
         });

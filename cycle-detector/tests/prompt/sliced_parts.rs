@@ -3,8 +3,8 @@
 use crate::sliced_marks::{CLOSED, DOOR};
 use crate::slices::{is_there, ring, sliced};
 use crate::{ARRAY, node, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::ObjectRef;
+use tally_collector::Mutator;
+use tally_heap::ObjectRef;
 
 /// A ring in a large array that takes many slices to die, and that a root holds; all are grown up.
 fn ring_in_an_array(m: &mut Mutator) -> (ObjectRef, Vec<ObjectRef>) {

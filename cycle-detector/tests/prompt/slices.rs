@@ -2,9 +2,9 @@
 //! two, and so on.
 
 use crate::{live, node, options, set};
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::{HeapOptions, ObjectRef};
 
 /// Slices of so many units, and of no time.
 pub fn sliced(units: u32, trials: bool) -> Mutator {
@@ -44,7 +44,7 @@ pub fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutato
             deed(m);
         }
         let complete = m.collect_for(0);
-        cycle_detector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("deed {at}, step {step}: {fault:?}"));
+        tally_collector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("deed {at}, step {step}: {fault:?}"));
         if complete {
             return step >= at;
         }

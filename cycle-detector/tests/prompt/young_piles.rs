@@ -4,10 +4,10 @@
 use crate::random::Random;
 use crate::slices::{ring, sliced};
 use crate::{node, nodes, set};
-use cycle_detector::{Mutator, prompt};
-use rc_runtime::ObjectRef;
-use rc_runtime::host_roots::RootIndex;
 use std::collections::HashSet;
+use tally_collector::{Mutator, prompt};
+use tally_heap::ObjectRef;
+use tally_heap::host_roots::RootIndex;
 
 const NODES: usize = 120_000;
 /// The objects that new ones are linked with, both ways.
@@ -44,7 +44,7 @@ fn reachable(m: &Mutator) -> HashSet<ObjectRef> {
     let mut seen = HashSet::new();
     while let Some(object) = queue.pop() {
         if seen.insert(object) {
-            object.type_info().for_each_reference(object, rc_runtime::visit::Part::Whole, |it| queue.push(it));
+            object.type_info().for_each_reference(object, tally_heap::visit::Part::Whole, |it| queue.push(it));
         }
     }
     seen

@@ -1,12 +1,12 @@
 //! Young objects: nothing is noted of them, and a batch judges them together.
 
 use crate::{LEAF, live, mutator, node, nodes, options, set, type_of};
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::prompt::CellSpace;
-use rc_runtime::{HeapOptions, ObjectRef};
 use std::cell::Cell;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::prompt::CellSpace;
+use tally_heap::{HeapOptions, ObjectRef};
 
 /// Two nodes that refer to each other, held by nobody but one count in flight.
 fn dead_pair(m: &mut Mutator) -> [ObjectRef; 2] {

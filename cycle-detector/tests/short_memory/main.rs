@@ -7,8 +7,8 @@ mod program;
 
 use allocator::{Refuse, refusing};
 use program::{Program, options};
-use rc_runtime::HeapOptions;
-use rc_runtime::plan::Plan;
+use tally_heap::HeapOptions;
+use tally_heap::plan::Plan;
 
 const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 

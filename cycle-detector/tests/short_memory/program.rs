@@ -1,12 +1,12 @@
 //! A program with garbage of every kind beside something that lives.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, TypeId, type_registry};
 use std::cell::Cell;
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 unsafe extern "C-unwind" fn close(_: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);

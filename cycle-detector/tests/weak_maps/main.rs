@@ -2,14 +2,14 @@
 
 mod growth;
 
-use cycle_detector::Mutator;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::weak_map::WeakMode;
-use rc_runtime::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::weak_map::WeakMode;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
@@ -402,7 +402,7 @@ fn random_operations() {
 }
 
 /// The soft limit's callback is called by the next allocation, which is one of the map's own.
-fn during_the_next_allocation(m: &mut Mutator, run: impl Fn(&mut rc_runtime::Heap) + 'static) {
+fn during_the_next_allocation(m: &mut Mutator, run: impl Fn(&mut tally_heap::Heap) + 'static) {
     m.on_soft_limit(move |heap, _| run(heap));
     m.set_limits(Some(1), None);
 }

@@ -7,9 +7,9 @@ use clap::Args;
 use super::Failure;
 use super::options::Compiling;
 use super::remarks::Remarks;
-use frontend_glue::aot::{self, Shape};
-use frontend_glue::output_file;
-use frontend_glue::pipeline::{self, Destination};
+use tally_llvm::aot::{self, Shape};
+use tally_llvm::output_file;
+use tally_llvm::pipeline::{self, Destination};
 
 /// Link an executable
 ///

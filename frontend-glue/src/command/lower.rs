@@ -9,9 +9,9 @@ use inkwell::module::Module;
 use super::Failure;
 use super::options::GcNames;
 use super::remarks::Remarks;
-use frontend_glue::level::Level;
-use frontend_glue::{callee_copy, output_file, pipeline, target};
-use rc_runtime::destination::Destination;
+use tally_heap::destination::Destination;
+use tally_llvm::level::Level;
+use tally_llvm::{callee_copy, output_file, pipeline, target};
 
 /// Write the lowered module
 ///

@@ -9,10 +9,10 @@ use clap::Args;
 
 use super::Failure;
 use super::options::Compiling;
-use frontend_glue::pipeline::{self, Destination};
-use frontend_glue::placed_object::PlacedObject;
-use frontend_glue::root_listing::{self, CallSite, Root};
-use frontend_glue::source_file;
+use tally_llvm::pipeline::{self, Destination};
+use tally_llvm::placed_object::PlacedObject;
+use tally_llvm::root_listing::{self, CallSite, Root};
+use tally_llvm::source_file;
 
 /// List the roots that the collector finds at every call
 ///
@@ -113,8 +113,8 @@ fn name(root: &Root, function: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frontend_glue::line_table::SourceLine;
     use stack_roots::{BaseRegister, Location};
+    use tally_llvm::line_table::SourceLine;
 
     #[test]
     fn columns_line_up() {

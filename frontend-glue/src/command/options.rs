@@ -4,13 +4,13 @@
 //! `TALLY_HEAP_LIMIT=64MiB` mean the same and a wrong value gets the same message.
 
 use clap::Args;
-use rc_runtime::options::{
+use tally_heap::options::{
     OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
 };
 
-use frontend_glue::level::Level;
-use frontend_glue::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
-use frontend_glue::pipeline::{CompileOptions, Destination};
+use tally_llvm::level::Level;
+use tally_llvm::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
+use tally_llvm::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
 #[derive(Args, Debug)]

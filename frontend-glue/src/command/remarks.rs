@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
-use frontend_glue::lower::Remark;
-use frontend_glue::output_file;
+use tally_llvm::lower::Remark;
+use tally_llvm::output_file;
 
 /// Where remarks go.
 #[derive(Args, Debug)]
@@ -53,7 +53,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frontend_glue::lower::Saving;
+    use tally_llvm::lower::Saving;
 
     #[test]
     fn a_remark_is_a_yaml_document() {

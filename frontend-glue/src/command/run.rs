@@ -9,9 +9,9 @@ use clap::Args;
 use super::Failure;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
-use frontend_glue::crash_net::CrashNet;
-use frontend_glue::jit::Program;
-use frontend_glue::pipeline::{self, Destination};
+use tally_llvm::crash_net::CrashNet;
+use tally_llvm::jit::Program;
+use tally_llvm::pipeline::{self, Destination};
 
 /// Compile in memory and run
 ///
@@ -61,7 +61,7 @@ impl Run {
         let program = Program::link(&objects)?;
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();
-        cycle_detector::program::configure(run_options);
+        tally_collector::program::configure(run_options);
         // From here on a crash is the program's own.
         drop(net);
         // So is a stack overflow: the runtime reports it, and not the Rust library of this process.

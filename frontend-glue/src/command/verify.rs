@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use frontend_glue::level::Level;
-use frontend_glue::{pipeline, target};
 use inkwell::context::Context;
+use tally_llvm::level::Level;
+use tally_llvm::{pipeline, target};
 
 use super::Failure;
 use super::options::GcNames;

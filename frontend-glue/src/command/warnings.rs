@@ -3,7 +3,7 @@
 //! The first warning stands for all, so that the program's own output is not drowned; it goes to standard error, before
 //! the program starts.
 
-use frontend_glue::pipeline::Object;
+use tally_llvm::pipeline::Object;
 
 /// Reports files with warnings on standard error.
 pub(super) fn report(objects: &[Object]) {
@@ -27,7 +27,7 @@ fn line(object: &Object) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use frontend_glue::diagnostic::Diagnostic;
+    use tally_llvm::diagnostic::Diagnostic;
 
     fn object(warnings: usize) -> Object {
         let warning = |number| Diagnostic::about_module("prog.c", format!("mistake {number}")).help("do better");

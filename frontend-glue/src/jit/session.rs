@@ -6,15 +6,15 @@
 //! may get its addresses.
 //!
 //! A session makes no heap. The thread that calls compiled code gets one at its first allocation, with the options given to
-//! `cycle_detector::program::configure`, or those of the environment; it is collected and given back when the thread ends.
+//! `tally_collector::program::configure`, or those of the environment; it is collected and given back when the thread ends.
 
 use std::path::PathBuf;
 
-use cycle_detector::{program, stack};
 use inkwell::context::Context;
 use inkwell::module::Module;
-use rc_runtime::abi::tally_collect;
-use rc_runtime::module_registry;
+use tally_collector::{program, stack};
+use tally_heap::abi::tally_collect;
+use tally_heap::module_registry;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};

@@ -24,7 +24,7 @@ use super::{ContextAccess, Plan};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Value};
-use rc_runtime::context::{CURSOR, LIMIT, STAMP};
+use tally_heap::context::{CURSOR, LIMIT, STAMP};
 
 /// Bytes of the header in front of a payload.
 const HEADER_BYTES: u64 = 8;
@@ -161,7 +161,7 @@ impl Ways {
 
 /// The header's meta word of a type, from its handle.
 pub(super) fn load_meta(builder: &Builder, handle: Value) -> Value {
-    let field = builder.offset(handle, std::mem::offset_of!(rc_runtime::module_record::TypeHandle, meta) as u64);
+    let field = builder.offset(handle, std::mem::offset_of!(tally_heap::module_record::TypeHandle, meta) as u64);
     let meta = builder.load(builder.module().integer(32), field);
     builder.mark_invariant(meta);
     meta

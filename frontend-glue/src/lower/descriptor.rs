@@ -5,12 +5,12 @@
 
 use super::Plan;
 use crate::llvm::{Module, Opcode, TypeKind, Value};
-use rc_runtime::descriptor::{
+use std::ffi::{CString, c_void};
+use std::mem::{offset_of, size_of};
+use tally_heap::descriptor::{
     DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE, SlotKind,
     TraceFunction, TraceVisit, TypeDescriptor,
 };
-use std::ffi::{CString, c_void};
-use std::mem::{offset_of, size_of};
 
 /// What allocation needs to know of a type.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,8 +24,8 @@ use super::{ContextAccess, Plan};
 use crate::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
-use rc_runtime::context::FREE_LISTS;
-use rc_runtime::size_class::class_of;
+use tally_heap::context::FREE_LISTS;
+use tally_heap::size_class::class_of;
 
 /// Lowers an allocation; `roots` are the operands of its bundle.
 pub(super) fn allocate(

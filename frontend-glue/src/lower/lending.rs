@@ -1,5 +1,5 @@
 //! Deferred plan: functions that lend roots note their frames. Both plans: functions that call `setjmp` say that they were come
-//! back to, or a finalizer that was left by the jump would count as running (`rc_runtime::finalizer`).
+//! back to, or a finalizer that was left by the jump would count as running (`tally_heap::finalizer`).
 //!
 //! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but
 //! for one kind: a root whose address was passed on may be stored to by whoever has it, and what it held at the flip
@@ -24,8 +24,8 @@ use crate::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Opcode, Value};
-use rc_runtime::context::LENT_HIGH;
-use rc_runtime::module_record::LENT_ROOT;
+use tally_heap::context::LENT_HIGH;
+use tally_heap::module_record::LENT_ROOT;
 
 /// Marks the roots that `function` lends, and lets it note its frame if there are any.
 pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees, function: Value, roots: &mut [Root]) {

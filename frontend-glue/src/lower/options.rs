@@ -10,7 +10,7 @@ use super::{PROMPT_STRATEGY, STRATEGY};
 pub enum ContextAccess {
     /// By the thread-local symbol `tally_context`: for code that a linker places.
     Symbol,
-    /// At this distance from the thread pointer (`rc_runtime::context::fs_offset`): for a JIT, whose code cannot refer to
+    /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot refer to
     /// the host's thread-locals.
     FsOffset(i64),
 }

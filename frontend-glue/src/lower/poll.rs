@@ -20,9 +20,9 @@ use crate::callee::{Callee, Callees};
 use crate::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, Builder, HandleSet, Value};
-use rc_runtime::context::POLL;
-use rc_runtime::symbols::CallKind;
 use std::collections::VecDeque;
+use tally_heap::context::POLL;
+use tally_heap::symbols::CallKind;
 
 /// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
 ///

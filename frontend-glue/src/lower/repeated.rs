@@ -14,7 +14,7 @@ use crate::callee::Callees;
 use crate::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
-use rc_runtime::type_registry::LOGGED_TOGETHER;
+use tally_heap::type_registry::LOGGED_TOGETHER;
 
 /// The writes of `function` whose object an earlier one has logged. Polls have been placed.
 pub(super) fn repeated_writes(callees: &Callees, module: Module, function: Value, flow: &Flow) -> HandleSet<Call> {

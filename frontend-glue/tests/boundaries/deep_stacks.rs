@@ -10,7 +10,7 @@ mod jumps;
 
 use crate::program::{Folder, of_nodes, plan};
 use crate::{native_code, prints, runs};
-use frontend_glue::lower::Plan;
+use tally_llvm::lower::Plan;
 
 /// `flip` allocates until an epoch has begun, and not much longer; `check_pauses` prints how many frames were walked at
 /// once if those are more than a flip walks.

@@ -4,9 +4,9 @@ use crate::native_code::library;
 use crate::prints;
 use crate::program::{Folder, options, plan};
 
-use frontend_glue::jit::Session;
-use frontend_glue::lower::Plan;
-use rc_runtime::abi::{tally_collect, thread_heap};
+use tally_heap::abi::{tally_collect, thread_heap};
+use tally_llvm::jit::Session;
+use tally_llvm::lower::Plan;
 
 const CPP: &str = r#"
 #include <cstdio>
@@ -261,7 +261,7 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
         unsafe {
             keep(open_file(open_file(open_file(0, 1), 2), 3));
             open_file(0, 4);
-            rc_runtime::finalizer::tally_finalize_forget(open_file(0, 5));
+            tally_heap::finalizer::tally_finalize_forget(open_file(0, 5));
         }
         // SAFETY: none of its functions runs or will.
         unsafe { session.remove(module) }.unwrap();

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 use crate::program::{options, plan};
-use frontend_glue::jit::{ModuleHandle, Session, SessionError};
-use frontend_glue::lower::Plan;
-use rc_runtime::abi::{tally_collect, thread_heap};
+use tally_heap::abi::{tally_collect, thread_heap};
+use tally_llvm::jit::{ModuleHandle, Session, SessionError};
+use tally_llvm::lower::Plan;
 
 /// A list node, and `push` as in the README. `NAME` makes a module's symbols its own.
 const NODE: &str = r#"

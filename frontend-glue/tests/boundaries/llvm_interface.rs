@@ -2,7 +2,7 @@
 
 use crate::program::{Folder, plan};
 use crate::{prints, runs};
-use frontend_glue::lower::Plan;
+use tally_llvm::lower::Plan;
 
 #[test]
 fn untyped_objects_are_read_word_by_word() {

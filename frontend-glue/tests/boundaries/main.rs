@@ -21,10 +21,10 @@ mod stack_overflow;
 mod thread_locals;
 mod threads;
 
-use frontend_glue::lower::Plan;
 use program::Folder;
 use std::process::Command;
 use tally::Outcome;
+use tally_llvm::lower::Plan;
 
 /// A program that ends in peace.
 fn prints(stdout: &str) -> Outcome {

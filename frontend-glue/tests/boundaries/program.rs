@@ -5,8 +5,8 @@
 
 use std::ops::Deref;
 
-use frontend_glue::lower::{Plan, STRATEGY};
-use frontend_glue::pipeline::CompileOptions;
+use tally_llvm::lower::{Plan, STRATEGY};
+use tally_llvm::pipeline::CompileOptions;
 
 use crate::tally::{self, Outcome};
 

@@ -3,7 +3,7 @@
 use crate::prints;
 use crate::program::{Folder, plan};
 use crate::tally::Outcome;
-use frontend_glue::lower::Plan;
+use tally_llvm::lower::Plan;
 
 /// Runs a program in both ways at both ends of optimisation; it must print `before` and end by a signal.
 fn dies(program: &str, arguments: &[&str], check: impl Fn(&str, &Outcome)) {

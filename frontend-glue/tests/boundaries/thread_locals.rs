@@ -1,6 +1,6 @@
 //! Thread-local variables of programs: their loader's in an executable, ours under the JIT.
 
-use frontend_glue::jit::Session;
+use tally_llvm::jit::Session;
 
 use crate::prints;
 use crate::program::{Folder, options};

@@ -2,7 +2,7 @@
 
 use crate::program::{Folder, of_nodes, plan};
 use crate::{prints, runs};
-use frontend_glue::lower::Plan;
+use tally_llvm::lower::Plan;
 
 const EIGHT: &str = r#"
 static void *run(void *rounds) { return (void *)work((long)rounds); }

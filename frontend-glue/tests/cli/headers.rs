@@ -19,7 +19,7 @@ fn tally_h_compiles_as_c_and_as_cpp_without_a_warning() {
 
 #[test]
 fn constants_of_tally_h_are_those_of_the_runtime() {
-    use rc_runtime::{descriptor, module_record, range};
+    use tally_heap::{descriptor, module_record, range};
     let expected = [
         ("TALLY_HEAP_BASE", range::HEAP_BASE),
         ("TALLY_UNLOGGED_BASE", range::UNLOGGED_BASE),
@@ -33,7 +33,7 @@ fn constants_of_tally_h_are_those_of_the_runtime() {
         ("TALLY_SLOT_TRACE", descriptor::SlotKind::Trace as u64),
         ("sizeof(tally_type)", size_of::<descriptor::TypeDescriptor>() as u64),
         ("sizeof(tally_module)", size_of::<module_record::ModuleRecord>() as u64),
-        ("sizeof(tally_context_view)", rc_runtime::context::CONTEXT_BYTES as u64),
+        ("sizeof(tally_context_view)", tally_heap::context::CONTEXT_BYTES as u64),
     ];
     let checks: String = expected
         .iter()

@@ -6,9 +6,9 @@
 
 use crate::program::{Program, Without};
 use crate::tally::{Folder, Outcome};
-use frontend_glue::lower::{LowerOptions, lower};
 use inkwell::context::Context;
 use std::path::Path;
+use tally_llvm::lower::{LowerOptions, lower};
 
 /// Whether each `WITHOUT` line comes true.
 pub fn check(program: &Program) -> Result<(), String> {
@@ -38,8 +38,8 @@ fn what_shows(program: &Program, without: &Without) -> String {
 
 fn lower_without(file: &Path, without: &Without, to: &Path) -> Result<(), String> {
     let context = Context::create();
-    let machine = frontend_glue::target::machine(Default::default()).map_err(|error| error.to_string())?;
-    let module = frontend_glue::pipeline::load(&context, file, &machine).map_err(|error| error.to_string())?;
+    let machine = tally_llvm::target::machine(Default::default()).map_err(|error| error.to_string())?;
+    let module = tally_llvm::pipeline::load(&context, file, &machine).map_err(|error| error.to_string())?;
     let mut options = LowerOptions {
         eliminate_tail_calls: without.level != "0" && without.cure != "tail-recursion",
         module_name: "hazard.ll".into(),

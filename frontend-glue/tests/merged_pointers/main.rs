@@ -1,8 +1,8 @@
 //! Random programs about pointers that merge: what a root protects, however the pointer to it was made.
 //!
 //! ```sh
-//! cargo test --release -p frontend-glue --test merged_pointers -- --count 10000 --seed 2
-//! cargo test --release -p frontend-glue --test merged_pointers -- --count 1000 --without origins-of-stored
+//! cargo test --release -p tally-llvm --test merged_pointers -- --count 10000 --seed 2
+//! cargo test --release -p tally-llvm --test merged_pointers -- --count 1000 --without origins-of-stored
 //! ```
 //!
 //! Program number n of a seed is always the same one: a function with roots, variables and derived pointers that go through
@@ -25,13 +25,13 @@ mod tally;
 mod text;
 
 use dice::Dice;
-use frontend_glue::lower::{LowerOptions, lower};
 use inkwell::context::Context;
 use program::{Author, Op};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tally_llvm::lower::{LowerOptions, lower};
 use text::Size;
 
 const MODULE: u64 = 50;
@@ -144,8 +144,8 @@ fn is_noticed(folder: &Path, seed: u64, count: u64, cure: &str) -> bool {
 
 fn lower_without(file: &Path, cure: &str, to: &Path) {
     let context = Context::create();
-    let machine = frontend_glue::target::machine(Default::default()).unwrap();
-    let module = frontend_glue::pipeline::load(&context, file, &machine).unwrap();
+    let machine = tally_llvm::target::machine(Default::default()).unwrap();
+    let module = tally_llvm::pipeline::load(&context, file, &machine).unwrap();
     let options = LowerOptions {
         module_name: "merged.ll".into(),
         without: Some(cure.parse().unwrap()),

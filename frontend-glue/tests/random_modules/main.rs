@@ -1,7 +1,7 @@
 //! Random modules: llvm-stress writes them, roots, barriers and calls are put in, and all five levels must agree.
 //!
 //! ```sh
-//! cargo test --release -p frontend-glue --test random_modules -- --count 10000 --seed 1
+//! cargo test --release -p tally-llvm --test random_modules -- --count 10000 --seed 1
 //! ```
 //!
 //! Module number n of a seed is always the same one. Each is lowered, verified, optimised, verified again, compiled and

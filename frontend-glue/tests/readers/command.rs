@@ -2,9 +2,9 @@
 
 use crate::mutation::Mutation;
 use crate::objects;
-use frontend_glue::level::Level;
 use std::path::Path;
 use std::process::{Command, Output};
+use tally_llvm::level::Level;
 
 fn maps(file: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tally")).arg("maps").arg(file).output().unwrap()

@@ -4,10 +4,10 @@ use crate::budget::{for_a_while, within};
 use crate::fuzzed_object;
 use crate::mutation::Mutation;
 use crate::objects;
-use frontend_glue::object_file;
-use frontend_glue::placed_object::PlacedObject;
-use frontend_glue::root_listing;
 use std::path::Path;
+use tally_llvm::object_file;
+use tally_llvm::placed_object::PlacedObject;
+use tally_llvm::root_listing;
 
 /// How many times its bytes reading an object may cost: a byte of a line program can make a line of 32 bytes, in a table
 /// that grows by doubling.

@@ -2,7 +2,7 @@
 //!
 //! So are modules that are legal and odd (`hostile.rs`). Nothing panics, nothing takes more memory or time than the object's size allows, and what is refused is refused in a
 //! sentence. A second of it runs with the other tests; this goes on for longer and says how many inputs there were:
-//! `TALLY_DAMAGE_SECONDS=600 cargo test --release -p frontend-glue --test readers -- --nocapture`.
+//! `TALLY_DAMAGE_SECONDS=600 cargo test --release -p tally-llvm --test readers -- --nocapture`.
 
 #[path = "../../../stack-roots/tests/damage/budget.rs"]
 mod budget;

@@ -1,11 +1,11 @@
 //! Real objects to damage: examples with named roots, debug information and relocations of many kinds.
 
-use frontend_glue::level::Level;
-use frontend_glue::pipeline::{self, CompileOptions};
 use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 use std::ops::Range;
 use std::path::Path;
+use tally_llvm::level::Level;
+use tally_llvm::pipeline::{self, CompileOptions};
 
 /// The objects of some examples, at different levels.
 pub fn real() -> Vec<Vec<u8>> {

@@ -2,19 +2,19 @@
 //!
 //! LLVM's reader (`StackMapParser`) trusts every count. Each damaged section goes through `llvm-readobj --stackmap`
 //! and through everything of ours that reads objects. How many crash it:
-//! `TALLY_DAMAGE_SECTIONS=400 cargo test -p frontend-glue --test readers stock -- --nocapture`. With LLVM 22.1.8: 147 of
+//! `TALLY_DAMAGE_SECTIONS=400 cargo test -p tally-llvm --test readers stock -- --nocapture`. With LLVM 22.1.8: 147 of
 //! 400; the rest it prints, what lies behind the section included, and refuses none.
 
 use crate::budget::within;
 use crate::mutation::Mutation;
 use crate::objects;
-use frontend_glue::level::Level;
-use frontend_glue::placed_object::PlacedObject;
-use frontend_glue::{object_file, root_listing};
 use stack_roots::{FrameTable, stack_map};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use tally_llvm::level::Level;
+use tally_llvm::placed_object::PlacedObject;
+use tally_llvm::{object_file, root_listing};
 
 const READOBJ: &str = "llvm-readobj-22";
 

@@ -5,12 +5,12 @@
 //! seeds. Each is loaded twice; one is lowered, both are written, and both texts and bitcodes are compared. For the command's
 //! output the canonical form is LLVM's own: what llvm-dis and an opt without passes make of the same file.
 
-use frontend_glue::level::Level;
-use frontend_glue::lower::{LowerOptions, lower};
-use frontend_glue::{pipeline, target};
 use inkwell::context::Context;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tally_llvm::level::Level;
+use tally_llvm::lower::{LowerOptions, lower};
+use tally_llvm::{pipeline, target};
 
 const TALLY: &str = env!("CARGO_BIN_EXE_tally");
 const STRESS_SEEDS: u32 = 150;

@@ -22,7 +22,7 @@
 //!
 //! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a
 //! candidate, or never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive
-//! looks at the roots, and what they hold stays a candidate (`cycle_detector::prompt::held`). `[CANDIDATE]` A free
+//! looks at the roots, and what they hold stays a candidate (`tally_collector::prompt::held`). `[CANDIDATE]` A free
 //! cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
 //! A high part at or above 2³¹ is *stuck*: nothing is taken from it any more. It saturates, never wraps, and never frees; the

@@ -1,6 +1,6 @@
 //! What a mark that works in slices must hear of while the program runs in between. `[EXACT]`
 //!
-//! Most of such a mark (`cycle_detector::prompt::sliced_mark`) needs nothing of the program but that what is born is
+//! Most of such a mark (`tally_collector::prompt::sliced_mark`) needs nothing of the program but that what is born is
 //! marked. Its last part proves by counts that what is unmarked is dead, and that proof holds only of objects that
 //! nobody has touched since it began. An object is touched when
 //!

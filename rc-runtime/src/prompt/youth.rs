@@ -2,7 +2,7 @@
 //!
 //! A fresh object is *settled*: no decrement of it is noted, so that compiled code never leaves its inline path for an object
 //! that dies soon, nor for one that is being built. Instead all objects of the blocks in `young` are candidates together:
-//! when enough was handed out, the driver judges them as one *batch* (`cycle_detector::prompt::batch`).
+//! when enough was handed out, the driver judges them as one *batch* (`tally_collector::prompt::batch`).
 //!
 //! ```text
 //! settled, neither CANDIDATE nor ACYCLIC       young; its block is on the list, and says so in its entry

@@ -220,7 +220,7 @@ fn try_text(tally: &Path, place: &Path, text: &str, ways: &[Way]) -> Result<Opti
 
 fn build() -> Result<PathBuf, String> {
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--release", "-p", "frontend-glue", "-p", "aot-runtime"])
+        .args(["build", "--quiet", "--release", "-p", "tally-llvm", "-p", "aot-runtime"])
         .current_dir(source_tree())
         .status()
         .map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rc_runtime::weak_map::WeakMode;
+use tally_heap::weak_map::WeakMode;
 
 use super::{Id, ModelHeap, Word};
 use crate::shape::Kind;

@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::rc::Rc;
 
-use cycle_detector::Mutator;
-use rc_runtime::{ObjectRef, TypeId};
+use tally_collector::Mutator;
+use tally_heap::{ObjectRef, TypeId};
 
 use super::{exchange_global, object};
 use crate::op::GLOBALS;

@@ -5,10 +5,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use cycle_detector::Mutator;
-use rc_runtime::weak::WeakKind;
-use rc_runtime::weak_map::WeakMode;
-use rc_runtime::{Heap, ObjectRef, builtin};
+use tally_collector::Mutator;
+use tally_heap::weak::WeakKind;
+use tally_heap::weak_map::WeakMode;
+use tally_heap::{Heap, ObjectRef, builtin};
 
 use super::deeds::called;
 use super::{TallyHeap, object};

@@ -2,10 +2,10 @@
 
 use crate::scene::{Logged, OBJECTS, Scene, allocate, cases, writes};
 use proptest::prelude::*;
-use rc_runtime::plan::Plan;
-use rc_runtime::range::LIVE;
-use rc_runtime::{HeapOptions, ObjectRef};
 use std::collections::HashSet;
+use tally_heap::plan::Plan;
+use tally_heap::range::LIVE;
+use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 

@@ -2,8 +2,8 @@
 
 use crate::scene::{Logged, OBJECTS, Scene, Write, cases};
 use proptest::prelude::*;
-use rc_runtime::plan::Plan;
 use std::collections::BTreeSet;
+use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::GLOBALS;
 use tally_tests::shape::{Kind, TRACE_NUMBER, TRACE_TAG};
@@ -49,7 +49,7 @@ fn arrays(length: u64) -> Scene {
 fn entries(scene: &Scene, before: &[u64], slots: impl Iterator<Item = u64>) -> Vec<Logged> {
     let object = scene.objects[0];
     let info = object.type_info();
-    if !object.has(rc_runtime::object::flag::LARGE) {
+    if !object.has(tally_heap::object::flag::LARGE) {
         return slots.take(1).map(|_| (object, None, before.to_vec())).collect();
     }
     let chunks: BTreeSet<u64> = slots.map(|slot| slot / info.chunk_elements).collect();

@@ -1,11 +1,11 @@
 //! A heap with a few objects of one kind, each in a root of its own, and what can be asked about it.
 
 use proptest::prelude::*;
-use rc_runtime::log::LogCursor;
-use rc_runtime::plan::Plan;
-use rc_runtime::range::UNLOGGED;
-use rc_runtime::visit::Part;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_heap::log::LogCursor;
+use tally_heap::plan::Plan;
+use tally_heap::range::UNLOGGED;
+use tally_heap::visit::Part;
+use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 use tally_tests::tally_heap::TallyHeap;

@@ -3,8 +3,8 @@
 //! it was in vain?
 
 use crate::{EPOCH_BYTES, Effort, World, options};
-use cycle_detector::evidence::TURNOVER;
-use rc_runtime::HeapOptions;
+use tally_collector::evidence::TURNOVER;
+use tally_heap::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 

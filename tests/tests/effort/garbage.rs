@@ -3,9 +3,9 @@
 //! plans, and under the prompt plan with a pause goal, where marks go in slices.
 
 use crate::{EPOCH_BYTES, World, options};
-use cycle_detector::evidence::GARBAGE_MAX;
-use rc_runtime::HeapOptions;
-use rc_runtime::plan::Plan;
+use tally_collector::evidence::GARBAGE_MAX;
+use tally_heap::HeapOptions;
+use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 
@@ -195,7 +195,7 @@ fn large_structure_let_go_of_once() {
     world.ring_at_root(1, 20_000);
     world.epoch_in_slices();
     world.set_root(1, 0);
-    let turnover = 9 * cycle_detector::evidence::TURNOVER * (world.statistics().live_bytes + EPOCH_BYTES);
+    let turnover = 9 * tally_collector::evidence::TURNOVER * (world.statistics().live_bytes + EPOCH_BYTES);
     let limit = world.statistics().allocated_bytes + turnover;
     while world.heap.totals().live_objects > 1000 {
         world.allocate(Kind::Medium, 0);

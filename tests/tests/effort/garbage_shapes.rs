@@ -233,7 +233,7 @@ fn rings_of_small_arrays() {
 /// What small dead rings own outside is bounded as if it lay inside.
 #[test]
 fn rings_that_own_bytes_outside() {
-    use rc_runtime::ObjectRef;
+    use tally_heap::ObjectRef;
     for (setting, options) in crate::garbage::settings() {
         let mut world = World::with(options);
         world.list_at_root(0, 1_000);

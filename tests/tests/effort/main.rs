@@ -10,12 +10,12 @@ mod garbage_shapes;
 mod memory;
 mod slices;
 
-use cycle_detector::purse::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
-use cycle_detector::trial::EDGES_OVERDRAWN;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::statistics::Statistics;
-use rc_runtime::{HeapOptions, ObjectRef};
+use tally_collector::purse::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
+use tally_collector::trial::EDGES_OVERDRAWN;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::statistics::Statistics;
+use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 use tally_tests::tally_heap::TallyHeap;

@@ -1,7 +1,7 @@
 //! Memory is short while cycles are collected: the mark stack and the candidate buffer cannot grow. Nothing is lost by that.
 
 use crate::{World, options};
-use rc_runtime::HeapOptions;
+use tally_heap::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 

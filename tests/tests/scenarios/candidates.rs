@@ -1,9 +1,9 @@
 //! Candidates, what starts a collection, and what is said of it.
 
 use crate::on_both;
-use rc_runtime::HeapOptions;
-use rc_runtime::plan::Plan;
-use rc_runtime::statistics::Statistics;
+use tally_heap::HeapOptions;
+use tally_heap::plan::Plan;
+use tally_heap::statistics::Statistics;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::parse_program;
 use tally_tests::setup::{Setup, both_plans, check, check_in, check_series};

@@ -1,8 +1,8 @@
 //! Counts that are wrong: they are told of.
 
 use crate::on_both;
-use rc_runtime::ObjectRef;
-use rc_runtime::plan::Plan;
+use tally_heap::ObjectRef;
+use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 

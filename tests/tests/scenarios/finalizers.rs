@@ -1,11 +1,11 @@
 //! What finalizers do to what is being counted: the number of dead, roots, the objects and arrays around theirs.
 
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::{ObjectRef, type_registry};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::{ObjectRef, type_registry};
 use tally_tests::setup::both_plans;
 
 /// What the finalizer does besides noting the object's number.

@@ -1,8 +1,8 @@
 //! Sizes that no heap holds, and the walk over what there is, under both plans.
 
 use crate::on_both;
-use rc_runtime::OutOfMemory;
 use std::collections::BTreeSet;
+use tally_heap::OutOfMemory;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 

@@ -14,7 +14,7 @@ mod mistakes;
 mod programs;
 mod weak;
 
-use rc_runtime::plan::Plan;
+use tally_heap::plan::Plan;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::setup::both_plans;
 use tally_tests::shape::Kind;

@@ -1,13 +1,13 @@
 //! Weak references at the moments when something else happens to their objects: construction, finalizers, collections, depth.
 
 use crate::finalizers::{Action, FILE, NODE, each, live, new, ring, seen_sorted, set};
-use cycle_detector::Mutator;
-use rc_runtime::descriptor::TypeDescriptor;
-use rc_runtime::host_roots::RootIndex;
-use rc_runtime::plan::Plan;
-use rc_runtime::{HeapOptions, ObjectRef, type_registry};
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use tally_collector::Mutator;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::host_roots::RootIndex;
+use tally_heap::plan::Plan;
+use tally_heap::{HeapOptions, ObjectRef, type_registry};
 use tally_tests::setup::both_plans;
 
 /// The length, and that many references.

@@ -1,7 +1,7 @@
 //! Programs without a mistake that zeal might take for one.
 
 use super::prints;
-use rc_runtime::zeal::EARNED_BY_EPOCH;
+use tally_heap::zeal::EARNED_BY_EPOCH;
 
 /// References that trials may follow while a program's heap is small, each epoch all of them.
 const ZEALOUS_EDGES: u64 = 16 << 20;

@@ -114,7 +114,7 @@ fn row(program: &Program, crates: &Path, folder: &Path, tally: &Path, arguments:
     compile(program, &sources, folder, &plain)?;
     std::fs::create_dir_all(&left).map_err(|error| Failure::step(format!("{}: {error}", left.display())))?;
     let mut bench = process::cargo();
-    bench.args(["bench", "--quiet", "-p", "frontend-glue", "--bench", "lowering_cost", "--"]).arg(&plain);
+    bench.args(["bench", "--quiet", "-p", "tally-llvm", "--bench", "lowering_cost", "--"]).arg(&plain);
     bench.arg("--rounds").arg(arguments.rounds.to_string()).arg("--folder").arg(&left);
     eprintln!("+ {}", process::shown(&bench));
     let figures = figures(&process::output_of(&mut bench)?);
@@ -218,7 +218,7 @@ fn percent(share: f64) -> String {
 fn counted_share(module: &Path, folder: &Path) -> Result<f64, Failure> {
     // `cargo bench` has just built it; asked again it says where.
     let mut build = process::cargo();
-    build.args(["bench", "--no-run", "--message-format=json", "-p", "frontend-glue", "--bench", "lowering_cost"]);
+    build.args(["bench", "--no-run", "--message-format=json", "-p", "tally-llvm", "--bench", "lowering_cost"]);
     let answer = process::output_of(&mut build)?;
     let bench = answer.lines().rev().find_map(|line| Some(line.split_once("\"executable\":\"")?.1.split_once('"')?.0));
     let bench = bench.ok_or_else(|| Failure::step("cargo does not say where the bench is".to_owned()))?.to_owned();
@@ -233,7 +233,7 @@ fn counted_share(module: &Path, folder: &Path) -> Result<f64, Failure> {
         let total = text.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse::<f64>().ok());
         total.filter(|&total| total > 0.0).ok_or_else(|| Failure::step(format!("callgrind counted no `{function}`")))
     };
-    Ok(count("lower", "frontend_glue::pipeline::lower")? / count("optimise", "LLVMRunPasses")?)
+    Ok(count("lower", "tally_llvm::pipeline::lower")? / count("optimise", "LLVMRunPasses")?)
 }
 
 /// What the sections of an object take, by the beginnings of their names.

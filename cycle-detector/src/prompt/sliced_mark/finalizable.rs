@@ -6,8 +6,8 @@
 
 use super::super::proof::is_suspected;
 use super::{SlicedMark, Stage};
-use rc_runtime::Heap;
-use rc_runtime::list::List;
+use tally_heap::Heap;
+use tally_heap::list::List;
 
 /// Objects that one step goes through.
 pub(super) const HELD_AT_ONCE: usize = 512;

@@ -8,7 +8,7 @@
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`rc_runtime::prompt::count`). Cost of an increment or decrement: 1 load,
+//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::prompt::count`). Cost of an increment or decrement: 1 load,
 //! 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7
 //! to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object
 //! replaces another, 9 where its counts are put off (`postponed`), and then some 40 when they are made up for. A
@@ -29,9 +29,9 @@ use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
-use rc_runtime::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
-use rc_runtime::prompt::count::SETTLED;
-use rc_runtime::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
+use tally_heap::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
+use tally_heap::prompt::count::SETTLED;
+use tally_heap::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
 
 /// Alias class of count bytes.
 const COUNTS: &str = "tally count";

@@ -3,7 +3,7 @@
 //! Such a store counts nothing (who makes it may be native code, and does not know that there is a root), so what the root
 //! holds may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So a frame
 //! that lends says so, in a counter of its thread; while that is not zero, drains walk the stack and protect what
-//! roots hold, and are put off where that is deep (`rc_runtime::prompt`'s `lent_walk`). `[ROOT]`
+//! roots hold, and are put off where that is deep (`tally_heap::prompt`'s `lent_walk`). `[ROOT]`
 //!
 //! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
 //!
@@ -12,7 +12,7 @@
 use crate::llvm::{Builder, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::runtime::context_field;
-use rc_runtime::context::LENT;
+use tally_heap::context::LENT;
 
 /// Changes the counter in front of `place`.
 pub(super) fn change(builder: &Builder, context: ContextAccess, place: Value, begins: bool) {

@@ -26,7 +26,7 @@ use crate::llvm::{Block, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::ModuleTables;
 use crate::lower::runtime::declare;
-use rc_runtime::range::{HEAP_BASE, HEAP_SPAN};
+use tally_heap::range::{HEAP_BASE, HEAP_SPAN};
 
 /// Bits that are the same in all addresses of the heap range.
 const ABOVE_SPAN: u64 = !(HEAP_SPAN - 1);
@@ -123,7 +123,7 @@ mod tests {
 
     /// What the runtime does with a word, step by step (`TypeInfo::decode`).
     fn refers(word: u64, reading: OneWord) -> bool {
-        word & reading.mask == reading.pattern && rc_runtime::range::in_heap(word & reading.pointer)
+        word & reading.mask == reading.pattern && tally_heap::range::in_heap(word & reading.pointer)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Where an instruction is, as zeal's messages say it: file and line, or, in IR without debug information, its name and block.
 //!
-//! Each place becomes a constant of the module (`rc_runtime::zeal::Site`), one for each line of a function. Values without a name
+//! Each place becomes a constant of the module (`tally_heap::zeal::Site`), one for each line of a function. Values without a name
 //! are numbered by LLVM as it prints them, and renumbered whenever something is inserted; so they are given their numbers
 //! as names before the lowering begins ([`name_values`]).
 

@@ -8,8 +8,8 @@ use super::certain;
 use crate::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::call::Call;
 use crate::llvm::{Module, Opcode, Value};
-use rc_runtime::symbols::RuntimeSymbol;
 use smallvec::{SmallVec, smallvec};
+use tally_heap::symbols::RuntimeSymbol;
 
 /// Values made of more than this are not followed.
 const MOST_STEPS: usize = 64;

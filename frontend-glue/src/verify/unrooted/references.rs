@@ -8,8 +8,8 @@
 use super::memory::{Memory, rooted_slot};
 use crate::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
-use rc_runtime::symbols::RuntimeSymbol;
 use std::collections::{HashSet, VecDeque};
+use tally_heap::symbols::RuntimeSymbol;
 
 /// See the file's first lines.
 #[derive(Debug)]
