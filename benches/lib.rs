@@ -194,7 +194,7 @@ mod tests {
     fn weak_references_yield_a_target_that_was_upgraded_before() {
         for plan in [Plan::Deferred, Plan::Prompt] {
             let mut state = weak_references(plan, 10);
-            let target = state.mutator.root(tally_heap::host_roots::RootIndex(0));
+            let target = state.mutator.root(tally_heap::services::host_roots::RootIndex(0));
             let upgraded = state.mutator.heap().specials.upgraded.len();
             for weak in state.objects.clone() {
                 assert_eq!(state.mutator.read_weak(weak.slot(0)), target);

@@ -33,7 +33,7 @@
 //! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998. Unwinding: libgcc's
 //! unwind.inc, DWARF 5, 6.4.
 
-use crate::collector::Collector;
+use crate::driver::Collector;
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
 use std::cell::Cell;
@@ -160,7 +160,7 @@ pub(crate) fn undo(here: u64) -> Removal {
 pub extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
-    tally_heap::finalizer::note_landing(here);
+    tally_heap::services::finalizer::note_landing(here);
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);

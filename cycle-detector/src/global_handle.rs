@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use tally_heap::list::List;
+use tally_heap::memory::list::List;
 
 /// Keeps an object until it is dropped. Read with `Scope::open`.
 #[derive(Debug)]

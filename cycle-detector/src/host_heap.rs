@@ -60,8 +60,9 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use tally_heap::descriptor::DescriptorError;
-use tally_heap::range::{self, RangeError};
-use tally_heap::statistics::Statistics;
+use tally_heap::memory::range;
+use tally_heap::memory::range::RangeError;
+use tally_heap::report::statistics::Statistics;
 use tally_heap::type_registry::Reading;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 

@@ -1,4 +1,4 @@
-//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::prompt`'s `lent`).
+//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s `lent`).
 
 use crate::stack::stack_end;
 use tally_heap::abi;

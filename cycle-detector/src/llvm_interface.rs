@@ -15,7 +15,8 @@ use tally_heap::abi::thread_heap;
 use tally_heap::context;
 use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY};
-use tally_heap::{TypeId, range, safepoint_shim, type_registry};
+use tally_heap::memory::range;
+use tally_heap::{TypeId, safepoint_shim, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, which its first allocation would do
 /// as well. Heaps grow as they need, so the size is not used.

@@ -6,19 +6,19 @@
 //! References that the host holds across a safepoint (any allocation, `poll`, `epoch`, `collect`) belong into its root stack; the
 //! others are valid until the next one starts.
 
-use crate::collector::Collector;
+use crate::driver::Collector;
+use crate::plan::deferred::verify::Violation;
 use crate::report::EpochReport;
-use crate::verify::Violation;
-use tally_heap::builtin::Callback;
-use tally_heap::finalizer::FinalizerError;
-use tally_heap::host_roots::RootIndex;
-use tally_heap::inventory::LeakReport;
+use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
-use tally_heap::range::RangeError;
-use tally_heap::statistics::Statistics;
-use tally_heap::weak::WeakKind;
-use tally_heap::weak_map::{WeakMode, object_of};
+use tally_heap::report::statistics::Statistics;
+use tally_heap::services::builtin::Callback;
+use tally_heap::services::finalizer::FinalizerError;
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::services::inventory::LeakReport;
+use tally_heap::services::weak::WeakKind;
+use tally_heap::services::weak_map::{WeakMode, object_of};
 use tally_heap::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
 /// See the file's first lines.
@@ -139,7 +139,7 @@ impl Mutator {
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
     /// `None` outside.
     pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
-        let heap = tally_heap::finalizer::running_heap();
+        let heap = tally_heap::services::finalizer::running_heap();
         if heap.is_null() {
             return None;
         }
@@ -325,7 +325,7 @@ impl Mutator {
         unsafe { Heap::step(heap, ns) }
     }
 
-    /// From now on nothing dies by itself (`tally_heap::control`).
+    /// From now on nothing dies by itself (`tally_heap::services::control`).
     pub fn stop(&mut self) {
         self.heap.stop();
     }
@@ -380,7 +380,7 @@ impl Mutator {
         self.heap.unfreeze();
     }
 
-    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`tally_heap::limits`).
+    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`tally_heap::services::limits`).
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.heap.set_limits(soft, hard);
     }
@@ -418,11 +418,11 @@ impl Mutator {
     pub fn verify(&mut self) -> Result<(), Violation> {
         if self.is_prompt() {
             self.epoch();
-            return crate::prompt::verify(&mut self.heap);
+            return crate::plan::prompt::verify(&mut self.heap);
         }
         // What finalizers write is logged: they wait.
         self.heap.with_driver(|driver, heap| driver.epoch(heap));
-        self.with_collector(|collector, heap| crate::verify::verify(heap, collector))
+        self.with_collector(|collector, heap| crate::plan::deferred::verify::verify(heap, collector))
     }
 
     /// Every mature object that is not known to be dead, in address order within each block.

@@ -70,7 +70,7 @@ fn make_heap() -> Box<Heap> {
     HANDLER.call_once(|| {
         // SAFETY: registers a handler that takes no arguments.
         unsafe { libc::atexit(at_exit) };
-        tally_heap::block_source::hold_while_forking();
+        tally_heap::memory::block_source::hold_while_forking();
     });
     crate::thread_heap::make()
 }
@@ -82,7 +82,7 @@ fn make_heap() -> Box<Heap> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
     install();
-    if let Err(error) = tally_heap::range::reserve() {
+    if let Err(error) = tally_heap::memory::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
     // SAFETY: by the caller's promise.

@@ -26,10 +26,11 @@ use std::sync::Arc;
 use tally_heap::context::Context;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
+use tally_heap::memory::range;
 use tally_heap::module_record::{LENT_ROOT, OWN_ROOT};
 use tally_heap::module_registry::text;
 use tally_heap::object::Slot;
-use tally_heap::{Heap, ObjectRef, abi, range};
+use tally_heap::{Heap, ObjectRef, abi};
 
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use tally_heap::destination;
 use tally_heap::fatal::STATUS_USAGE;
 use tally_heap::options::StatsTarget;
-use tally_heap::statistics::Statistics;
+use tally_heap::report::statistics::Statistics;
 
 /// Writes the statistics to `target`; the exit status that asks for, or 0.
 pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c_int {

@@ -87,7 +87,7 @@ fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_wr
 
 #[test]
 fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
-    use tally_heap::range::MARK;
+    use tally_heap::memory::range::MARK;
     let mut m = Mutator::new(HeapOptions::default()).expect("address space");
     let list = m.push_root(None);
     for _ in 0..300_000 {

@@ -40,11 +40,11 @@ fn drop_ring(m: &mut Mutator, count: usize) {
     m.push_root(Some(first));
     for _ in 1..count {
         let next = node(m);
-        let last = m.root(tally_heap::host_roots::RootIndex(held.0 + 1)).expect("set");
+        let last = m.root(tally_heap::services::host_roots::RootIndex(held.0 + 1)).expect("set");
         set(m, last, 0, next);
-        m.set_root(tally_heap::host_roots::RootIndex(held.0 + 1), Some(next));
+        m.set_root(tally_heap::services::host_roots::RootIndex(held.0 + 1), Some(next));
     }
-    let last = m.root(tally_heap::host_roots::RootIndex(held.0 + 1)).expect("set");
+    let last = m.root(tally_heap::services::host_roots::RootIndex(held.0 + 1)).expect("set");
     set(m, last, 0, first);
     m.truncate_roots(base);
 }
@@ -349,7 +349,7 @@ fn addresses_are_classified_as_in_the_heap_or_not() {
         }
         let here = &raw const small as u64;
         let past = large.address() + (2 << 20);
-        for outside in [0, 8, here, foreign.address(), past, tally_heap::range::HEAP_BASE - 8, u64::MAX] {
+        for outside in [0, 8, here, foreign.address(), past, tally_heap::memory::range::HEAP_BASE - 8, u64::MAX] {
             assert!(!heap.contains(outside), "{outside:#x}");
         }
         m.truncate_roots(0);

@@ -49,10 +49,10 @@ fn value_lives_and_dies_with_its_key() {
         let (value, value_root) = node(m);
         let (key, key_root) = node(m);
         let ephemeron = ephemeron(m, key, value);
-        m.set_root(tally_heap::host_roots::RootIndex(value_root), None);
+        m.set_root(tally_heap::services::host_roots::RootIndex(value_root), None);
         m.collect();
         assert_eq!(m.ephemeron_value(ephemeron), Some(value));
-        m.set_root(tally_heap::host_roots::RootIndex(key_root), None);
+        m.set_root(tally_heap::services::host_roots::RootIndex(key_root), None);
         m.collect();
         assert!(is_empty(ephemeron));
         assert_eq!((m.ephemeron_value(ephemeron), m.live_objects().len()), (None, 1));
@@ -76,11 +76,11 @@ fn chain_of_a_hundred_dies_at_one_collection() {
         }
         let roots: Vec<usize> = (keys..m.root_count()).step_by(2).collect();
         for root in roots {
-            m.set_root(tally_heap::host_roots::RootIndex(root), None);
+            m.set_root(tally_heap::services::host_roots::RootIndex(root), None);
         }
         m.collect();
         assert_eq!(m.live_objects().len(), 201);
-        m.set_root(tally_heap::host_roots::RootIndex(first_root), None);
+        m.set_root(tally_heap::services::host_roots::RootIndex(first_root), None);
         m.collect();
         assert!(ephemerons.iter().all(|&ephemeron| is_empty(ephemeron)));
         assert_eq!(m.live_objects().len(), 100);
@@ -179,7 +179,7 @@ fn long_chains_and_wide_keys_take_one_mark() {
         }
         m.collect();
         assert_eq!(m.live_objects().len(), 3 * COUNT + 1);
-        m.set_root(tally_heap::host_roots::RootIndex(0), None);
+        m.set_root(tally_heap::services::host_roots::RootIndex(0), None);
         m.collect();
         assert_eq!(m.live_objects().len(), 2 * COUNT);
         m.verify().expect("sound");
@@ -197,7 +197,7 @@ fn ring_that_an_ephemeron_lets_go_of_when_its_key_dies_young_is_judged() {
         m.write(value, value.slot(0), value.address());
         let ephemeron = ephemeron(m, key, value);
         for root in [key_root, value_root] {
-            m.set_root(tally_heap::host_roots::RootIndex(root), None);
+            m.set_root(tally_heap::services::host_roots::RootIndex(root), None);
         }
         m.epoch();
         m.verify().expect("what nobody reaches hangs on something that will be judged");

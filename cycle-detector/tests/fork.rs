@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use tally_collector::{Collector, Mutator};
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

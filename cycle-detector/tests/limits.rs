@@ -22,7 +22,8 @@ fn a_full_heap_goes_on_in_the_holes_of_its_blocks() {
     }
     // One object in sixteen stays: no block is empty, all have holes.
     let filled = m.root_count();
-    let kept: Vec<_> = (0..filled).filter(|index| index % 16 == 0).map(tally_heap::host_roots::RootIndex).collect();
+    let kept: Vec<_> =
+        (0..filled).filter(|index| index % 16 == 0).map(tally_heap::services::host_roots::RootIndex).collect();
     let kept: Vec<_> = kept.into_iter().map(|root| m.root(root)).collect();
     m.truncate_roots(0);
     for object in kept {
@@ -54,7 +55,8 @@ fn a_full_heap_is_not_collected_for_every_block_while_it_has_holes() {
         m.push_root(Some(object));
     }
     let filled = m.root_count();
-    let kept: Vec<_> = (0..filled).step_by(16).map(|index| m.root(tally_heap::host_roots::RootIndex(index))).collect();
+    let kept: Vec<_> =
+        (0..filled).step_by(16).map(|index| m.root(tally_heap::services::host_roots::RootIndex(index))).collect();
     m.truncate_roots(0);
     for object in kept {
         m.push_root(object);
@@ -77,7 +79,8 @@ fn a_cell_that_fits_no_small_hole_finds_a_large_one_in_a_full_heap() {
         m.push_root(Some(object));
     }
     let filled = m.root_count();
-    let kept: Vec<_> = (0..filled).step_by(8).map(|index| m.root(tally_heap::host_roots::RootIndex(index))).collect();
+    let kept: Vec<_> =
+        (0..filled).step_by(8).map(|index| m.root(tally_heap::services::host_roots::RootIndex(index))).collect();
     m.truncate_roots(0);
     for object in kept {
         m.push_root(object);
@@ -104,7 +107,7 @@ fn a_full_heap_whose_holes_are_too_small_is_told_so() {
         m.push_root(Some(object));
     }
     let filled = m.root_count();
-    let index = tally_heap::host_roots::RootIndex;
+    let index = tally_heap::services::host_roots::RootIndex;
     let kept: Vec<_> = (0..filled).filter(|at| at % 4 != 0).map(|at| m.root(index(at))).collect();
     m.truncate_roots(0);
     for object in kept {

@@ -1,7 +1,7 @@
 //! A walk over the mature objects in steps: none is left out or visited twice, whatever the program does in between.
 
 use tally_collector::Mutator;
-use tally_heap::mature::BlockWalk;
+use tally_heap::plan::deferred::mature::BlockWalk;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);

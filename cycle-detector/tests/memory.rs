@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::host_roots::RootIndex;
-use tally_heap::limits::RETRIES_MAX;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::services::limits::RETRIES_MAX;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

@@ -8,9 +8,10 @@ mod allocator;
 use allocator::{Refuse, refusing};
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::memory::block_source;
 use tally_heap::plan::Plan;
-use tally_heap::{HeapOptions, ObjectRef, TypeId, block_source, type_registry};
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);

@@ -5,9 +5,9 @@
 
 use tally_collector::{Collector, Mutator, Violation};
 use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
-use tally_heap::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::{HeapOptions, ObjectRef, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -46,7 +46,7 @@ fn broken(plan: Plan, invariant: &str, words: &str, deeds: [fn(&mut Mutator, Obj
     let verdict = match plan {
         Plan::Deferred => m.verify(),
         // Without the epoch that would set some of it right.
-        Plan::Prompt => tally_collector::prompt::verify(m.heap()),
+        Plan::Prompt => tally_collector::plan::prompt::verify(m.heap()),
     };
     is_named(verdict, invariant, words);
     deeds[1](&mut m, holder, held);
@@ -122,7 +122,7 @@ fn prompt_lists_that_name_an_object_twice() {
     m.write(holder, holder.slot(0), 0);
     held.remove_flags(prompt_flag::PENDING);
     m.heap().add_pending(held);
-    is_named(tally_collector::prompt::verify(m.heap()), "PENDING", "an object is on the pending list twice");
+    is_named(tally_collector::plan::prompt::verify(m.heap()), "PENDING", "an object is on the pending list twice");
 }
 
 /// A reference to memory that has been freed.
@@ -135,7 +135,7 @@ fn fields_that_lead_to_what_is_gone() {
         holder.slot(8).store(held.address());
         let verdict = match plan {
             Plan::Deferred => m.verify(),
-            Plan::Prompt => tally_collector::prompt::verify(m.heap()),
+            Plan::Prompt => tally_collector::plan::prompt::verify(m.heap()),
         };
         is_named(verdict, "HEADER", "which is not live");
         holder.slot(8).store(0);
@@ -150,7 +150,11 @@ fn garbage_that_nobody_has_noted() {
     // As if the write had noted nothing.
     holder.slot(0).store(0);
     held.set_exact_count(1);
-    is_named(tally_collector::prompt::verify(m.heap()), "CANDIDATE", "is garbage, and nobody has noted what holds it");
+    is_named(
+        tally_collector::plan::prompt::verify(m.heap()),
+        "CANDIDATE",
+        "is garbage, and nobody has noted what holds it",
+    );
 }
 
 /// The promise of a type is the program's, and this is how it learns that it was wrong.
@@ -185,7 +189,7 @@ fn verification_in_the_middle_of_an_epoch_is_refused() {
     m.flip();
     m.heap().with_driver(|driver, heap| {
         let collector: &Collector = driver.as_any().downcast_mut().expect("the collector");
-        is_named(tally_collector::verify::verify(heap, collector), "PENDING", "passes are running");
+        is_named(tally_collector::plan::deferred::verify::verify(heap, collector), "PENDING", "passes are running");
     });
     m.verify().expect("it ends them");
 }

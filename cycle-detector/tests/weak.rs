@@ -4,7 +4,7 @@
 use tally_collector::Mutator;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
-use tally_heap::weak::WeakKind;
+use tally_heap::services::weak::WeakKind;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 /// Two counted fields, and a weak slot at 16.

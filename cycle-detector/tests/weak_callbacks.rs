@@ -80,7 +80,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
 fn called_once_after_the_target_has_gone() {
     for_all_heaps(|m| {
         for (old, callback) in
-            [(false, note as tally_heap::builtin::Callback), (true, note), (false, work), (true, work)]
+            [(false, note as tally_heap::services::builtin::Callback), (true, note), (false, work), (true, work)]
         {
             let top = m.root_count();
             let holder = rooted(m);
@@ -193,7 +193,7 @@ fn callback_that_panics_is_reported_and_the_others_are_called() {
         });
         let holder = rooted(m);
         let target = rooted(m);
-        for (field, callback) in [(0, fail as tally_heap::builtin::Callback), (8, note)] {
+        for (field, callback) in [(0, fail as tally_heap::services::builtin::Callback), (8, note)] {
             let weak = m.new_weak_with(target, callback).expect("memory");
             link(m, holder, field, weak);
         }
@@ -237,7 +237,7 @@ fn weak_reference_that_is_set_again_before_its_callback_is_called_once() {
             })
             .collect();
         WAITING.set(weaks.clone());
-        m.set_root(tally_heap::host_roots::RootIndex(0), None);
+        m.set_root(tally_heap::services::host_roots::RootIndex(0), None);
         m.poll();
         let mut seen = called();
         seen.sort_unstable();
@@ -259,7 +259,7 @@ unsafe extern "C-unwind" fn herald(_: *mut c_void) {
     Mutator::in_finalizer(|m| {
         let target = node(m);
         let weak = m.new_weak_with(target, herald).expect("memory");
-        m.set_root(tally_heap::host_roots::RootIndex(0), Some(weak));
+        m.set_root(tally_heap::services::host_roots::RootIndex(0), Some(weak));
     });
 }
 
@@ -273,7 +273,7 @@ fn a_callback_that_waits_for_the_next_garbage_holds_nobody_up() {
             m.push_root(None);
             let target = node(&mut m);
             let weak = m.new_weak_with(target, herald).expect("memory");
-            m.set_root(tally_heap::host_roots::RootIndex(0), Some(weak));
+            m.set_root(tally_heap::services::host_roots::RootIndex(0), Some(weak));
             m.poll();
             m.epoch();
             m.epoch();

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
-use tally_heap::weak::WeakKind;
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::services::weak::WeakKind;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 
 /// Two counted fields, a weak slot, a number.

@@ -5,11 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use tally_collector::Mutator;
-use tally_collector::epoch::STEP_UNITS_MAX;
-use tally_heap::host_roots::RootIndex;
+use tally_collector::plan::deferred::epoch::STEP_UNITS_MAX;
 use tally_heap::plan::Plan;
-use tally_heap::weak::WeakKind;
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::services::weak::WeakKind;
+use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor, TypeId, type_registry};
 
 /// Two counted fields, and a weak slot at 16.

@@ -18,9 +18,10 @@ use inkwell::targets::TargetMachine;
 use inkwell::values::{AnyValue, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tally_llvm::level::Level;
+use tally_llvm::emit::level::Level;
+use tally_llvm::emit::target;
 use tally_llvm::pipeline::{self, CompileOptions};
-use tally_llvm::{emit, target, verify};
+use tally_llvm::{emit, verify};
 
 #[derive(Parser)]
 struct Arguments {

@@ -3,8 +3,10 @@
 //! The objects and the one runtime library, `libtally.a`, go through clang as the link driver, to
 //! lld where there is one. Executables are position independent unless asked otherwise, and text
 //! relocations are an error (`-z text`) instead of a warning nobody reads: the stack maps are
-//! writable data by then ([`crate::object_file`]). Sections that nothing refers to are dropped,
+//! writable data by then ([`crate::emit::object_file`]). Sections that nothing refers to are dropped,
 //! which takes most of the Rust standard library out again.
+
+pub mod output_file;
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -14,9 +16,10 @@ use std::process::{Child, Command, Stdio};
 
 use thiserror::Error;
 
-use crate::output_file::{OutputError, OutputFile};
+use crate::aot::output_file::{OutputError, OutputFile};
+use crate::emit::undefined_symbols;
+use crate::load::clang;
 use crate::pipeline::Object;
-use crate::{clang, undefined_symbols};
 
 /// The environment variable that names the runtime library, or the directory it is in.
 pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tally_llvm::crash_net::CrashNet;
+use tally_llvm::guard::crash_net::CrashNet;
 
 mod build;
 mod lower;

@@ -3,6 +3,17 @@
 //! Both ways of running a program begin with these same bytes, so that what is tested under one is
 //! true of the other.
 
+pub(crate) mod appending;
+pub mod callee_copy;
+pub mod constructors;
+pub mod level;
+pub mod object_file;
+pub(crate) mod sibling_calls;
+pub mod target;
+pub mod thread_locals;
+pub(crate) mod undefined_symbols;
+pub mod zeal_default;
+
 use std::ptr;
 
 use inkwell::llvm_sys::target_machine::{LLVMCodeGenFileType, LLVMTargetMachineEmitToMemoryBuffer};
@@ -11,10 +22,10 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
+use crate::emit::object_file::ObjectError;
+use crate::guard::messages;
+use crate::guard::out_of_memory::Emitting;
 use crate::llvm::{Module as Ir, owned_message};
-use crate::object_file::{self, ObjectError};
-use crate::out_of_memory::Emitting;
-use crate::{callee_copy, llvm_messages};
 
 /// Why no object came out.
 #[derive(Debug, Error)]
@@ -23,7 +34,7 @@ pub enum EmitError {
     #[error("LLVM cannot generate code: {}", .0.trim_end())]
     CodeGeneration(String),
     /// The object is larger than the memory that is left.
-    #[error("{}", crate::out_of_memory::NO_ROOM_FOR_OBJECT)]
+    #[error("{}", crate::guard::out_of_memory::NO_ROOM_FOR_OBJECT)]
     OutOfMemory,
     /// The object could not be finished.
     #[error(transparent)]
@@ -34,7 +45,7 @@ pub enum EmitError {
 pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitError> {
     callee_copy::before_code_generation(Ir::of(module));
     let buffer = generate(module, machine)?;
-    if let Some(message) = llvm_messages::take_errors() {
+    if let Some(message) = messages::take_errors() {
         return Err(EmitError::CodeGeneration(message));
     }
     let mut bytes = Vec::new();

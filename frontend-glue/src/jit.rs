@@ -12,6 +12,7 @@
 //!
 //! A host that adds and removes modules while it runs has a [`Session`] instead.
 
+pub mod orc;
 mod session;
 mod thread_storage;
 
@@ -22,10 +23,11 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use crate::constructors::{self, Entry, Kind};
-use crate::orc::{LinkError, Linker};
+use crate::emit::constructors;
+use crate::emit::constructors::{Entry, Kind};
+use crate::emit::undefined_symbols;
+use crate::jit::orc::{LinkError, Linker};
 use crate::pipeline::Object;
-use crate::undefined_symbols;
 
 /// Why a program could not be started.
 #[derive(Debug, Error)]
@@ -162,7 +164,7 @@ macro_rules! list_addresses {
             vec![
                 // glibc has it in the part that is linked statically into every executable.
                 ("atexit", libc::atexit as *const () as u64),
-                (crate::thread_locals::ADDRESS, thread_storage::address as *const () as u64),
+                (crate::emit::thread_locals::ADDRESS, thread_storage::address as *const () as u64),
                 ("llvm_gc_root_chain", &raw const llvm_gc_root_chain as u64),
                 $((stringify!($name), &raw const $name as u64),)*
             ]

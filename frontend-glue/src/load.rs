@@ -1,12 +1,16 @@
 //! From a file to a module: `.ll`, `.bc` and `.c`, or a sentence that says why not.
 //!
-//! The bytes come from [`crate::source_file`], C goes through [`crate::c_frontend`]. Every module is checked against
+//! The bytes come from [`crate::load::source_file`], C goes through [`crate::load::c_frontend`]. Every module is checked against
 //! the target before anything else sees it. What LLVM's verifier knows of the gc intrinsics is checked before it runs:
 //! it refuses the same things, but names neither function nor remedy. Its own findings come with the function that
 //! they are in. What leaves this room is valid IR for this machine.
 //!
 //! IR and bitcode of older LLVMs are read as far as LLVM reads them: typed pointers (up to LLVM 14) become plain ones,
 //! text from before 3.7 does not parse, and the message says what the file is.
+
+pub mod c_frontend;
+pub mod clang;
+pub mod source_file;
 
 use std::path::{Path, PathBuf};
 
@@ -16,15 +20,17 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
-use crate::c_frontend::{self, ClangError};
-use crate::crash_net::WorkingOn;
 use crate::diagnostic::{self, Diagnostic};
-use crate::memory_limit::MemoryLimit;
-use crate::source_file::{self, Kind, SourceError};
-use crate::target::{self, TargetError};
-use crate::type_description::metadata;
+use crate::emit::target;
+use crate::emit::target::TargetError;
+use crate::guard::crash_net::WorkingOn;
+use crate::guard::memory_limit::MemoryLimit;
+use crate::guard::messages;
+use crate::llvm;
+use crate::load::c_frontend::ClangError;
+use crate::load::source_file::{Kind, SourceError};
+use crate::lower::type_description::metadata;
 use crate::verify::source::intrinsics;
-use crate::{llvm, llvm_messages};
 
 /// Why a file did not become a module.
 #[derive(Debug, Error)]
@@ -121,7 +127,7 @@ fn parse<'ctx>(context: &'ctx Context, path: &Path, bytes: &[u8]) -> Result<Modu
     let _limit = MemoryLimit::for_reading(bytes.len());
     let module =
         context.create_module_from_ir(buffer).map_err(|message| LoadError::Parse(explained(message.to_string())))?;
-    match llvm_messages::take_errors() {
+    match messages::take_errors() {
         None => Ok(module),
         Some(message) => Err(LoadError::Parse(format!("{name}: {message}"))),
     }
@@ -143,14 +149,14 @@ fn explained(message: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::level::Level;
+    use crate::emit::level::Level;
 
     fn load_bytes(name: &str, bytes: &[u8]) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         let context = Context::create();
-        llvm_messages::listen(&context);
+        messages::listen(&context);
         let machine = target::machine(Level::O0).unwrap();
         match load(&context, &path, &machine) {
             Ok(module) => Ok(module.print_to_string().to_string()),

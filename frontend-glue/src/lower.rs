@@ -11,24 +11,24 @@
 //! Per function the analyses come first and look at the calls as the frontend wrote them; only then are those calls
 //! expanded, since each expansion splits blocks.
 
+mod address_taken;
 mod allocation;
 mod barrier;
 mod bit_set;
 mod bundle;
+mod carriers;
 pub mod count;
-mod cure;
 pub(crate) mod descriptor;
 pub(crate) mod entry_point;
 mod exposure;
 mod free_list;
 mod fresh;
 pub(crate) mod global_slots;
-mod held;
 mod hiding_place;
 mod influence;
 mod leaves;
-mod lending;
 mod liveness;
+mod mitigation;
 pub(crate) mod module_record;
 mod options;
 mod origins;
@@ -40,22 +40,23 @@ mod runtime;
 mod steps;
 mod substitutes;
 mod tagged_words;
+pub mod type_description;
 mod zeal;
 
+pub use crate::lower::mitigation::Cure;
 pub use count::{Damage, Patterns, Remark, Saving};
-pub use cure::Cure;
 pub use module_record::NamedRoot;
 pub use options::{ContextAccess, LowerOptions, LowerReport, Plan};
 
 use count::Counts;
 use liveness::Naming;
 
-use crate::callee::{Callee, Callees, LEAF};
+use crate::analysis::callee::{Callee, Callees, LEAF};
+use crate::analysis::flow::LazyFlow;
 use crate::diagnostic::Diagnostic;
-use crate::flow::LazyFlow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Value};
-use crate::type_description::metadata;
+use crate::lower::type_description::metadata;
 use crate::verify::source;
 use module_record::ModuleTables;
 use result_thunk::Thunks;
@@ -202,7 +203,7 @@ impl<'a> Lowering<'a> {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
         for &function in &bodies {
-            lending::announce_landings(&self.builder, &self.callees, function);
+            crate::lower::address_taken::announce_landings(&self.builder, &self.callees, function);
         }
         for &function in &bodies {
             bundle::make_walkable(function, self.options.without);
@@ -310,7 +311,7 @@ impl<'a> Lowering<'a> {
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         if self.plan == Plan::Deferred && self.options.has(Cure::LendingNoted) {
-            lending::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
+            crate::lower::address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
         }
         self.tables.stack_roots(function, &roots);
         roots

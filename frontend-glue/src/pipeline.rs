@@ -8,6 +8,8 @@
 //!
 //! `tally run`, `build`, `lower`, `verify` and `maps` walk this road to different ends.
 
+pub mod whole_program;
+
 use std::path::{Path, PathBuf};
 
 use inkwell::context::Context;
@@ -16,17 +18,20 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
-use crate::crash_net::WorkingOn;
 use crate::diagnostic::{self, Diagnostic};
+use crate::emit::level::Level;
+use crate::emit::target;
+use crate::emit::target::TargetError;
+use crate::emit::thread_locals;
+use crate::emit::thread_locals::ThreadLocalError;
 use crate::emit::{self, EmitError};
-use crate::level::Level;
+use crate::emit::{appending, constructors, sibling_calls, zeal_default};
+use crate::guard::crash_net::WorkingOn;
+use crate::guard::messages;
 use crate::load::{self, LoadError};
+use crate::lower::type_description::metadata;
 use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
-use crate::target::{self, TargetError};
-use crate::thread_locals::{self, ThreadLocalError};
-use crate::type_description::metadata;
 use crate::verify::{self, Findings};
-use crate::{appending, constructors, llvm_messages, sibling_calls, whole_program, zeal_default};
 
 /// How files are compiled.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +153,7 @@ pub fn compile_module(
 
 /// Makes LLVM ready; an error says why it cannot be.
 pub fn prepare(options: &CompileOptions) -> Result<(), CompileError> {
-    llvm_messages::catch_fatal_errors();
+    messages::catch_fatal_errors();
     target::machine(options.level)?;
     Ok(())
 }
@@ -177,8 +182,8 @@ fn compile_loaded(
 
 /// Loads one file.
 pub fn load<'ctx>(context: &'ctx Context, file: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
-    llvm_messages::catch_fatal_errors();
-    llvm_messages::listen(context);
+    messages::catch_fatal_errors();
+    messages::listen(context);
     load::load(context, file, machine)
 }
 
@@ -189,7 +194,7 @@ pub fn load_from_memory<'ctx>(
     ir: &[u8],
     options: &CompileOptions,
 ) -> Result<Module<'ctx>, CompileError> {
-    llvm_messages::listen(context);
+    messages::listen(context);
     Ok(load::load_from_memory(context, name, ir, &target::machine(options.level)?)?)
 }
 
@@ -233,7 +238,7 @@ fn optimise(module: &Module, file: &Path, machine: &TargetMachine, level: Level)
     let answer = module.run_passes(passes, machine, PassBuilderOptions::create());
     let message = match answer {
         Err(message) => Some(message.to_string()),
-        Ok(()) => llvm_messages::take_errors(),
+        Ok(()) => messages::take_errors(),
     };
     if let Some(message) = message {
         return Err(CompileError::Passes { file: file.display().to_string(), message });

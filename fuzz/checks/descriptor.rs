@@ -7,8 +7,8 @@
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::memory::range;
 use tally_heap::object::ObjectRef;
-use tally_heap::range;
 use tally_heap::type_registry::{self, TypeInfo};
 use tally_heap::visit::Part;
 

@@ -1,8 +1,8 @@
 //! Any bytes as an object: finished, placed, listed. Nothing may panic, read out of bounds or take memory without end.
 
-use tally_llvm::object_file;
-use tally_llvm::placed_object::PlacedObject;
-use tally_llvm::root_listing;
+use tally_llvm::emit::object_file;
+use tally_llvm::maps::placed_object::PlacedObject;
+use tally_llvm::maps::root_listing;
 
 /// How many calls are listed; `None` when it was refused.
 pub fn check(bytes: &[u8]) -> Option<usize> {

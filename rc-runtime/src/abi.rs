@@ -299,7 +299,7 @@ pub extern "C" fn tally_apply_postponed() {
 extern "C" fn postpone(new: u64, old: u64) {
     // SAFETY: this thread's context.
     let no_heap = unsafe { (*current()).heap.is_null() };
-    if no_heap && !crate::range::in_heap(old) && !crate::range::in_heap(new) {
+    if no_heap && !crate::memory::range::in_heap(old) && !crate::memory::range::in_heap(new) {
         // Nothing is counted yet in this thread.
         return;
     }
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
 }
 
 extern "C" fn log_slow(object: u64, slot: u64) {
-    if !crate::range::in_heap(object) {
+    if !crate::memory::range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
@@ -411,7 +411,7 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     if count == 0 {
         return None;
     }
-    if !crate::range::in_heap(object) {
+    if !crate::memory::range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the caller's promise.

@@ -16,12 +16,13 @@
 //! When the heap limit or the range allows no more blocks, the holes of the blocks there are serve every small cell that
 //! fits one, then a full collection is tried, and only then is the program told.
 
-use crate::block::{Hole, SMALLEST_HOLE};
 use crate::heap::Heap;
-use crate::large::{LARGEST_SMALL_CELL, LargeSpace};
+use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
+use crate::memory::range;
+use crate::memory::range::BLOCK_BYTES;
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::Plan;
-use crate::range::{self, BLOCK_BYTES};
+use crate::plan::deferred::block::{Hole, SMALLEST_HOLE};
 use crate::type_registry::{TypeId, TypeInfo};
 
 /// An allocation that cannot be served, even after a full collection.

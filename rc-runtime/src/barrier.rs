@@ -11,10 +11,10 @@
 //! about to stop being those of the flip. `[PENDING]`
 
 use crate::heap::Heap;
-use crate::log;
+use crate::memory::range::{UNLOGGED, block_info};
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
 use crate::plan::Plan;
-use crate::range::{UNLOGGED, block_info};
+use crate::plan::deferred::log;
 use crate::visit::Part;
 
 impl Heap {

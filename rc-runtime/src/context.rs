@@ -90,7 +90,7 @@ const _: () = {
     assert!(std::mem::offset_of!(Context, handle_top) == 1008);
     assert!(std::mem::offset_of!(Context, handle_end) == 1016);
     assert!(std::mem::offset_of!(Context, free) == FREE_LISTS as usize);
-    assert!(FREE_CLASSES >= crate::size_class::CLASSES as usize);
+    assert!(FREE_CLASSES >= crate::memory::size_class::CLASSES as usize);
 };
 
 /// Bytes of the context.

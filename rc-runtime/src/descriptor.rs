@@ -86,7 +86,7 @@ pub struct TypeDescriptor {
     pub element_ref_offsets: *const u32,
     /// Name, a C string.
     pub name: *const c_char,
-    /// Called when an object was found dead ([`crate::finalizer::Finalizer`]), or null.
+    /// Called when an object was found dead ([`crate::services::finalizer::Finalizer`]), or null.
     pub finalize: *const c_void,
     /// Only with [`SlotKind::Trace`].
     pub trace: Option<TraceFunction>,
@@ -247,7 +247,7 @@ pub enum DescriptorFault {
     #[error("all 2^23 type ids are in use")]
     TooManyTypes,
     #[error("{0}")]
-    Range(crate::range::RangeError),
+    Range(crate::memory::range::RangeError),
 }
 
 impl TypeDescriptor {
@@ -261,7 +261,7 @@ impl TypeDescriptor {
     }
 
     /// The same with a destructor.
-    pub const fn finalized(mut self, finalize: crate::finalizer::Finalizer) -> TypeDescriptor {
+    pub const fn finalized(mut self, finalize: crate::services::finalizer::Finalizer) -> TypeDescriptor {
         self.finalize = finalize as *const c_void;
         self
     }

@@ -4,26 +4,27 @@
 //! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
 //! heap was made (`cycle-detector`). The heap calls the driver, never the other way round without being handed the heap.
 
-use crate::block::BlockSpace;
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
-use crate::external::External;
-use crate::finalizer::Finalizers;
-use crate::handles::Handles;
-use crate::host_roots::HostRoots;
-use crate::immortal::Immortals;
-use crate::large::LargeSpace;
-use crate::limits::Limits;
-use crate::list::List;
-use crate::log::Log;
+use crate::memory::large::LargeSpace;
+use crate::memory::list::List;
+use crate::memory::object_stack::ObjectStack;
+use crate::memory::range;
+use crate::memory::range::RangeError;
 use crate::object::ObjectRef;
-use crate::object_stack::ObjectStack;
 use crate::plan::Plan;
-use crate::prompt::Prompt;
-use crate::range::{self, RangeError};
-use crate::special::Specials;
-use crate::statistics::Statistics;
-use crate::utilisation::Utilisation;
+use crate::plan::deferred::block::BlockSpace;
+use crate::plan::deferred::log::Log;
+use crate::plan::prompt::Prompt;
+use crate::report::statistics::Statistics;
+use crate::report::utilisation::Utilisation;
+use crate::services::external::External;
+use crate::services::finalizer::Finalizers;
+use crate::services::handle::Handles;
+use crate::services::host_roots::HostRoots;
+use crate::services::immortal::Immortals;
+use crate::services::limits::Limits;
+use crate::services::special::Specials;
 use crate::zeal::Zeal;
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
@@ -133,9 +134,9 @@ pub struct Heap {
     pub blocks: BlockSpace,
     /// Large objects.
     pub large: LargeSpace,
-    pub(crate) hole: crate::block::Hole,
+    pub(crate) hole: crate::plan::deferred::block::Hole,
     pub(crate) hole_start: u64,
-    pub(crate) overflow: crate::block::Hole,
+    pub(crate) overflow: crate::plan::deferred::block::Hole,
     /// Bytes handed out for allocation since the last flip.
     pub given_bytes: u64,
     /// The running epoch's log.
@@ -211,7 +212,7 @@ impl Heap {
     /// [`RangeError`] when the process's heap range cannot be reserved.
     pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
-        let nowhere = crate::block::Hole { start: 0, end: 0 };
+        let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {
             number: 0,
             plan: options.plan,
@@ -264,7 +265,7 @@ impl Heap {
         heap.blocks.quarantine = heap.options.zeal;
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
-        heap.prompt.round_at = crate::prompt::FIRST_ROUND;
+        heap.prompt.round_at = crate::plan::prompt::FIRST_ROUND;
         heap.prompt.cells.youth.off = !heap.options.trials;
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
@@ -354,7 +355,8 @@ impl Heap {
         // SAFETY: the entry of an address in the reserved range.
         let state = unsafe { (*range::block_info(range::block_of(address))).state };
         // Of a large object only the first block has an entry, which stays behind.
-        self.large.object_at(address).is_some() || state != crate::block::state::LARGE && self.owns_address(address)
+        self.large.object_at(address).is_some()
+            || state != crate::plan::deferred::block::state::LARGE && self.owns_address(address)
     }
 
     /// Bytes of blocks in use.
@@ -414,7 +416,7 @@ impl Heap {
             if (*heap).plan == Plan::Prompt {
                 Heap::drain_all(heap);
             }
-            if crate::finalizer::run_at_exit() {
+            if crate::services::finalizer::run_at_exit() {
                 Heap::finalize_all(heap);
             }
         }

@@ -4,11 +4,11 @@
 use crate::abi::{answer, thread_heap};
 use crate::context::current;
 use crate::heap::Heap;
-use crate::inventory::OfType;
-use crate::limits::{OutOfMemoryHandler, SoftLimitCallback};
 use crate::object::ObjectRef;
+use crate::report::statistics::Statistics;
 use crate::safepoint_shim;
-use crate::statistics::Statistics;
+use crate::services::inventory::OfType;
+use crate::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 

@@ -6,12 +6,12 @@
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::heap::Heap;
+use crate::memory::range;
 use crate::module_record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
 use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
-use crate::range;
 use crate::type_registry::{self, TypeId, TypeInfo};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};

@@ -22,7 +22,7 @@
 //! An [`ObjectRef`] promises `[HEADER]`: non-null, 8-aligned, inside the heap range, header initialised. Making one from a
 //! word is the unsafe step; reading header fields through it is not.
 
-use crate::range;
+use crate::memory::range;
 use crate::type_registry::TypeInfo;
 use std::num::NonZeroU64;
 
@@ -46,7 +46,7 @@ pub mod flag {
     pub const ROOTED: u32 = 1 << 29;
     /// In the large-object space.
     pub const LARGE: u32 = 1 << 28;
-    /// Held by a count of its own ([`crate::immortal`]): trials stop at it.
+    /// Held by a count of its own ([`crate::services::immortal`]): trials stop at it.
     pub const IMMORTAL: u32 = 1 << 27;
     /// No finalizer is to run: it has, it runs, or the object is not registered.
     pub const FINALIZED: u32 = 1 << 26;
@@ -55,7 +55,7 @@ pub mod flag {
     /// Young and dead, with a finalizer, when the increments of a flip are done: it is about to be held. Mature, with a
     /// finalizer and a stuck count: what a mark has found dead with it refers to it.
     pub const FOUND: u32 = 1 << 24;
-    /// The heap has a record of the object ([`crate::special`]).
+    /// The heap has a record of the object ([`crate::services::special`]).
     pub const SPECIAL: u32 = 1 << 23;
     /// All flags.
     pub const ALL: u32 = 0xff80_0000;

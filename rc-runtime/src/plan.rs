@@ -7,6 +7,9 @@
 //! The two do not mix: code of one plan would not count what the other relies on. A compiled module says which plan it was
 //! lowered for (bit 0 of its record's flags), and the registry refuses a second plan in a process.
 
+pub mod deferred;
+pub mod prompt;
+
 /// See the file's first lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {

@@ -12,12 +12,13 @@ use crate::descriptor::{
     DescriptorError, DescriptorFault, FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_REGISTERED, FinalizeOrder, SlotKind,
     TraceFunction, TypeDescriptor,
 };
-use crate::finalizer::Finalizer;
-use crate::large::LARGEST_SMALL_CELL;
-use crate::list::List;
+use crate::memory::large::LARGEST_SMALL_CELL;
+use crate::memory::list::List;
+use crate::memory::range;
+use crate::memory::range::TYPE_ID_BITS;
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
 use crate::plan::Plan;
-use crate::range::{self, TYPE_ID_BITS};
+use crate::services::finalizer::Finalizer;
 use dashmap::DashMap;
 use smallvec::SmallVec;
 use std::collections::HashSet;

@@ -9,9 +9,9 @@
 //! order; for traced types the whole image, since only `trace` knows which words matter.
 
 use crate::descriptor::TraceFunction;
-use crate::list::List;
+use crate::memory::list::List;
+use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::range;
 use crate::type_registry::{Reading, TypeInfo};
 use std::ffi::c_void;
 

@@ -5,7 +5,7 @@
 //! kinds are the only thing both sides have in common.
 
 use tally_heap::OutOfMemory;
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use crate::op::deed::Event;
 use crate::shape::Kind;

@@ -52,7 +52,7 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let word = |offset: u64| object(address).slot(offset).read();
     if let Some(offsets) = inside_of_weak_maps(name, word) {
         let found = offsets.into_iter().map(|offset| (offset, word(offset)));
-        return Ok(found.filter(|(_, target)| tally_heap::range::in_heap(*target)).collect());
+        return Ok(found.filter(|(_, target)| tally_heap::memory::range::in_heap(*target)).collect());
     }
     let kind = Kind::from_type_name(name).ok_or_else(|| format!("{address:#x} has the unknown type `{name}`"))?;
     let shape = kind.shape();
@@ -62,7 +62,7 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
         let offset = kind.slot_offset(slot);
         let tag = if shape.encoding == Encoding::Pairs { word(offset - 8) } else { 0 };
         if let Some(target) = shape.decode(tag, word(offset))
-            && tally_heap::range::in_heap(target)
+            && tally_heap::memory::range::in_heap(target)
         {
             found.push((offset, target));
         }
@@ -70,7 +70,7 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     Ok(found)
 }
 
-/// Where weak maps, their directories, buckets and entries refer to something, as `rc-runtime/src/weak_map.rs` draws them.
+/// Where weak maps, their directories, buckets and entries refer to something, as `rc-runtime/src/services/weak_map.rs` draws them.
 fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
     match name {
         "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),

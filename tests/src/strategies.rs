@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use crate::op::{Deed, Op, Place, Register, Service, Value};
 use crate::shape::Kind;

@@ -17,11 +17,11 @@ use std::rc::Rc;
 
 use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
-use tally_heap::host_roots::RootIndex;
+use tally_heap::memory::size_class::{LARGEST_CELL, aligned_class_of, class_of};
 use tally_heap::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
-use tally_heap::size_class::{LARGEST_CELL, aligned_class_of, class_of};
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
 
 use crate::descriptors::descriptor;

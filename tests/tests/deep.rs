@@ -79,7 +79,8 @@ fn doubly_linked_ring_of_200_000() {
     of_both_plans_on_a_small_stack(|mut heap| {
         let (next, previous) = (Kind::Pair.slot_offset(0), Kind::Pair.slot_offset(1));
         let last = list(&mut heap, Kind::Pair, 200_000);
-        let first = heap.mutator.root(tally_heap::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
+        let first =
+            heap.mutator.root(tally_heap::services::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
         heap.store(last, next, first);
         let mut node = first;
         loop {
@@ -104,7 +105,8 @@ fn doubly_linked_ring_of_200_000() {
 fn deep_tail_of_a_dead_cycle() {
     of_both_plans_on_a_small_stack(|mut heap| {
         list(&mut heap, Kind::Pair, 200_000);
-        let head = heap.mutator.root(tally_heap::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
+        let head =
+            heap.mutator.root(tally_heap::services::host_roots::RootIndex(0)).map(ObjectRef::address).expect("rooted");
         heap.store(head, Kind::Pair.slot_offset(1), head);
         heap.epoch();
         heap.set_root(0, None);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, OutOfMemory};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::{Op, parse_program};

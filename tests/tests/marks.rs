@@ -3,7 +3,7 @@
 //! The programs time their steps so that the interesting moment falls between two of them. They were found by making the
 //! collector wrong in one place at a time: each of those errors is caught here, in `barriers.rs`, or by the random programs.
 
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::parse_program;

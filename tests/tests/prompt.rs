@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Output;
 
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::random_program::trial::SAVINGS;

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tally_collector::Mutator;
 use tally_heap::HeapOptions;
-use tally_heap::utilisation::{SPANS_MAX, Utilisation, WHOLE, WINDOWS_NS};
+use tally_heap::report::utilisation::{SPANS_MAX, Utilisation, WHOLE, WINDOWS_NS};
 
 /// A stop: start and end.
 type Stop = (u64, u64);

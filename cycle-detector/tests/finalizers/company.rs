@@ -2,8 +2,8 @@
 
 use crate::{FILE, LARGE, NODE, OWNER, PLANS, list, live, mutator_with, new, seen, set, type_of};
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 const LENGTH: u64 = 1000;

@@ -19,7 +19,7 @@ fn what_a_finalizer_stores_lives_on_with_all_it_reaches_and_is_not_finalized_aga
             m.collect();
             assert_eq!(seen_sorted(), [0, 1, 2], "{age:?}");
             assert_eq!(live(m), 4);
-            let [member] = [m.root(tally_heap::host_roots::RootIndex(0)).expect("stored")];
+            let [member] = [m.root(tally_heap::services::host_roots::RootIndex(0)).expect("stored")];
             assert_eq!(member.slot(16).read(), 1);
             // SAFETY: a field of a live object.
             assert_eq!(unsafe { ObjectRef::from_address(member.slot(8).read()) }.slot(16).read(), 10);

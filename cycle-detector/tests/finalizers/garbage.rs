@@ -5,8 +5,8 @@ use crate::{Age, FILE, LARGE, NODE, PLANS, drop_all, mutator_with, new, ring, se
 use std::cell::Cell;
 use tally_collector::Mutator;
 use tally_collector::evidence::GARBAGE_MAX;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 const EPOCH_BYTES: u64 = 1 << 20;

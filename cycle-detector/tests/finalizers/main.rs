@@ -14,8 +14,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::{FinalizeOrder, TypeDescriptor};
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];

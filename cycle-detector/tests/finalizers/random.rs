@@ -6,7 +6,7 @@
 use crate::{Action, FILE, NODE, ON_REQUEST, OWNER, PLANS, REVERSE, mutator_with, seen, set, type_of};
 use std::collections::HashSet;
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 const SLOTS: usize = 24;

@@ -4,7 +4,7 @@
 use crate::{FILE, LARGE, OWNER, PLANS, SEEN, list, live, mutator_with, new, ring, set, type_of};
 use std::time::Instant;
 use tally_collector::Mutator;
-use tally_collector::epoch::STEP_UNITS_MAX;
+use tally_collector::plan::deferred::epoch::STEP_UNITS_MAX;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
 

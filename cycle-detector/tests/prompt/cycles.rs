@@ -75,7 +75,7 @@ fn a_ring_that_a_root_holds_survives_and_its_counts_are_as_before() {
     let mut m = mutator();
     let base = ring(&mut m, 500);
     m.poll();
-    let kept = m.root(tally_heap::host_roots::RootIndex(base)).expect("set");
+    let kept = m.root(tally_heap::services::host_roots::RootIndex(base)).expect("set");
     let before: Vec<(ObjectRef, u64)> = m.live_objects().iter().map(|&object| (object, object.header())).collect();
     m.epoch();
     assert_eq!((live(&m), m.count_of(kept)), (500, 3));
@@ -90,7 +90,7 @@ fn a_ring_that_a_root_holds_survives_and_its_counts_are_as_before() {
 fn a_protected_ring_survives_a_round_although_no_count_holds_it() {
     let mut m = mutator();
     let base = ring(&mut m, 4);
-    let kept = m.root(tally_heap::host_roots::RootIndex(base)).expect("set");
+    let kept = m.root(tally_heap::services::host_roots::RootIndex(base)).expect("set");
     m.truncate_roots(base);
     while m.heap().prompt.round_at > 1 {
         m.heap().prompt.round_at = 1;
@@ -106,7 +106,7 @@ fn a_protected_ring_survives_a_round_although_no_count_holds_it() {
 fn a_dead_ring_on_a_large_live_heap_is_found_and_costs_little() {
     let mut m = mutator();
     let base = ring(&mut m, 100_000);
-    let heap_root = tally_heap::host_roots::RootIndex(base);
+    let heap_root = tally_heap::services::host_roots::RootIndex(base);
     let mut place = m.root(heap_root).expect("set");
     m.epoch();
     let edges = m.statistics().trial_edges;

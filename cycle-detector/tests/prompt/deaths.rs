@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::HeapOptions;
 use tally_heap::descriptor::{TraceVisit, TypeDescriptor};
-use tally_heap::host_roots::RootIndex;
 use tally_heap::object::ObjectRef;
-use tally_heap::prompt::CellSpace;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::services::host_roots::RootIndex;
 
 /// scenario 1 and others: nothing waits for a collection.
 #[test]
@@ -229,7 +229,7 @@ fn between_two_slices_each_reference_of_what_is_taken_apart_is_accounted_for() {
         let mut slices = 0;
         while live(&m) > kept.len() as u64 {
             m.poll();
-            let recounted = tally_collector::prompt::verify(m.heap());
+            let recounted = tally_collector::plan::prompt::verify(m.heap());
             recounted.unwrap_or_else(|fault| panic!("slices of {units}, number {slices}: {fault:?}"));
             slices += 1;
         }

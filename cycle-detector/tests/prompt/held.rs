@@ -2,8 +2,8 @@
 
 use crate::{ARRAY, NODE, live, mutator, node, options, set, type_of};
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::object::prompt_flag;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 /// Two nodes that refer to each other, and that roots have let go of.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 thread_local!(static DIED: RefCell<Vec<u64>> = const { RefCell::new(vec![]) });

@@ -7,7 +7,7 @@ use crate::sliced_marks::ring_of_blocks;
 use crate::slices::{at_each_place, collect_with, is_there, ring, sliced};
 use crate::{nodes, set};
 use tally_heap::ObjectRef;
-use tally_heap::range::MARK;
+use tally_heap::memory::range::MARK;
 
 /// The mark had taken it off the candidates, and what a root lets go of is noted by nobody.
 #[test]
@@ -58,7 +58,7 @@ fn a_ring_that_got_a_reference_from_within_while_it_was_proved_is_noted() {
                 }
                 proved += usize::from(proves);
                 complete = m.collect_for(0);
-                tally_collector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("deed {at}: {fault:?}"));
+                tally_collector::plan::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("deed {at}: {fault:?}"));
             }
             m.set_root(root, None);
             if trials {

@@ -6,7 +6,7 @@ use crate::{ARRAY, live, node, nodes, set, type_of};
 use std::cell::Cell;
 use std::ffi::c_void;
 use tally_collector::Mutator;
-use tally_collector::epoch::STEP_UNITS_MAX;
+use tally_collector::plan::deferred::epoch::STEP_UNITS_MAX;
 use tally_heap::{ObjectRef, TypeDescriptor};
 
 const UNITS: u32 = 64;

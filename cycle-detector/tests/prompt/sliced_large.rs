@@ -4,7 +4,7 @@ use crate::slices::{at_each_place, collect_and_read_weak, collect_with, is_there
 use crate::{ARRAY, node, nodes, set, type_of};
 use tally_collector::Mutator;
 use tally_heap::ObjectRef;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 
 /// Just beyond what lies in a cell: a few dozen chunks.
 const LENGTH: u64 = 2100;

@@ -11,7 +11,7 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::range::MARK;
+use tally_heap::memory::range::MARK;
 
 /// Only leads to nodes, which never lead back.
 static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic();
@@ -92,7 +92,7 @@ fn what_only_a_root_holds_for_some_slices_lives() {
                 m.set_root(root, None);
             }
             let complete = m.collect_for(0);
-            tally_collector::prompt::verify(m.heap()).expect("sound");
+            tally_collector::plan::prompt::verify(m.heap()).expect("sound");
             if complete && !(at..=at + 3).contains(&step) {
                 break;
             }
@@ -183,7 +183,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
                 m.set_root(root, None);
                 set(&mut m, early, 0, None);
             }
-            tally_collector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
+            tally_collector::plan::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("seed {seed}: {fault:?}"));
             assert!(ring.iter().all(|&it| it.has(!0) && is_there(&mut m, it)), "seed {seed}");
         }
         assert!(!is_there(&mut m, rings[1][0]), "seed {seed}");
@@ -372,7 +372,7 @@ fn an_ephemeron_loses_a_dead_key_and_keeps_one_that_is_read_between_slices() {
             if read.is_some() && at % 2 == 0 {
                 m.set_root(held, read);
             } else if read.is_some() {
-                let key = m.read_weak(ephemeron.slot(tally_heap::ephemeron::KEY));
+                let key = m.read_weak(ephemeron.slot(tally_heap::services::ephemeron::KEY));
                 m.set_root(root, key);
             }
         });

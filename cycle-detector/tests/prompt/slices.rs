@@ -3,7 +3,7 @@
 
 use crate::{live, node, options, set};
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 /// Slices of so many units, and of no time.
@@ -44,7 +44,8 @@ pub fn collect_with(m: &mut Mutator, at: usize, mut deed: impl FnMut(&mut Mutato
             deed(m);
         }
         let complete = m.collect_for(0);
-        tally_collector::prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("deed {at}, step {step}: {fault:?}"));
+        tally_collector::plan::prompt::verify(m.heap())
+            .unwrap_or_else(|fault| panic!("deed {at}, step {step}: {fault:?}"));
         if complete {
             return step >= at;
         }

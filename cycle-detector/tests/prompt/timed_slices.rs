@@ -5,7 +5,7 @@ use crate::{live, node, nodes, options, set};
 use tally_collector::Mutator;
 use tally_heap::HeapOptions;
 use tally_heap::object::ObjectRef;
-use tally_heap::prompt::CellSpace;
+use tally_heap::plan::prompt::CellSpace;
 
 /// Units between two looks at the clock.
 const CHUNK: u64 = 4096;
@@ -103,7 +103,7 @@ fn a_mark_goes_on_by_a_chunk_in_a_slice_without_time() {
     let kept = node(&mut m);
     m.push_root(Some(kept));
     m.poll();
-    m.set_root(tally_heap::host_roots::RootIndex(0), None);
+    m.set_root(tally_heap::services::host_roots::RootIndex(0), None);
     let begun = m.statistics().marks;
     for _ in 0..10_000 {
         m.poll();

@@ -5,9 +5,10 @@ use crate::random::Random;
 use crate::slices::{ring, sliced};
 use crate::{node, nodes, set};
 use std::collections::HashSet;
-use tally_collector::{Mutator, prompt};
+use tally_collector::Mutator;
+use tally_collector::plan::prompt;
 use tally_heap::ObjectRef;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 
 const NODES: usize = 120_000;
 /// The objects that new ones are linked with, both ways.

@@ -4,8 +4,8 @@ use crate::{LEAF, live, mutator, node, nodes, options, set, type_of};
 use std::cell::Cell;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::host_roots::RootIndex;
-use tally_heap::prompt::CellSpace;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 
 /// Two nodes that refer to each other, held by nobody but one count in flight.

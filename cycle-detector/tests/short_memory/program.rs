@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 unsafe extern "C-unwind" fn close(_: *mut c_void) {

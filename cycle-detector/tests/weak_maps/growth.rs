@@ -3,7 +3,7 @@
 use crate::{MODES, NODE, map, rooted};
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
-use tally_heap::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
+use tally_heap::services::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
 use tally_heap::{HeapOptions, ObjectRef};
 
 /// Grows to thousands of entries and shrinks to a few, time and again, by removals and by deaths.
@@ -120,7 +120,7 @@ fn keys_that_all_belong_into_one_bucket() {
     });
     let words = (0..4096_u64).flat_map(|high| (0..8_u64).map(move |low| (high << 52 | low).wrapping_mul(inverse)));
     let keys: Vec<u64> = words.filter(|&word| (1..1 << 61).contains(&word)).map(|word| word << 3).collect();
-    let keys: Vec<u64> = keys.into_iter().filter(|&key| !tally_heap::range::in_heap(key)).collect();
+    let keys: Vec<u64> = keys.into_iter().filter(|&key| !tally_heap::memory::range::in_heap(key)).collect();
     assert!(keys.len() > 2000);
     for plan in [Plan::Deferred, Plan::Prompt] {
         let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");

@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use tally_collector::Mutator;
-use tally_heap::host_roots::RootIndex;
 use tally_heap::plan::Plan;
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::host_roots::RootIndex;
+use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);

@@ -7,8 +7,8 @@ use clap::Args;
 use super::Failure;
 use super::options::Compiling;
 use super::remarks::Remarks;
+use tally_llvm::aot::output_file;
 use tally_llvm::aot::{self, Shape};
-use tally_llvm::output_file;
 use tally_llvm::pipeline::{self, Destination};
 
 /// Link an executable

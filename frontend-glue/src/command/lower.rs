@@ -10,8 +10,10 @@ use super::Failure;
 use super::options::GcNames;
 use super::remarks::Remarks;
 use tally_heap::destination::Destination;
-use tally_llvm::level::Level;
-use tally_llvm::{callee_copy, output_file, pipeline, target};
+use tally_llvm::aot::output_file;
+use tally_llvm::emit::level::Level;
+use tally_llvm::emit::{callee_copy, target};
+use tally_llvm::pipeline;
 
 /// Write the lowered module
 ///

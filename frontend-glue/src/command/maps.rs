@@ -9,10 +9,11 @@ use clap::Args;
 
 use super::Failure;
 use super::options::Compiling;
+use tally_llvm::load::source_file;
+use tally_llvm::maps::placed_object::PlacedObject;
+use tally_llvm::maps::root_listing;
+use tally_llvm::maps::root_listing::{CallSite, Root};
 use tally_llvm::pipeline::{self, Destination};
-use tally_llvm::placed_object::PlacedObject;
-use tally_llvm::root_listing::{self, CallSite, Root};
-use tally_llvm::source_file;
 
 /// List the roots that the collector finds at every call
 ///
@@ -114,7 +115,7 @@ fn name(root: &Root, function: &str) -> String {
 mod tests {
     use super::*;
     use stack_roots::{BaseRegister, Location};
-    use tally_llvm::line_table::SourceLine;
+    use tally_llvm::maps::line_table::SourceLine;
 
     #[test]
     fn columns_line_up() {

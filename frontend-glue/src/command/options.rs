@@ -8,7 +8,7 @@ use tally_heap::options::{
     OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
 };
 
-use tally_llvm::level::Level;
+use tally_llvm::emit::level::Level;
 use tally_llvm::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
 use tally_llvm::pipeline::{CompileOptions, Destination};
 

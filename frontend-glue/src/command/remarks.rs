@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Failure;
+use tally_llvm::aot::output_file;
 use tally_llvm::lower::Remark;
-use tally_llvm::output_file;
 
 /// Where remarks go.
 #[derive(Args, Debug)]

@@ -9,7 +9,7 @@ use clap::Args;
 use super::Failure;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
-use tally_llvm::crash_net::CrashNet;
+use tally_llvm::guard::crash_net::CrashNet;
 use tally_llvm::jit::Program;
 use tally_llvm::pipeline::{self, Destination};
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use inkwell::context::Context;
-use tally_llvm::level::Level;
-use tally_llvm::{pipeline, target};
+use tally_llvm::emit::level::Level;
+use tally_llvm::emit::target;
+use tally_llvm::pipeline;
 
 use super::Failure;
 use super::options::GcNames;

@@ -18,8 +18,9 @@ use tally_heap::module_registry;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
-use crate::constructors::{self, Kind};
-use crate::orc::{LinkError, Linker, Tracker};
+use crate::emit::constructors;
+use crate::emit::constructors::Kind;
+use crate::jit::orc::{LinkError, Linker, Tracker};
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 
 /// Modules in this process, and what links them.

@@ -18,7 +18,7 @@ use super::runtime::{PRESERVE_MOST, declare};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Builder, Opcode, Value};
-use tally_heap::range::UNLOGGED_BIAS;
+use tally_heap::memory::range::UNLOGGED_BIAS;
 
 /// Turns a write (value, object, slot) into a store with the barrier in front.
 pub(super) fn write(builder: &Builder, call: Call) {

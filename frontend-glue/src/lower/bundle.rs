@@ -12,7 +12,7 @@
 use super::Cure;
 use super::result_thunk::Thunks;
 use super::roots::Root;
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
 

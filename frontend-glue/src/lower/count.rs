@@ -11,19 +11,19 @@
 //! Steps 1 to 6 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
 //! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. `[ROOT]`
 
+mod address_taken;
 mod balance;
 mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
-mod lent;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
 mod placement;
 mod postponed;
+mod recount_root;
 mod remark;
-mod settle;
 mod slots;
 mod unwinding;
 
@@ -36,8 +36,8 @@ use super::LowerOptions;
 use super::descriptor::OneWord;
 use super::module_record::ModuleTables;
 use super::roots::Root;
-use crate::callee::{Callee, Callees};
-use crate::flow::Flow;
+use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use decisions::Decisions;

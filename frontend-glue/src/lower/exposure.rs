@@ -9,14 +9,14 @@
 //! Without the poll nothing is lost but time: the log has at most one entry per live object, and the epoch that is due
 //! begins at the next safepoint.
 
-use super::held::{Carrier, Class, Held};
 use super::hiding_place::{holds_pointers, holds_wide_integers, may_hide_references};
 use super::roots::Root;
 use super::tagged_words;
-use crate::callee::Callees;
-use crate::flow::{Direction, Flow};
+use crate::analysis::callee::Callees;
+use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
+use crate::lower::carriers::{Carrier, Class, Held};
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
 pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HandleSet<Block> {
@@ -62,9 +62,10 @@ pub(super) fn held_at_safepoints(
 /// A function that its frontend calls as a leaf stays one.
 fn may_be_a_leaf(function: Value) -> bool {
     let called_as_leaf = |user: Value| {
-        user.as_call().is_some_and(|call| call.callee() == function && call.has_string_attribute(crate::callee::LEAF))
+        user.as_call()
+            .is_some_and(|call| call.callee() == function && call.has_string_attribute(crate::analysis::callee::LEAF))
     };
-    function.has_string_attribute(crate::callee::LEAF) || function.users().any(called_as_leaf)
+    function.has_string_attribute(crate::analysis::callee::LEAF) || function.users().any(called_as_leaf)
 }
 
 /// What is known of the function before looking at the order of things.

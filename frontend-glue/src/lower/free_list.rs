@@ -21,11 +21,11 @@ use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
 use super::runtime::{REFERENCES, context_field, declare};
 use super::{ContextAccess, Plan};
-use crate::callee::Callee;
+use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
 use tally_heap::context::FREE_LISTS;
-use tally_heap::size_class::class_of;
+use tally_heap::memory::size_class::class_of;
 
 /// Lowers an allocation; `roots` are the operands of its bundle.
 pub(super) fn allocate(

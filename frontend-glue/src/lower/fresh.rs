@@ -6,8 +6,8 @@
 //! allocation puts its result in, loads and stores carry membership between slots and values, and where paths meet
 //! only what is fresh on all of them stays.
 
-use crate::callee::{Callee, Callees};
-use crate::flow::{Direction, Flow};
+use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleSet, Opcode, Value};
 

@@ -6,7 +6,7 @@
 //! the reads that tell: one that yields a pointer or what may be a tagged word, or one that is not seen (the address is
 //! handed on) and finds room for one.
 
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
 
 /// Whether a reference may be taken out of the variable; `words` are the integers that may be tagged words.

@@ -12,7 +12,7 @@
 use super::bit_set::BitSet;
 use super::origins::{Origins, containers};
 use super::roots::Root;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use smallvec::SmallVec;
 

@@ -7,7 +7,7 @@
 //! a pointer, or of a function of another module, may reach anything.
 
 use super::count::facts::largest;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleSet, Value};
 use crate::verify::library;
 
@@ -15,7 +15,7 @@ use crate::verify::library;
 pub(super) fn plain_leaves(callees: &Callees, bodies: &[Value], managed: &HandleSet<Value>) -> HandleSet<Value> {
     let candidates = bodies.iter().copied().filter(|function| {
         // The runtime's functions are safepoints by name, whoever defines them.
-        let is_ours = crate::callee::runtime_symbol(&function.name()).is_some();
+        let is_ours = crate::analysis::callee::runtime_symbol(&function.name()).is_some();
         !managed.contains(function) && !function.may_be_replaced() && function.gc().is_none() && !is_ours
     });
     largest(candidates, |leaves, function| {

@@ -24,15 +24,15 @@
 
 use super::bit_set::BitSet;
 use super::exposure::held_at_safepoints;
-use super::held::Carrier;
 use super::influence::{Influence, Reach, SlotAccess};
 use super::roots::Root;
 use super::steps::{Step, Steps};
 use super::substitutes::Substitutes;
-use crate::callee::Callees;
-use crate::flow::{Direction, Flow, LazyFlow};
+use crate::analysis::callee::Callees;
+use crate::analysis::flow::{Direction, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Value};
+use crate::lower::carriers::Carrier;
 use crate::lower::{Cure, LowerOptions};
 
 /// The numbers of the roots that each safepoint call of a function names.

@@ -17,7 +17,7 @@ use super::Plan;
 use super::global_slots::{self, global_behind};
 use super::roots::Root;
 use super::runtime::declare;
-use crate::appending::{append_structor, append_used};
+use crate::emit::appending::{append_structor, append_used};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};

@@ -1,9 +1,9 @@
 //! What a lowering can be told, and what it says that it did.
 
 use super::count::{Damage, Patterns, Remark};
-use super::cure::Cure;
 use super::module_record::NamedRoot;
 use super::{PROMPT_STRATEGY, STRATEGY};
+use crate::lower::mitigation::Cure;
 
 /// How compiled code finds its thread's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

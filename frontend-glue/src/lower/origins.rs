@@ -12,7 +12,7 @@
 //! if each argument counted as its origin, the root of a result would keep garbage for as long as an argument is used.
 
 use super::influence::bits;
-use crate::callee::{Callee, Callees, LEAF};
+use crate::analysis::callee::{Callee, Callees, LEAF};
 use crate::llvm::call::{AttributeKind, Call, Position};
 use crate::llvm::{HandleSet, Opcode, Value};
 

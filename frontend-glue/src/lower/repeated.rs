@@ -10,8 +10,8 @@
 //! be found.
 
 use super::fresh::private_slots;
-use crate::callee::Callees;
-use crate::flow::Flow;
+use crate::analysis::callee::Callees;
+use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Value};
 use tally_heap::type_registry::LOGGED_TOGETHER;

@@ -11,7 +11,7 @@
 //!
 //! What cannot be made clean (a gcroot of something that is no fixed-size alloca) was refused by `verify::source`.
 
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};

@@ -4,7 +4,7 @@
 //! addresses from its constants: nothing about the runtime is written down a second time here.
 
 use super::ContextAccess;
-use crate::callee::{LEAF, runtime_symbol, signature};
+use crate::analysis::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
@@ -58,7 +58,7 @@ const FORBIDDEN: [(Option<Position>, &str); 10] = [
 /// Strips the declarations and calls of the runtime's entry points of promises that they do not keep.
 pub(super) fn strip_promises(module: Module) {
     let names = tally_heap::symbols::RUNTIME_SYMBOLS.iter().map(|symbol| symbol.name);
-    for function in names.chain([crate::callee::WRITE_WORD]).filter_map(|name| module.function(name)) {
+    for function in names.chain([crate::analysis::callee::WRITE_WORD]).filter_map(|name| module.function(name)) {
         for position in forbidden_positions(function.parameter_count()) {
             function.remove_attribute(position.0, position.1);
         }
@@ -77,7 +77,7 @@ pub(super) fn strip_promises(module: Module) {
 pub(super) fn remove_unused_declarations(module: Module) {
     let ours = |function: &Value| {
         let name = function.name();
-        name.starts_with("llvm.gc") || name == crate::callee::WRITE_WORD || runtime_symbol(&name).is_some()
+        name.starts_with("llvm.gc") || name == crate::analysis::callee::WRITE_WORD || runtime_symbol(&name).is_some()
     };
     let unused: Vec<Value> = module
         .functions()

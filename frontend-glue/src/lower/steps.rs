@@ -7,8 +7,8 @@
 
 use super::influence::{Influence, SlotAccess};
 use super::roots::slot_bytes;
-use crate::callee::{Callee, Callees};
-use crate::flow::Flow;
+use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::flow::Flow;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Opcode, Value};
 use smallvec::SmallVec;

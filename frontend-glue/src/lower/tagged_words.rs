@@ -5,7 +5,7 @@
 //! integers (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that
 //! never writes tagged words has none, but for what a function turns into a pointer itself.
 
-use crate::callee::{Callee, Callees, WRITE_WORD};
+use crate::analysis::callee::{Callee, Callees, WRITE_WORD};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
 
 /// The integers and doubles of a function, and its variables of such types (by alloca), that may be tagged words.

@@ -18,7 +18,7 @@ pub(super) use fields::name_fields;
 pub(super) use sites::name_values;
 
 use super::runtime::declare;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Opcode, TypeKind, Value};

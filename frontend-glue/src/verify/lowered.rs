@@ -9,7 +9,7 @@
 //! - the address of a slot is not returned.
 
 use super::library;
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 use crate::llvm::{Block, HandleSet, Module, Opcode, Value};

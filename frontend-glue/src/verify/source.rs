@@ -27,7 +27,7 @@ pub(crate) mod passed_globals;
 mod raw_stores;
 pub(crate) mod writes;
 
-use crate::callee::{Callee, Callees, signature};
+use crate::analysis::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};

@@ -25,7 +25,7 @@ mod uses;
 mod watch;
 
 use super::source::passed_globals;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::Plan;

@@ -19,7 +19,8 @@ fn tally_h_compiles_as_c_and_as_cpp_without_a_warning() {
 
 #[test]
 fn constants_of_tally_h_are_those_of_the_runtime() {
-    use tally_heap::{descriptor, module_record, range};
+    use tally_heap::memory::range;
+    use tally_heap::{descriptor, module_record};
     let expected = [
         ("TALLY_HEAP_BASE", range::HEAP_BASE),
         ("TALLY_UNLOGGED_BASE", range::UNLOGGED_BASE),

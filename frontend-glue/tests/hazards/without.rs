@@ -38,7 +38,7 @@ fn what_shows(program: &Program, without: &Without) -> String {
 
 fn lower_without(file: &Path, without: &Without, to: &Path) -> Result<(), String> {
     let context = Context::create();
-    let machine = tally_llvm::target::machine(Default::default()).map_err(|error| error.to_string())?;
+    let machine = tally_llvm::emit::target::machine(Default::default()).map_err(|error| error.to_string())?;
     let module = tally_llvm::pipeline::load(&context, file, &machine).map_err(|error| error.to_string())?;
     let mut options = LowerOptions {
         eliminate_tail_calls: without.level != "0" && without.cure != "tail-recursion",

@@ -144,7 +144,7 @@ fn is_noticed(folder: &Path, seed: u64, count: u64, cure: &str) -> bool {
 
 fn lower_without(file: &Path, cure: &str, to: &Path) {
     let context = Context::create();
-    let machine = tally_llvm::target::machine(Default::default()).unwrap();
+    let machine = tally_llvm::emit::target::machine(Default::default()).unwrap();
     let module = tally_llvm::pipeline::load(&context, file, &machine).unwrap();
     let options = LowerOptions {
         module_name: "merged.ll".into(),

@@ -4,7 +4,7 @@ use crate::mutation::Mutation;
 use crate::objects;
 use std::path::Path;
 use std::process::{Command, Output};
-use tally_llvm::level::Level;
+use tally_llvm::emit::level::Level;
 
 fn maps(file: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tally")).arg("maps").arg(file).output().unwrap()

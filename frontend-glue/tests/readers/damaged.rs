@@ -5,9 +5,9 @@ use crate::fuzzed_object;
 use crate::mutation::Mutation;
 use crate::objects;
 use std::path::Path;
-use tally_llvm::object_file;
-use tally_llvm::placed_object::PlacedObject;
-use tally_llvm::root_listing;
+use tally_llvm::emit::object_file;
+use tally_llvm::maps::placed_object::PlacedObject;
+use tally_llvm::maps::root_listing;
 
 /// How many times its bytes reading an object may cost: a byte of a line program can make a line of 32 bytes, in a table
 /// that grows by doubling.

@@ -4,7 +4,7 @@ use object::read::elf::{ElfFile64, FileHeader, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection};
 use std::ops::Range;
 use std::path::Path;
-use tally_llvm::level::Level;
+use tally_llvm::emit::level::Level;
 use tally_llvm::pipeline::{self, CompileOptions};
 
 /// The objects of some examples, at different levels.

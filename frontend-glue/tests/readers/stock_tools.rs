@@ -12,9 +12,10 @@ use stack_roots::{FrameTable, stack_map};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tally_llvm::level::Level;
-use tally_llvm::placed_object::PlacedObject;
-use tally_llvm::{object_file, root_listing};
+use tally_llvm::emit::level::Level;
+use tally_llvm::emit::object_file;
+use tally_llvm::maps::placed_object::PlacedObject;
+use tally_llvm::maps::root_listing;
 
 const READOBJ: &str = "llvm-readobj-22";
 

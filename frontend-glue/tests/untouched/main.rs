@@ -8,9 +8,10 @@
 use inkwell::context::Context;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tally_llvm::level::Level;
+use tally_llvm::emit::level::Level;
+use tally_llvm::emit::target;
 use tally_llvm::lower::{LowerOptions, lower};
-use tally_llvm::{pipeline, target};
+use tally_llvm::pipeline;
 
 const TALLY: &str = env!("CARGO_BIN_EXE_tally");
 const STRESS_SEEDS: u32 = 150;

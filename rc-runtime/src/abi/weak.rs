@@ -5,17 +5,17 @@
 //! is young, or was upgraded in this epoch before, and under the prompt plan, 20 instructions.
 
 use super::{FOREIGN, answer, thread_heap};
-use crate::builtin::Callback;
 use crate::context::current;
 use crate::descriptor::TypeDescriptor;
-use crate::ephemeron::{KEY, VALUE};
 use crate::fatal::{self, STATUS_USAGE};
+use crate::memory::range;
 use crate::object::{ObjectRef, Slot};
-use crate::range;
 use crate::safepoint_shim;
+use crate::services::builtin::Callback;
+use crate::services::ephemeron::{KEY, VALUE};
+use crate::services::weak::WeakKind;
+use crate::services::weak_map::{WeakMode, object_of};
 use crate::type_registry::ClearFunction;
-use crate::weak::WeakKind;
-use crate::weak_map::{WeakMode, object_of};
 
 safepoint_shim! {
     /// `void *tally_weak_new(void *target)`: a weak reference.

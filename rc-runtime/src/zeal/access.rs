@@ -4,7 +4,7 @@ use super::{Language, Site, Zeal};
 use crate::abi::FOREIGN;
 use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
-use crate::range;
+use crate::memory::range;
 use crate::type_registry::TypeInfo;
 
 impl Heap {

@@ -8,9 +8,9 @@
 
 use super::{Birth, Zeal};
 use crate::heap::Heap;
+use crate::memory::range;
 use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
 use crate::plan::Plan;
-use crate::range;
 use crate::type_registry::TypeInfo;
 use crate::visit::Part;
 

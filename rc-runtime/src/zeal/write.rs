@@ -13,9 +13,9 @@
 use super::{Birth, Language, Site, Zeal};
 use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
+use crate::memory::range;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
-use crate::range;
 use crate::type_registry::{Reading, TypeInfo};
 
 /// How words come to be where they are.

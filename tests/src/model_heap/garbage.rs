@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::{Id, ModelHeap, NEAR_SATURATION};
 

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::{Id, ModelHeap, Word};
 

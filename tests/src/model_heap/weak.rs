@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::{Id, ModelHeap, Word};
 use crate::shape::Kind;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::text::{OptionalRegister, Words};
 use super::{Deed, Place, Register};

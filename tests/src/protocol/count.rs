@@ -1,4 +1,4 @@
-//! Counts, promotion, and the end of an object; after `rc-runtime/src/count.rs`. `[COUNT]` `[RECLAIM]`
+//! Counts, promotion, and the end of an object; after `rc-runtime/src/plan/deferred/count.rs`. `[COUNT]` `[RECLAIM]`
 
 use super::invariant::{Outcome, broken};
 use super::{Model, Name, Object, Queue, Read, Rule, Stage, Stamp, State, flag};

@@ -1,4 +1,4 @@
-//! The backup mark, a unit at a time; after `cycle-detector/src/mark.rs`.
+//! The backup mark, a unit at a time; after `cycle-detector/src/plan/deferred/mark.rs`.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, Model, NULL, Name, Object, Phase, Queue, Read, Rule, Stage, State, Words, flag};

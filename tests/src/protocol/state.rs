@@ -142,7 +142,7 @@ impl Object {
 
 /// Where the passes of the last flip are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "they are those of cycle-detector/src/epoch.rs")]
+#[expect(missing_docs, reason = "they are those of cycle-detector/src/plan/deferred/epoch.rs")]
 pub enum Phase {
     #[default]
     Idle,
@@ -154,7 +154,7 @@ pub enum Phase {
 
 /// Where the backup mark is. Its clearing of bits is part of its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "they are those of cycle-detector/src/mark.rs")]
+#[expect(missing_docs, reason = "they are those of cycle-detector/src/plan/deferred/mark.rs")]
 pub enum Stage {
     #[default]
     Off,

@@ -1,4 +1,4 @@
-//! Trials; after `cycle-detector/src/trial.rs`. `[TRIAL]` `[CANDIDATE]`
+//! Trials; after `cycle-detector/src/plan/deferred/trial.rs`. `[TRIAL]` `[CANDIDATE]`
 //!
 //! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort, and
 //! near enough not to be cut off, is decided by where they lie; so the action says which are `outside`, and every

@@ -9,7 +9,7 @@ use crate::heap_under_test::HeapUnderTest;
 use crate::model_heap::{Id, ModelMap, Word};
 use crate::op::{Deed, Place, Register, Service};
 use crate::shape::{DEED, Kind};
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 /// What a weak map may have for a key.
 #[derive(Clone, Copy)]

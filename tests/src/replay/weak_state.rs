@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;

@@ -6,9 +6,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use tally_collector::Mutator;
-use tally_heap::weak::WeakKind;
-use tally_heap::weak_map::WeakMode;
-use tally_heap::{Heap, ObjectRef, builtin};
+use tally_heap::services::builtin;
+use tally_heap::services::weak::WeakKind;
+use tally_heap::services::weak_map::WeakMode;
+use tally_heap::{Heap, ObjectRef};
 
 use super::deeds::called;
 use super::{TallyHeap, object};

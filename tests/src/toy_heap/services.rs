@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 
 use super::{Fault, ToyHeap};
 use crate::heap_under_test::{HeapUnderTest, Refusal, Services};

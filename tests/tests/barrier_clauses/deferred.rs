@@ -3,8 +3,8 @@
 use crate::scene::{Logged, OBJECTS, Scene, allocate, cases, writes};
 use proptest::prelude::*;
 use std::collections::HashSet;
+use tally_heap::memory::range::LIVE;
 use tally_heap::plan::Plan;
-use tally_heap::range::LIVE;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;

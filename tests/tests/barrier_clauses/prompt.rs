@@ -3,8 +3,8 @@
 use crate::scene::{OBJECTS, Scene, Write, allocate, cases, writes};
 use proptest::prelude::*;
 use tally_heap::ObjectRef;
+use tally_heap::memory::range::BUFFERED;
 use tally_heap::plan::Plan;
-use tally_heap::range::BUFFERED;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::GLOBALS;
 use tally_tests::shape::{Kind, TRACE_NUMBER, TRACE_TAG};

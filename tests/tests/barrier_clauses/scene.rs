@@ -1,9 +1,9 @@
 //! A heap with a few objects of one kind, each in a root of its own, and what can be asked about it.
 
 use proptest::prelude::*;
-use tally_heap::log::LogCursor;
+use tally_heap::memory::range::UNLOGGED;
 use tally_heap::plan::Plan;
-use tally_heap::range::UNLOGGED;
+use tally_heap::plan::deferred::log::LogCursor;
 use tally_heap::visit::Part;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;

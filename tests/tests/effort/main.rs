@@ -10,11 +10,11 @@ mod garbage_shapes;
 mod memory;
 mod slices;
 
-use tally_collector::purse::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
-use tally_collector::trial::EDGES_OVERDRAWN;
-use tally_heap::host_roots::RootIndex;
+use tally_collector::budget::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
+use tally_collector::plan::deferred::trial::EDGES_OVERDRAWN;
 use tally_heap::plan::Plan;
-use tally_heap::statistics::Statistics;
+use tally_heap::report::statistics::Statistics;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;

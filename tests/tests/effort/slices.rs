@@ -1,7 +1,7 @@
 //! `[BOUND]` No slice does more than its budget and one step, whatever is in the heap. The flip is no slice.
 
 use crate::{World, options};
-use tally_collector::epoch::{BLOCK_STEP_UNITS, STEP_UNITS_MAX};
+use tally_collector::plan::deferred::epoch::{BLOCK_STEP_UNITS, STEP_UNITS_MAX};
 use tally_heap::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;

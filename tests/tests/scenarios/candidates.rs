@@ -3,7 +3,7 @@
 use crate::on_both;
 use tally_heap::HeapOptions;
 use tally_heap::plan::Plan;
-use tally_heap::statistics::Statistics;
+use tally_heap::report::statistics::Statistics;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::op::parse_program;
 use tally_tests::setup::{Setup, both_plans, check, check_in, check_series};

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::host_roots::RootIndex;
+use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{ObjectRef, type_registry};
 use tally_tests::setup::both_plans;
 

@@ -140,7 +140,7 @@ fn every_crate_of_the_workspace_is_in_the_code_map() {
 
 #[test]
 fn words_are_told_apart() {
-    assert!(is_path("rc-runtime/src/range.rs") && is_path("stack-roots/") && is_path("walk.rs"));
+    assert!(is_path("rc-runtime/src/memory/range.rs") && is_path("stack-roots/") && is_path("walk.rs"));
     assert!(!is_path("/usr/lib/llvm-22/lib") && !is_path("a/b = c") && !is_path("epoch") && !is_path(".ll"));
     assert!(is_type_name("Mutator") && !is_type_name("HEADER") && !is_type_name("gcwrite"));
     let mentioned = mentions("# `rc-runtime/` the heap\n`a` and `b`\n```\n`c`\n```\n");

@@ -8,7 +8,7 @@
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::prompt::count`). Cost of an increment or decrement: 1 load,
+//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::plan::prompt::count`). Cost of an increment or decrement: 1 load,
 //! 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7
 //! to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object
 //! replaces another, 9 where its counts are put off (`postponed`), and then some 40 when they are made up for. A
@@ -18,20 +18,20 @@
 //! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
 //! not make LLVM forget what a field holds, so the first write to a field of a fresh object finds null there at compile time.
 
-use super::lent;
 use super::operation::Operation;
 use super::postponed::Postponed;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::ContextAccess;
+use crate::lower::count::address_taken;
 use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::ModuleTables;
 use crate::lower::roots::Root;
 use crate::lower::runtime::{PRESERVE_MOST, REFERENCES, context_field, declare, if_field_is_set};
 use tally_heap::context::{PENDING, POSTPONED_END, POSTPONED_TOP};
-use tally_heap::prompt::count::SETTLED;
-use tally_heap::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
+use tally_heap::memory::range::{COUNTS_BIAS, HEAP_BASE, HEAP_SPAN};
+use tally_heap::plan::prompt::count::SETTLED;
 
 /// Alias class of count bytes.
 const COUNTS: &str = "tally count";
@@ -71,7 +71,7 @@ impl Expansion<'_> {
             Operation::Unsettle => self.settle(call, true, tables),
             Operation::Drain => self.drain(call, named),
             Operation::Lend | Operation::Unlend => {
-                lent::change(self.builder, self.context, call.value(), operation == Operation::Lend);
+                address_taken::change(self.builder, self.context, call.value(), operation == Operation::Lend);
             }
             // Roots hold nothing any more, but their slots still say what they held.
             Operation::Finish => self.drain(call, &[]),

@@ -11,7 +11,7 @@
 //! lets the count go, so that the object, if that was the last, waits on the pending list for the caller to root it.
 
 use super::Patterns;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
 use crate::verify::source::exceptions;

@@ -25,7 +25,7 @@
 //! | `drain(words…)` | a test | what has no reference left dies, unless one of these words still means it |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
 
-use crate::callee::LEAF;
+use crate::analysis::callee::LEAF;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, Module, Type, Value};
 

@@ -14,7 +14,7 @@
 //! replaced when programs are linked, and what takes its argument by value, does not.
 
 use super::slots::is_lent;
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;

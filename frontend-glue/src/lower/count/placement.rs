@@ -5,7 +5,7 @@
 
 use super::decisions::{Decisions, EdgeEdits, What};
 use super::operation::{Operation, Operations};
-use crate::flow::Flow;
+use crate::analysis::flow::Flow;
 use crate::llvm::surgery::split_edge;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::roots::Root;

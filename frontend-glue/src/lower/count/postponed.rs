@@ -1,7 +1,7 @@
 //! Which changes of counts are put off, and where they are made up for.
 //!
 //! A loop that writes and meets no safepoint but polls runs into cache misses with every write: the counts of what it
-//! writes, and of what the field held before. There a write only notes the two (`tally_heap::prompt::postponed`), and
+//! writes, and of what the field held before. There a write only notes the two (`tally_heap::plan::prompt::postponed`), and
 //! `apply` stands in front of the next safepoint. Elsewhere that would cost more than it saves.
 //!
 //! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that may throw or write
@@ -17,8 +17,8 @@
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
 use super::remark::{Remark, Saving};
-use crate::callee::{Callee, Callees};
-use crate::flow::{Direction, Flow};
+use crate::analysis::callee::{Callee, Callees};
+use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::poll::strongly_connected;

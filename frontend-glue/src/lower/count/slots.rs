@@ -5,7 +5,7 @@
 //! address is passed on) is **settled** at safepoints: a shadow of the slot remembers what is counted, and is compared
 //! (`settle`). Both mean the same: at a safepoint a root has counted what it holds.
 
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::root_id;

@@ -8,7 +8,7 @@
 //! Functions that are `nounwind` (all C) have no pads. An invoke of something that cannot unwind is a call.
 
 use super::facts::{Effect, Facts};
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::{split_before, split_normal_edge};
 use crate::llvm::{Block, Builder, Opcode, Type, Value};

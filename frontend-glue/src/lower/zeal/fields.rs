@@ -17,7 +17,7 @@ use std::fmt::Write;
 pub(super) const TABLE: &str = "tally.fields";
 
 /// Makes the text of a module that has debug information of structs.
-pub(in super::super) fn name_fields(module: Module) {
+pub(in crate::lower) fn name_fields(module: Module) {
     if module.named_metadata("llvm.dbg.cu").is_empty() {
         return;
     }

@@ -77,7 +77,7 @@ fn in_words(instruction: Value) -> String {
 }
 
 /// Gives the values and blocks of a function without lines the numbers as names that LLVM prints for them.
-pub(in super::super) fn name_values(function: Value) {
+pub(in crate::lower) fn name_values(function: Value) {
     if function.instructions().into_iter().any(|instruction| instruction.debug_place().is_some()) {
         return;
     }

@@ -5,7 +5,7 @@
 //!
 //! And attributes that name a processor which LLVM has no code for, on any function of any module.
 
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::processor::Processor;

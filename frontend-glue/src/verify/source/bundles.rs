@@ -6,7 +6,7 @@
 //! which mean nothing on this machine, and at leaves those that LLVM knows here. Bundles of intrinsics (`llvm.assume`) are no
 //! business of ours.
 
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 

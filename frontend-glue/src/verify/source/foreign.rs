@@ -4,7 +4,7 @@
 //! read: an object of Tally's heap that such a root holds would be freed. So both in one module are refused, and
 //! `whole_program.rs` asks the same of a program. Roots of `"shadow-stack"` are found by collections of the deferred plan.
 
-use crate::callee::runtime_symbol;
+use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 use crate::lower::{Plan, STRATEGY};

@@ -3,7 +3,7 @@
 //! A root is an address in a frame that hangs on a frame pointer. Some calling conventions use the frame pointer for a
 //! value of the program; some attributes take the slots elsewhere. What is let through was seen to work.
 
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::Value;
 use crate::llvm::call::Call;

@@ -4,7 +4,7 @@
 //! do. So `load.rs` asks here first, of a module that has only been parsed: nothing is assumed of it but that an
 //! intrinsic's arguments have the types of its declaration, which is the first rule.
 
-use crate::callee::signature;
+use crate::analysis::callee::signature;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{Module, Type, Value};

@@ -5,7 +5,7 @@
 //! code keeps all of its own in such. What the errors of `writes.rs` and `raw_stores.rs` know of an object comes from here.
 
 use super::certain;
-use crate::callee::{Callee, Callees, runtime_symbol};
+use crate::analysis::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::call::Call;
 use crate::llvm::{Module, Opcode, Value};
 use smallvec::{SmallVec, smallvec};

@@ -11,7 +11,7 @@
 
 use super::made::{self, Nulls};
 use super::{certain, dead_code};
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Module, Value};

@@ -9,7 +9,7 @@
 
 use super::made::{self, Nulls, Source};
 use super::{certain, dead_code};
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{Module, Opcode, Value};

@@ -9,7 +9,7 @@
 
 use super::certain;
 use super::made::{self, Nulls, Source};
-use crate::callee::Callees;
+use crate::analysis::callee::Callees;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;
 use crate::lower::global_slots::{self, WORDS_MAX, global_behind};

@@ -4,7 +4,7 @@ use super::memory::words_of_type;
 use super::state::{Carrier, Facts, State};
 use super::summaries::is_integer;
 use super::watch::{Event, Watch, remove_value};
-use crate::callee::Callee;
+use crate::analysis::callee::Callee;
 use crate::llvm::Value;
 use crate::llvm::call::Call;
 

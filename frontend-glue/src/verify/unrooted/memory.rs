@@ -5,7 +5,7 @@
 //! their offsets; a variable that is accessed at an index that is not constant is an array, one word for all of it.
 //! A root is one word, whatever its size. Words are numbered when they are first met.
 
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
 use crate::lower::roots::rooted_alloca;
 use std::cell::RefCell;

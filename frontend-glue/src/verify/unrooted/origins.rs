@@ -6,7 +6,7 @@
 
 use super::memory::split;
 use super::summaries::only_called;
-use crate::callee::{Callee, Callees, runtime_symbol};
+use crate::analysis::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
 use tally_heap::symbols::RuntimeSymbol;

@@ -6,7 +6,7 @@
 
 use super::memory::split;
 use super::origins::{Origin, origins};
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;

@@ -6,7 +6,7 @@
 //! result. Values read from global variables are none here: a global that holds a reference is a root itself.
 
 use super::memory::{Memory, rooted_slot};
-use crate::callee::{Callee, Callees};
+use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
 use std::collections::{HashSet, VecDeque};
 use tally_heap::symbols::RuntimeSymbol;
@@ -123,7 +123,7 @@ fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) 
         Callee::New | Callee::NewArray => true,
         Callee::GcRead => !call.argument(1).is_constant(),
         Callee::Runtime(_) => {
-            crate::callee::runtime_symbol(&call.callee().name()).is_some_and(RuntimeSymbol::returns_reference)
+            crate::analysis::callee::runtime_symbol(&call.callee().name()).is_some_and(RuntimeSymbol::returns_reference)
         }
         _ => returning.contains(&call.callee()),
     })

@@ -5,7 +5,7 @@
 
 use super::state::{Facts, State};
 use super::watch::{Event, Watch};
-use crate::callee::Callee;
+use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Opcode, Value};
 

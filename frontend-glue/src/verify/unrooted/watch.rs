@@ -7,8 +7,8 @@ use super::memory::{WordKind, split, words_of_type};
 use super::references::References;
 use super::state::{Carrier, Facts, State, either, merge};
 use super::summaries::{Summaries, is_integer};
-use crate::callee::Callees;
-use crate::flow::{Direction, Flow};
+use crate::analysis::callee::Callees;
+use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::{Block, Module, Opcode, Value};
 use std::collections::HashMap;
 

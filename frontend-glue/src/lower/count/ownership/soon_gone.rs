@@ -1,7 +1,7 @@
 //! The last use of a root: where its count may go along with what is written.
 
 use super::Ownership;
-use crate::flow::Direction;
+use crate::analysis::flow::Direction;
 use crate::llvm::{HandleMap, Opcode, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::count::facts::Effect;

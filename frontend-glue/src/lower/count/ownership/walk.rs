@@ -5,7 +5,7 @@
 
 use super::Ownership;
 use super::state::{Holds, State};
-use crate::callee::Callee;
+use crate::analysis::callee::Callee;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::bit_set::BitSet;

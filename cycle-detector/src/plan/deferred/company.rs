@@ -1,0 +1,66 @@
+//! What dies together with an object that waits for its finalizer. `[RECLAIM]` `[BOUND]`
+//!
+//! Deferred plan. An object that died by counting keeps its references until its finalizer has run, and what it holds
+//! would die at the next epoch at the earliest: a list of a thousand such objects took as many epochs. So their finalizers
+//! become due together, as those of a ring do:
+//!
+//! > What is mature, has count 1 and is referred to by what is dead is dead. (Counts are those of a flip, at which the
+//! > dead object was dead; its references are counted. So there was no other one, and no root. The program has not come by
+//! > one since, unless a weak slot yielded the object: what has a record is left to counting.)
+//!
+//! What has such a finalizer is held and queued, and followed in turn, as is what has none: until all have run it is whole.
+//! Left to counting are objects to which several of the dead refer, and types that ask for owners first.
+//!
+//! Each object is visited once, since one reference leads to it. The finalizers of an epoch do not begin before all are
+//! found, or one could bring back what is still followed.
+
+use crate::driver::Collector;
+use crate::plan::deferred::epoch::Phase;
+use tally_heap::descriptor::FinalizeOrder;
+use tally_heap::object::flag;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+impl Collector {
+    /// An object was found dead that waits for its finalizer.
+    pub(crate) fn follow_company(&mut self, object: ObjectRef) {
+        if object.type_info().finalize_order != FinalizeOrder::OwnerFirst {
+            self.company.push((object, 0));
+        }
+    }
+
+    /// Looks at the references of one object, or of one chunk of it; units of work.
+    pub(crate) fn find_company(&mut self, heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
+        let part = if object.has(flag::LARGE) { Part::Chunk(chunk) } else { Part::Whole };
+        if object.has(flag::LARGE) && chunk + 1 < heap.large.stamps(object).len() as u64 {
+            self.company.push((object, chunk + 1));
+        }
+        let mut references = 0;
+        object.type_info().for_each_reference(object, part, |target| {
+            references += 1;
+            if dies_with_its_holder(target) {
+                if target.needs_finalizer() {
+                    heap.await_finalizer(target);
+                }
+                self.follow_company(target);
+            }
+        });
+        if self.set_waits_for_company && self.phase == Phase::Idle {
+            self.release_complete_set(heap);
+        }
+        2 + references
+    }
+
+    /// What the epoch has found dead is complete, unless something is still followed.
+    pub(crate) fn release_complete_set(&mut self, heap: &mut Heap) {
+        self.set_waits_for_company = !self.company.is_empty();
+        if !self.set_waits_for_company {
+            heap.release_finalizers();
+        }
+    }
+}
+
+fn dies_with_its_holder(object: ObjectRef) -> bool {
+    let plain = object.is_mature() && object.count() == 1 && !object.has(flag::DEAD | flag::SPECIAL);
+    plain && object.type_info().finalize_order != FinalizeOrder::OwnerFirst
+}

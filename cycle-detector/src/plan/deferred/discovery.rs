@@ -1,0 +1,266 @@
+//! Discovery: the part of a mark that finds what is alive, in steps.
+//!
+//! It begins with the roots of the last flip, a few at a time, where they lie. Whatever leaves its list before that is shown
+//! then: what was held at a flip when the next one lets go of it (`release`), which comes before discovery can end; and what
+//! waits for its finalizer when that runs ([`Heap::take_waiting`]). So neither a flip nor the beginning of a mark goes
+//! through all of them. `[BOUND]` From there on it takes what comes first: a marked object, a chunk of a large
+//! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
+//! cannot grow (there is no memory, or `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and
+//! once the stack is empty all blocks are looked through for marked objects, and these visited again. A round of that
+//! cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of Computer Programming 1, §2.3.5,
+//! algorithm C; Jones, Hosking & Moss, The Garbage Collection Handbook, §2.4.)
+//!
+//! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
+
+use crate::driver::Collector;
+use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::plan::deferred::mark::may_follow_logged_words;
+use crate::prefetch_queue::Soon;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::flag;
+use tally_heap::plan::deferred::count::STUCK;
+use tally_heap::plan::deferred::log::LogCursor;
+use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// Objects whose lines are being fetched.
+const AHEAD: usize = 8;
+/// Roots shown in one step.
+const ROOTS_PER_STEP: usize = 64;
+
+/// The cursors of a mark that discovers.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    log_at: LogCursor,
+    /// As many of the flip's roots, from the first, are still to be shown; none after the next flip, which has others.
+    roots_left: usize,
+    /// The same of what weak slots have yielded since the flip.
+    upgraded_left: usize,
+    /// The same of what finalizers have run for since the flip.
+    done_left: usize,
+    /// What else is held as if by roots, but for what waits for its finalizer.
+    held: List<ObjectRef>,
+    /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
+    search_at: Option<(BlockWalk, usize)>,
+}
+
+impl Discovery {
+    /// False when there is no memory for what is held.
+    pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
+        self.forget(heap);
+        (self.roots_left, self.upgraded_left) = (roots, heap.specials.upgraded.len());
+        self.done_left = heap.finalizers.done.len();
+        heap.finalizers.unshown = heap.finalizers.queue.len();
+        let held = || heap.finalizers.held_beside_lists().chain(heap.immortals.objects());
+        if !self.held.try_reserve(held().count()) {
+            return false;
+        }
+        self.held.extend(held());
+        true
+    }
+
+    /// The mark is given up, or has not begun.
+    pub(crate) fn forget(&mut self, heap: &mut Heap) {
+        self.flip();
+        self.held.clear();
+        self.search_at = None;
+        heap.mark_overflowed = false;
+        heap.finalizers.unshown = 0;
+    }
+
+    /// The running log was swapped for an empty one; what the lists held is shown when it is let go of.
+    pub(crate) fn flip(&mut self) {
+        self.log_at = LogCursor::default();
+        (self.roots_left, self.upgraded_left, self.done_left) = (0, 0, 0);
+    }
+}
+
+impl Collector {
+    /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
+    pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
+        let mut spent = 0;
+        let mut soon = Soon::<AHEAD>::default();
+        let looks_for_owners = self.mark.looks_for_owners;
+        let must_wait = loop {
+            if spent >= units {
+                break false;
+            }
+            if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
+                if object.has(flag::LARGE) {
+                    spent += self.enter_large(heap, object);
+                    continue;
+                }
+                spent += visit_small(heap, object);
+                if looks_for_owners {
+                    note_owned(object, Part::Whole);
+                }
+            } else if let Some(shown) = self.show_roots(heap) {
+                spent += shown;
+            } else if let Some((object, chunk)) = self.mark.large.pop() {
+                if chunk + 1 < heap.large.stamps(object).len() as u64 {
+                    self.mark.large.push((object, chunk + 1));
+                }
+                spent += 2 + show_part(heap, object, Part::Chunk(chunk));
+                if looks_for_owners {
+                    note_owned(object, Part::Chunk(chunk));
+                }
+            } else if let Some(read) = self.read_running_log(heap) {
+                spent += read;
+            } else if !matches!(self.phase, Phase::Idle | Phase::Try) || self.has_deaths(heap) {
+                // What waits to be taken apart may have a finalizer, for which all that it holds is alive.
+                break true;
+            } else if let Some(searched) = self.search_for_marked(heap) {
+                spent += searched;
+            } else {
+                match heap.follow_released_ephemerons() {
+                    Some(looked) => spent += looked,
+                    None => {
+                        spent += 1;
+                        self.end_discovery(heap);
+                        break false;
+                    }
+                }
+            }
+        };
+        soon.drain().for_each(|object| heap.push_marked(object));
+        (!must_wait || spent > 0).then_some(spent)
+    }
+
+    /// Shows a few of the roots; `None` when all were.
+    pub(crate) fn show_roots(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mut shown = 0;
+        while shown < ROOTS_PER_STEP
+            && let Some(root) = self.next_root(heap)
+        {
+            heap.show_to_mark(root);
+            shown += 1;
+        }
+        (shown > 0).then_some(shown as i64)
+    }
+
+    /// The next root that was not shown.
+    fn next_root(&mut self, heap: &mut Heap) -> Option<ObjectRef> {
+        let Discovery { roots_left, upgraded_left, done_left, held, .. } = &mut self.mark.discovery;
+        let last = |list: &[ObjectRef], left: &mut usize| {
+            *left = left.checked_sub(1)?;
+            Some(list[*left])
+        };
+        last(&self.roots, roots_left)
+            .or_else(|| last(&heap.specials.upgraded, upgraded_left))
+            .or_else(|| last(&heap.finalizers.done, done_left))
+            .or_else(|| last(&heap.finalizers.queue, &mut heap.finalizers.unshown))
+            .or_else(|| held.pop())
+    }
+
+    /// A large object was marked: its chunks are visited one by one.
+    fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let (held_back, spent) = visit_special(heap, object);
+        if !held_back {
+            heap.mark_overflowed |= !self.mark.large.try_push((object, 0));
+        }
+        2 + spent
+    }
+
+    /// When marked objects were forgotten, visits all marked objects of a part of a block, or one large object, once more;
+    /// `None` when all were.
+    fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
+        let discovery = &mut self.mark.discovery;
+        let (mut walk, large_at) = match discovery.search_at {
+            Some(place) => place,
+            None if std::mem::take(&mut heap.mark_overflowed) => Default::default(),
+            None => return None,
+        };
+        let mut spent = 32;
+        let found = heap.walk_mature(&mut walk, BLOCK_STEP_UNITS, |heap, object| {
+            1 + if is_marked(object) { visit_small(heap, object) } else { 0 }
+        });
+        if let Some(units) = found {
+            discovery.search_at = Some((walk, large_at));
+            spent += units;
+        } else if large_at < heap.large.places() {
+            discovery.search_at = Some((walk, large_at + 1));
+            if let Some(object) = heap.large.at(large_at).filter(|&object| object.is_mature() && is_marked(object)) {
+                spent += self.enter_large(heap, object);
+            }
+        } else {
+            // Others may have been forgotten meanwhile.
+            discovery.search_at = None;
+        }
+        Some(spent)
+    }
+
+    /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
+    fn read_running_log(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mut log = std::mem::take(&mut heap.log);
+        let spent = log.next(&mut self.mark.discovery.log_at).map(|entry| {
+            let info = entry.object.type_info();
+            if may_follow_logged_words(entry.object) {
+                info.for_each_reference_in_snapshot(entry.object, entry.part, entry.words, |target| {
+                    heap.show_to_mark(target);
+                });
+            }
+            1 + entry.words.len() as i64
+        });
+        heap.log = log;
+        spent
+    }
+}
+
+/// Marked, and not known to be dead: what died by counting since has shown what it held.
+fn is_marked(object: ObjectRef) -> bool {
+    MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
+}
+
+/// A marked object that is not large.
+#[inline(always)]
+fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
+    let mut spent = 2;
+    if object.has(flag::SPECIAL) {
+        let (held_back, values) = visit_special(heap, object);
+        spent += values;
+        if held_back {
+            return spent;
+        }
+    }
+    spent + show_part(heap, object, Part::Whole)
+}
+
+/// What hangs on a special object as a key is alive. Whether the object must not be followed now, because it is an ephemeron whose
+/// key is not marked, or comes again for more of what hangs on it; and what that cost.
+fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
+    if !object.has(flag::SPECIAL) {
+        return (false, 0);
+    }
+    let (spent, all) = heap.visit_values_of_key(object, |heap, value| heap.show_to_mark(value));
+    if !all {
+        heap.push_marked(object);
+        return (true, spent);
+    }
+    let held_back = heap.is_held_back(object);
+    if held_back {
+        heap.specials.held_back.push(object);
+    }
+    (held_back, spent)
+}
+
+/// What is visited now hangs on objects that wait for their finalizers. Who of these is referred to by it is owned;
+/// where the count is stuck it does not say so.
+#[cold]
+fn note_owned(object: ObjectRef, part: Part) {
+    object.type_info().for_each_reference(object, part, |target| {
+        if target.count() == STUCK && target.needs_finalizer() {
+            target.add_flags(flag::FOUND);
+        }
+    });
+}
+
+fn show_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        heap.show_to_mark(target);
+    });
+    references
+}

@@ -1,0 +1,405 @@
+//! The backup mark: what local trials cannot decide.
+//!
+//! Snapshot-at-the-beginning from the roots of the last flip (Yuasa 1990), incremental, in slices beside the epochs. The
+//! mutation log *is* the snapshot barrier: references overwritten since the flip are read from the running log, and what
+//! the last log holds is shown to the mark when it is reconciled. Objects promoted meanwhile are marked; objects that die by
+//! counting meanwhile show their references and keep their memory until the mark has ended.
+//!
+//! ```text
+//! Clear ──► Discover ──► Weak ──► Keys ──► Slots ──► Release ────────────► Free ──► (off)
+//! bits      mark stack   what is unmarked is dead    marked survivors      give the memory of the dead back
+//!           and logs     (see below)                 lose what was held
+//!             ▲            │
+//!             └─Finalize ◄─┘   unmarked objects with finalizers are held, and what they reach is marked with them
+//! ```
+//!
+//! From the end of discovery on no weak slot yields what is unmarked (`mark_condemns`), so that all that comes then can go in
+//! slices. `[WEAK]` `Weak`: weak references to it are cleared, before the first finalizer among it is queued. `Keys`: ephemerons
+//! that were held back and are alive lose dead keys and what they hold; one that has been logged meanwhile may not, and
+//! what it holds is marked: discovery goes on then, for the last time for that ephemeron. `Slots`: weak slots in what is dead are
+//! forgotten. When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such
+//! objects are found before the first of them is followed: those that only others of them reach belong to the set as
+//! well.
+//!
+//! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
+
+use crate::driver::Collector;
+use crate::evidence::Evidence;
+use crate::plan::deferred::discovery::Discovery;
+use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::record_walk::{Looked, RecordWalk};
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::flag;
+use tally_heap::plan::deferred::count::STUCK;
+use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Off,
+    Clear,
+    Discover,
+    Weak,
+    Finalize,
+    Keys,
+    Slots,
+    Release,
+    Free,
+}
+
+/// The mark's cursors, and what it has learned.
+#[derive(Debug, Default)]
+pub struct Mark {
+    stage: Stage,
+    pub(crate) discovery: Discovery,
+    /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
+    pub(crate) large: List<(ObjectRef, u64)>,
+    /// The block whose mark bits are cleared next.
+    clear_at: usize,
+    walk: BlockWalk,
+    large_at: usize,
+    records: RecordWalk,
+    live_at_start: u64,
+    freed: u64,
+    freed_bytes: u64,
+    aborted: bool,
+    /// What has a finalizer was found.
+    finalizable_found: bool,
+    /// Some of that has a stuck count: what is visited from then on tells whether anybody else of it holds it.
+    pub(crate) looks_for_owners: bool,
+    /// What speaks for the next one.
+    pub(crate) evidence: Evidence,
+}
+
+impl Mark {
+    /// Whether a mark is in progress.
+    pub fn is_running(&self) -> bool {
+        self.stage != Stage::Off
+    }
+
+    /// Begins with a stage that looks at all objects, or at all records.
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.walk, self.large_at, self.records) = Default::default();
+        self.stage = stage;
+    }
+}
+
+impl Collector {
+    /// Whether there is evidence that a mark would pay.
+    pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
+        !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
+    }
+
+    /// Starts a mark. What it sees is the heap of the last flip before discovery begins.
+    pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
+        debug_assert!(!self.mark.is_running(), "what is half condemned would never be let go of");
+        heap.statistics.marks += 1;
+        let mark = &mut self.mark;
+        mark.stage = Stage::Clear;
+        (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
+        (mark.finalizable_found, mark.looks_for_owners) = (false, false);
+        mark.live_at_start = heap.statistics.live_objects;
+        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
+        self.trials.doubts = 0;
+        heap.set_poll(true);
+    }
+
+    /// Clears the mark bits of one block, or of one large object; then discovery begins, or waits for the epoch's passes
+    /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
+    fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mark = &mut self.mark;
+        if let Some(&block) = heap.blocks.owned.get(mark.clear_at) {
+            mark.clear_at += 1;
+            // SAFETY: this heap's block.
+            unsafe { MARK.block_words(block) }.fill(0);
+            return Some(4);
+        }
+        if mark.large_at < heap.large.places() {
+            if let Some(object) = heap.large.at(mark.large_at) {
+                MARK.clear(object.address());
+            }
+            mark.large_at += 1;
+            return Some(1);
+        }
+        if !matches!(self.phase, Phase::Idle | Phase::Try) {
+            return None;
+        }
+        self.begin_discovery(heap);
+        Some(1)
+    }
+
+    fn begin_discovery(&mut self, heap: &mut Heap) {
+        let mark = &mut self.mark;
+        (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
+        heap.specials.mark_begins();
+        // A large object that was looked for is visited before the next is.
+        if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
+            mark.stage = Stage::Discover;
+            (heap.marking, heap.mark_discovers) = (true, true);
+        } else {
+            // There is no memory for its roots.
+            self.abort_mark(heap);
+        }
+    }
+
+    /// Does up to `units` of the mark's work; what is left.
+    pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        let died = heap.dead_queue.len() as u64;
+        if self.mark.stage == Stage::Discover
+            && died > self.mark.live_at_start / 8 + 65_536
+            && self.mark.evidence.may_abort()
+        {
+            self.abort_mark(heap);
+        }
+        while units > 0 {
+            let spent = match self.mark.stage {
+                Stage::Off => return units,
+                Stage::Clear => self.clear_marks(heap),
+                Stage::Discover => self.discover(heap, units),
+                Stage::Weak => self.clear_weak_to_unmarked(heap, units),
+                Stage::Finalize => self.find_finalizable(heap),
+                Stage::Keys => self.empty_held_back(heap),
+                Stage::Slots => self.forget_slots_of_unmarked(heap, units),
+                Stage::Release => self.release_unmarked(heap),
+                Stage::Free => self.free_dead(heap),
+            };
+            match spent {
+                Some(spent) => units -= spent,
+                None => return units,
+            }
+        }
+        units
+    }
+
+    /// What is unmarked now is dead, but for what is held for finalizers.
+    pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
+        heap.mark_discovers = false;
+        heap.specials.mark_condemns = true;
+        self.mark.enter(Stage::Weak);
+    }
+
+    /// Weak references to the next special object are cleared, if that is unmarked.
+    fn clear_weak_to_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
+        let finalizers_follow = heap.finalizers.due != 0 && !self.mark.finalizable_found;
+        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+            Looked::At(object) => {
+                let before = units;
+                heap.specials.finalizers_follow = finalizers_follow;
+                if !heap.begin_reclaim_some(object, &mut units) {
+                    self.mark.records.stay();
+                }
+                heap.specials.finalizers_follow = false;
+                return Some(1 + (before - units));
+            }
+            Looked::Past(records) => return Some(records),
+            Looked::AtAll => {}
+        }
+        if finalizers_follow {
+            self.mark.finalizable_found = true;
+            self.mark.enter(Stage::Finalize);
+        } else {
+            self.mark.enter(Stage::Keys);
+        }
+        Some(1)
+    }
+
+    /// The next ephemeron that was held back is emptied, if it is alive. `None` while increments are pending.
+    fn empty_held_back(&mut self, heap: &mut Heap) -> Option<i64> {
+        if heap.counting {
+            return None;
+        }
+        match heap.specials.held_back.pop() {
+            Some(ephemeron) if ephemeron.has(flag::DEAD) || ephemeron.count() == 0 => return Some(1),
+            Some(ephemeron) => return Some(heap.empty_ephemeron(ephemeron)),
+            None => heap.specials.held_back_at = 0,
+        }
+        if heap.mark_stack.is_empty() && !heap.mark_overflowed {
+            self.mark.enter(Stage::Slots);
+        } else {
+            self.go_on_discovering(heap);
+        }
+        Some(1)
+    }
+
+    /// The next special object, if it is unmarked, is no holder and no key any more.
+    fn forget_slots_of_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
+        if heap.counting {
+            return None;
+        }
+        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+            Looked::At(object) => {
+                let before = units;
+                if !heap.let_go_weakly(object, &mut units) {
+                    self.mark.records.stay();
+                }
+                Some(1 + (before - units))
+            }
+            Looked::Past(records) => Some(records),
+            Looked::AtAll => {
+                self.mark.enter(Stage::Release);
+                Some(1)
+            }
+        }
+    }
+
+    fn go_on_discovering(&mut self, heap: &mut Heap) {
+        self.mark.enter(Stage::Discover);
+        heap.mark_discovers = true;
+        heap.specials.mark_condemns = false;
+    }
+
+    /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
+    fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
+        let mark = &mut self.mark;
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+            mark.looks_for_owners |= await_if_unmarked(heap, object);
+            1
+        }) {
+            return Some(32 + spent);
+        }
+        if mark.large_at < heap.large.places() {
+            if let Some(object) = heap.large.at(mark.large_at) {
+                mark.looks_for_owners |= await_if_unmarked(heap, object);
+            }
+            mark.large_at += 1;
+        } else {
+            heap.queue_found_by_mark();
+            if self.phase == Phase::Idle {
+                self.release_complete_set(heap);
+            }
+            self.go_on_discovering(heap);
+        }
+        Some(1)
+    }
+
+    /// A part of a block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
+    /// first.
+    fn release_unmarked(&mut self, heap: &mut Heap) -> Option<i64> {
+        if self.has_deaths(heap) {
+            return None;
+        }
+        if let Some((object, chunk)) = self.mark.large.pop() {
+            if chunk + 1 < heap.large.stamps(object).len() as u64 {
+                self.mark.large.push((object, chunk + 1));
+            }
+            return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
+        }
+        let mark = &mut self.mark;
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+            if !is_unmarked(object) {
+                return 1;
+            }
+            mark.freed += 1;
+            mark.freed_bytes += object.type_info().cell_bytes_of(object);
+            2 + condemn(heap, object)
+        }) {
+            return Some(32 + spent);
+        }
+        if self.mark.large_at < heap.large.places() {
+            let place = self.mark.large_at;
+            self.mark.large_at += 1;
+            if let Some(object) = heap.large.at(place)
+                && object.is_mature()
+                && is_unmarked(object)
+            {
+                self.mark.freed += 1;
+                self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
+                if object.has(flag::SPECIAL) {
+                    heap.reclaim_special_all(&[object]);
+                }
+                object.add_flags(flag::DEAD);
+                heap.dead_queue.push(object);
+                self.mark.large.push((object, 0));
+            }
+        } else {
+            self.mark.stage = Stage::Free;
+            heap.marking = false;
+            heap.specials.mark_condemns = false;
+        }
+        Some(1)
+    }
+
+    fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
+        match heap.dead_queue.pop() {
+            Some(object) => heap.free(object),
+            None => self.end_mark(heap),
+        }
+        Some(2)
+    }
+
+    fn end_mark(&mut self, heap: &mut Heap) {
+        let mark = &mut self.mark;
+        mark.stage = Stage::Off;
+        heap.statistics.cyclic_garbage_objects += mark.freed;
+        self.report.freed_by_mark += mark.freed;
+        match mark.aborted {
+            true => heap.suspects += mark.evidence.note_abort(heap),
+            false => mark.evidence.learn(heap, mark.freed_bytes),
+        }
+    }
+
+    /// Counting frees the heap by itself: release what the mark holds back.
+    fn abort_mark(&mut self, heap: &mut Heap) {
+        heap.mark_stack.clear();
+        heap.specials.mark_begins();
+        self.mark.large.clear();
+        self.mark.discovery.forget(heap);
+        self.mark.stage = Stage::Free;
+        self.mark.aborted = true;
+        (heap.marking, heap.mark_discovers) = (false, false);
+        heap.statistics.marks_aborted += 1;
+    }
+}
+
+/// Whether what a logged object held may be followed. A dead object is kept while a log names it (its block was logged as
+/// a whole), but what it held may have been freed, and a large object's blocks may be another heap's by now; following
+/// such a word marked that heap's objects. Nothing is lost: who is dead by count was dead at its flip, and if the mark
+/// discovered then, `release` has shown or will show what it held. A young object that was written to before anybody
+/// counted it has count 0, too; what it held at the flip was the mark's already, or was promoted with a mark.
+pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
+    object.count() != 0 && !object.has(flag::DEAD)
+}
+
+/// Whether it waits for its finalizer from now on, and its count is stuck.
+fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) -> bool {
+    let waits = object.is_mature() && is_unmarked(object) && object.needs_finalizer();
+    if waits {
+        heap.await_finalizer_with_others(object);
+    }
+    waits && object.count() == STUCK
+}
+
+/// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has
+/// count 0, and is in the late queue while a log names it. (Condemning it again once released its references twice.)
+fn is_unmarked(object: ObjectRef) -> bool {
+    !MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
+}
+
+/// The object is dead; marked survivors lose the references it held. Not for large ones.
+fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
+    if object.has(flag::SPECIAL) {
+        heap.reclaim_special_all(&[object]);
+    }
+    object.add_flags(flag::DEAD);
+    heap.dead_queue.push(object);
+    release_to_survivors(heap, object, Part::Whole)
+}
+
+fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    release_to_marked(object, part, |target| heap.decrement(target))
+}
+
+/// Calls `decrement` with each marked object that a part of a dead one refers to; how many references that has.
+pub(crate) fn release_to_marked(object: ObjectRef, part: Part, mut decrement: impl FnMut(ObjectRef)) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        if MARK.get(target.address()) {
+            decrement(target);
+        }
+    });
+    references
+}

@@ -1,0 +1,176 @@
+//! Decrements: last flip's roots, the log's old values, and what dies with them. `[ORDER]` `[RECLAIM]`
+//!
+//! A count that reaches zero puts the object on the free queue; from there its references are released in turn, as many
+//! as the slice allows: dropping a list of ten million nodes neither recurses nor stops the program. A large object is
+//! released chunk by chunk. What falls to a non-zero count becomes a candidate.
+//!
+//! While the backup mark discovers, references that vanish with a dead object are shown to it.
+
+use crate::driver::Collector;
+use tally_heap::object::flag;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// Giving a chunk of the log back may be a system call.
+const DROPPED_CHUNK_UNITS: i64 = 1024;
+
+impl Collector {
+    /// Does up to `units` of work; what is left, and whether all decrements are done.
+    pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
+        loop {
+            if units <= 0 {
+                return (units, false);
+            }
+            if let Some(object) = self.last_late.pop() {
+                heap.free(object);
+                units -= 2;
+            } else if let Some(root) = self.next_lapsed() {
+                if heap.mark_discovers {
+                    // A mark that began before the flip may not have come to it yet.
+                    heap.show_to_mark(root);
+                }
+                heap.decrement(root);
+                self.trials.note_former_root(heap.candidates.len());
+                units -= 1;
+            } else {
+                let (left, read) = heap.release_logged(&mut self.last_log, &mut self.release_at, units);
+                units = left;
+                if read {
+                    if !self.last_log.drop_chunk() {
+                        return (units, true);
+                    }
+                    units -= DROPPED_CHUNK_UNITS;
+                    // What is left of the log has been read.
+                    self.release_at = self.last_log.end();
+                }
+            }
+        }
+    }
+
+    /// The next object that was held as by a root of the flip before.
+    fn next_lapsed(&mut self) -> Option<ObjectRef> {
+        self.last_done.pop().or_else(|| self.last_upgraded.objects.pop()).or_else(|| self.last_roots.objects.pop())
+    }
+
+    /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths. What is left of the units.
+    pub(crate) fn release_deaths(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        while units > 0 {
+            if let Some((object, chunk)) = self.dying_large.pop() {
+                units -= self.release_chunk(heap, object, chunk);
+            } else if let Some((object, chunk)) = self.company.pop() {
+                units -= self.find_company(heap, object, chunk);
+            } else if heap.blocks.grows_for_want_of_sweeps() {
+                heap.blocks.sweep_freed_into();
+                units -= 8;
+            } else if let Some(object) = self.dying_special {
+                if heap.counting && heap.is_key(object) {
+                    // Which of its young ephemerons are alive is known when the increments are done.
+                    break;
+                }
+                units -= self.end_dying_special(heap, object, units);
+            } else if !heap.free_queue.is_empty() {
+                units = self.release_dead(heap, units);
+            } else if heap.blocks.has_freed_into() {
+                heap.blocks.sweep_freed_into();
+                units -= 8;
+            } else {
+                break;
+            }
+        }
+        units
+    }
+
+    /// Plain objects in bulk, then the one at the end of the queue, whatever it is; the units left.
+    fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
+            let freed;
+            (units, freed) = heap.free_queued(units);
+            self.report.freed_by_count += freed;
+        }
+        if units > 0
+            && let Some(object) = heap.free_queue.pop()
+        {
+            units -= self.release_object(heap, object);
+        }
+        units
+    }
+
+    fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        if object.has(flag::DEAD) {
+            return 1; // a mark has found it dead, and lets go of what it held
+        }
+        if object.has(flag::SPECIAL) {
+            self.dying_special = Some(object);
+            return 1;
+        }
+        if object.has(flag::LARGE | flag::ODD) {
+            return self.release_uncommon(heap, object);
+        }
+        self.release_small(heap, object)
+    }
+
+    /// Weak slots to the object and in it come to an end, as far as the units go; then it is released like others. Its count is
+    /// zero until then, so no upgrade yields it. `[WEAK]`
+    fn end_dying_special(&mut self, heap: &mut Heap, object: ObjectRef, units: i64) -> i64 {
+        let mut left = units;
+        if object.has(flag::DEAD) {
+            self.dying_special = None;
+            return 1;
+        }
+        let done = heap.begin_reclaim_some(object, &mut left)
+            && (object.needs_finalizer() || heap.let_go_weakly(object, &mut left));
+        if !done {
+            return units - left;
+        }
+        self.dying_special = None;
+        1 + (units - left) + self.release_uncommon(heap, object)
+    }
+
+    /// An object that may have a finalizer, or be large.
+    fn release_uncommon(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        if object.needs_finalizer() {
+            heap.await_finalizer(object);
+            self.follow_company(object);
+            return 2;
+        }
+        if object.has(flag::LARGE) {
+            self.dying_large.push((object, 0));
+            return 1;
+        }
+        self.release_small(heap, object)
+    }
+
+    fn release_small(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let zeros = heap.free_queue.len();
+        let references = release_part(heap, object, Part::Whole);
+        if object.has(flag::FINALIZED) {
+            heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
+        }
+        heap.reclaim(object);
+        self.report.freed_by_count += 1;
+        2 + references
+    }
+
+    fn release_chunk(&mut self, heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
+        let references = release_part(heap, object, Part::Chunk(chunk));
+        if chunk + 1 < heap.large.stamps(object).len() as u64 {
+            self.dying_large.push((object, chunk + 1));
+        } else {
+            heap.reclaim(object);
+            self.report.freed_by_count += 1;
+        }
+        2 + references
+    }
+}
+
+fn release_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    let mut references = 0;
+    object.type_info().for_each_reference(object, part, |target| {
+        references += 1;
+        if heap.mark_discovers {
+            heap.show_to_mark(target);
+        }
+        heap.decrement(target);
+    });
+    references
+}

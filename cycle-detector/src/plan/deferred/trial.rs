@@ -1,0 +1,486 @@
+//! Local trial deletion: is this candidate part of a small garbage cycle?
+//!
+//! Trial deletion (Bacon & Rajan 2001, "Concurrent Cycle Collection in Reference Counted Systems", §3) subtracts the
+//! references inside a subgraph from its members' counts; what is left over comes from outside. In the paper's words:
+//!
+//! ```text
+//! MarkGray(S):     for T in children(S): RC(T) −= 1; MarkGray(T)
+//! Scan(S):         if RC(S) > 0: ScanBlack(S)  else: color(S) = white; for T in children(S): Scan(T)
+//! CollectWhite(S): if color(S) == white: for T in children(S): CollectWhite(T); free(S)
+//! ```
+//!
+//! Deviations, each for a reason:
+//! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*,
+//!   by block age), and if that is alive and leads there, in a neighbouring one, too; as many as a `Level` says. Where
+//!   holes are used again a block's age is that of its youngest objects only; so a few nodes around the candidate are
+//!   tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets
+//!   alive. A candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials
+//!   together what the [purse](crate::budget) has.
+//! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
+//!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
+//! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
+//! - Worklists, not recursion. They were reserved when the heap was made: a trial allocates nothing.
+//! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the
+//!   candidate is held, all that it reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
+//! - Phases, although one walk could judge strongly connected components: that executes more, and no less where
+//!   trials fail (docs/decisions/34-phases-not-components.md).
+//!
+//! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
+//! flip included, and the mutator can only reach what was reachable then or is younger.
+//!
+//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside.
+//! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
+//! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
+//! anything, only a sample of the candidates is tried; where trials fail again and again the block [naps](crate::plan::deferred::backoff).
+//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. What is not tried or
+//! not decided is a suspect, the evidence for the backup mark.
+
+mod member;
+mod verdict;
+
+use crate::budget::Purse;
+use crate::driver::Collector;
+use crate::plan::deferred::backoff;
+use crate::success_rate::SuccessRate;
+use member::{COUNT_MAX, Cohort, LIVE};
+use member::{cell_of, is_out_of_question, may_be_judged, prefetch_next, push_within, release_survivor, set_cell};
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::{BUFFERED, block_info};
+use tally_heap::object::flag;
+use tally_heap::plan::deferred::bulk::Shape;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+use verdict::{Verdict, Walk};
+
+/// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.
+#[derive(Debug, Clone, Copy)]
+struct Level {
+    nodes: usize,
+    edges: i64,
+}
+
+/// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
+const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 512, edges: 1536 }];
+/// The bound where age is no bound: a few objects around the candidate, all of which may be cold.
+const NEAR: Level = Level { nodes: 32, edges: 128 };
+/// More epochs than there can be between two blocks.
+const ANY_AGE: u32 = u32::MAX - 1;
+/// References of one small object, which is the least that a trial looks at.
+const OBJECT_EDGES_MAX: usize = 2048;
+/// Nodes, and references to others, that a trial can have met when it is cut off.
+const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
+/// What a trial may cost beyond what the purse has.
+pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
+
+/// As many candidates that were not tried count as one suspect.
+const PASSED_OVER_PER_SUSPECT: u64 = 16;
+
+/// Trial state that outlives one trial; the arrays are reserved once.
+#[derive(Debug)]
+pub struct Trials {
+    /// Reached from the candidate; up to `visited` their references were followed.
+    nodes: List<ObjectRef>,
+    visited: usize,
+    /// References that leave the subgraph, remembered for the case that it is garbage.
+    outside: List<ObjectRef>,
+    worklist: List<ObjectRef>,
+    /// The plain type that was met last.
+    shape: Shape,
+    /// A reference leads to something that may not be judged now, and is outside for that reason.
+    met_unjudged: bool,
+    /// A reference leads to the next cohort or the one before.
+    leads_to_neighbours: bool,
+    /// A reference leads to a small object of another cohort.
+    leads_away: bool,
+    /// Counts of all nodes together.
+    counts: i64,
+    /// References followed by the running trial.
+    edges: i64,
+    /// Of those, in the subgraph that was judged: by objects that were found dead.
+    dead_edges: i64,
+    purse: Purse,
+    small: SuccessRate,
+    large: SuccessRate,
+    near: SuccessRate,
+    /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
+    /// about the program's cycles.
+    former_roots: usize,
+    /// Candidates that were not tried.
+    passed_over: u64,
+    /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
+    /// candidates that were not tried, and survivors that dead cycles let go of: no measure of garbage, but without any
+    /// there is none.
+    pub(crate) doubts: u64,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Trials {
+            nodes: List::with_capacity(MET_MAX),
+            visited: 0,
+            outside: List::with_capacity(MET_MAX),
+            worklist: List::with_capacity(MET_MAX),
+            shape: Shape::NONE,
+            met_unjudged: false,
+            leads_to_neighbours: false,
+            leads_away: false,
+            counts: 0,
+            edges: 0,
+            dead_edges: 0,
+            purse: Purse::default(),
+            small: SuccessRate::promising(64),
+            large: SuccessRate::doubtful(16),
+            near: SuccessRate::promising(16),
+            former_roots: 0,
+            passed_over: 0,
+            doubts: 0,
+        }
+    }
+}
+
+impl Trials {
+    /// A root of the flip before was let go; there are `candidates` now.
+    pub(crate) fn note_former_root(&mut self, candidates: usize) {
+        self.former_roots = candidates.min(256);
+    }
+
+    /// A candidate is not tried: weak evidence.
+    fn pass_over(&mut self, heap: &mut Heap) {
+        self.passed_over += 1;
+        self.doubts += 1;
+        heap.suspects += u64::from(!heap.options.trials || self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
+    }
+
+    /// Whether the candidate is to be tried now.
+    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef, was_root: bool) -> bool {
+        heap.options.trials
+            && !candidate.has(flag::LARGE)
+            && (was_root || !backoff::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
+            && self.purse.can_pay(1)
+    }
+}
+
+impl Collector {
+    /// Trials are about to begin: the epoch that they belong to pays for them.
+    pub(crate) fn fill_purse(&mut self) {
+        self.trials.purse.fill(self.report.given_bytes, self.report.log_entries);
+    }
+
+    /// Tries candidates with up to `units` of work; what is left, and whether none is left over.
+    pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
+        while let Some(candidate) = heap.candidates.pop() {
+            units -= 1;
+            prefetch_next(heap);
+            // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
+            // process, and what another heap had buffered there was tried, and freed, here.
+            if heap.still_owns(candidate) && BUFFERED.get(candidate.address()) {
+                BUFFERED.clear(candidate.address());
+                let was_root = heap.candidates.len() < self.trials.former_roots;
+                if is_out_of_question(candidate) {
+                } else if self.trials.is_worth_it(heap, candidate, was_root) {
+                    units -= self.try_candidate(heap, candidate, was_root);
+                } else {
+                    self.trials.pass_over(heap);
+                }
+            }
+            if units <= 0 {
+                return (units, heap.candidates.is_empty());
+            }
+        }
+        self.trials.former_roots = 0;
+        (units, true)
+    }
+
+    fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef, was_root: bool) -> i64 {
+        self.report.trials += 1;
+        heap.statistics.trial_runs += 1;
+        let trials = &mut self.trials;
+        (trials.edges, trials.dead_edges) = (0, 0);
+        let verdict = trials.judge(heap, candidate);
+        match verdict {
+            Verdict::Finalizing => {}
+            Verdict::Live => trials.note_alive(heap),
+            Verdict::Garbage(objects) => {
+                heap.statistics.cyclic_garbage_objects += objects;
+                self.report.freed_by_trial += objects;
+            }
+            Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
+        }
+        let succeeded = verdict.has_freed();
+        // What is in vain costs twice: more such trials for the same purse found no more garbage.
+        trials.purse.pay(if succeeded { trials.edges } else { 2 * trials.edges });
+        trials.purse.reward(trials.dead_edges);
+        heap.statistics.trial_edges += trials.edges as u64;
+        if succeeded {
+            backoff::wake(candidate.block());
+        } else if !was_root {
+            backoff::note_failure(candidate.block(), heap.epoch);
+        }
+        if !was_root {
+            trials.small.learn(succeeded);
+        }
+        4 + trials.edges
+    }
+}
+
+impl Trials {
+    /// All that is done for one candidate.
+    fn judge(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Verdict {
+        if heap.zeal.is_some() {
+            // Nearly every object has an epoch of its own there; the cohort is the whole heap.
+            return self.trial(heap, candidate, ANY_AGE, LEVELS[0]);
+        }
+        let mut verdict = self.trial(heap, candidate, 0, LEVELS[0]);
+        if matches!(verdict, Verdict::Live) && self.leads_to_neighbours {
+            verdict = self.trial(heap, candidate, 1, LEVELS[0]);
+        }
+        match verdict {
+            Verdict::Live if self.leads_away && self.near.is_turn() => {
+                let verdict = self.trial(heap, candidate, ANY_AGE, NEAR);
+                self.near.learn(verdict.has_freed());
+                verdict
+            }
+            Verdict::CutOff if self.may_go_on() => {
+                let verdict = self.trial(heap, candidate, 0, LEVELS[1]);
+                self.large.learn(verdict.has_freed());
+                verdict
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn may_go_on(&mut self) -> bool {
+        !self.small.is_sampling() && self.purse.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
+    }
+
+    /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.
+    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32, level: Level) -> Verdict {
+        self.nodes.clear();
+        self.outside.clear();
+        self.visited = 0;
+        (self.leads_to_neighbours, self.leads_away, self.met_unjudged) = (false, false, false);
+        if !may_be_judged(candidate) {
+            return Verdict::Undecided;
+        }
+        self.nodes.push(candidate);
+        set_cell(candidate, 1);
+        self.counts = candidate.count() as i64;
+        let before = self.edges;
+        let walk = self.gather(candidate, slack, level, before);
+        let verdict = if walk == Walk::Abandoned {
+            Verdict::Undecided
+        } else {
+            match self.dead_nodes(self.edges - before) {
+                0 if walk == Walk::CutOff => Verdict::CutOff,
+                0 if self.met_unjudged => Verdict::Undecided,
+                0 => Verdict::Live,
+                _ if self.has_too_many_slots(heap) => Verdict::Undecided,
+                _ if self.await_finalizers(heap) => Verdict::Finalizing,
+                dead => Verdict::Garbage(dead),
+            }
+        };
+        if let Verdict::Garbage(dead) = verdict {
+            self.dead_edges = self.edges - before;
+            self.collect_dead(heap, dead);
+        } else {
+            self.forget_cells();
+        }
+        verdict
+    }
+
+    /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from the first that was not visited.
+    fn gather(&mut self, candidate: ObjectRef, slack: u32, level: Level, before: i64) -> Walk {
+        let home = candidate.block();
+        // SAFETY: the block of an object of this heap.
+        let age = unsafe { (*block_info(home)).age };
+        let cohort = Cohort { home, age, slack };
+        let (mut abandoned, mut shape) = (false, self.shape);
+        while let Some(&object) = self.nodes.get(self.visited) {
+            if self.visited >= level.nodes || self.edges - before >= level.edges {
+                return Walk::CutOff;
+            }
+            self.visited += 1;
+            if shape.fits(object, object.meta(), flag::MATURE) {
+                for &offset in shape.fields {
+                    // SAFETY: [HEADER] a reference word of an object.
+                    let Some(target) = (unsafe { ObjectRef::of_word(object.slot(offset as u64).read()) }) else {
+                        continue;
+                    };
+                    self.edges += 1;
+                    let cell = cell_of(target);
+                    if cell == 0 || cell > COUNT_MAX {
+                        abandoned |= !self.meet(target, &cohort, &mut shape);
+                    } else {
+                        set_cell(target, cell + 1);
+                    }
+                }
+            } else {
+                object.type_info().for_each_reference(object, Part::Whole, |target| {
+                    self.edges += 1;
+                    abandoned |= !self.meet(target, &cohort, &mut shape);
+                });
+            }
+            if abandoned {
+                return Walk::Abandoned;
+            }
+        }
+        self.shape = shape;
+        Walk::Complete
+    }
+
+    /// A reference leads to `target`: a node already, a new one, or outside. False when the trial ends here.
+    #[inline(always)]
+    fn meet(&mut self, target: ObjectRef, cohort: &Cohort, shape: &mut Shape) -> bool {
+        let distance = cohort.distance(target);
+        if distance > cohort.slack {
+            self.leads_to_neighbours |= distance == 1;
+            self.leads_away |= distance <= ANY_AGE;
+            target.prefetch_count();
+            return push_within(&mut self.outside, target);
+        }
+        let cell = cell_of(target);
+        if cell != 0 {
+            // [COUNT] A judged object is referred to as often as its count says at most.
+            set_cell(target, cell.saturating_add(1));
+            return cell <= COUNT_MAX;
+        }
+        let header = target.header();
+        let is_plain = header as u32 == 0 && shape.fits(target, (header >> 32) as u32, flag::MATURE);
+        let may_be_cyclic = match is_plain {
+            true => shape.may_be_cyclic,
+            false => !target.has(flag::IMMORTAL) && target.type_info().may_be_cyclic,
+        };
+        if !may_be_cyclic {
+            return push_within(&mut self.outside, target);
+        }
+        let count = target.count();
+        let judged = if is_plain { (1..=COUNT_MAX).contains(&count) } else { may_be_judged(target) };
+        if judged && push_within(&mut self.nodes, target) {
+            set_cell(target, 2);
+            self.counts += count as i64;
+            return true;
+        }
+        // A mark has condemned it, or counting has: what refers to it is not judged here.
+        if count == 0 || target.has(flag::DEAD) {
+            return false;
+        }
+        self.met_unjudged = true;
+        push_within(&mut self.outside, target)
+    }
+
+    /// Scan: a node with a reference from outside is live, and so is what it reaches; the number of the others. What
+    /// was reached but not visited is outside. Of the `edges` that were followed, those that do not lead outside lead
+    /// to nodes: if all counts add up to them, all is dead. If the candidate is live, so is all that it reaches.
+    fn dead_nodes(&mut self, edges: i64) -> u64 {
+        let (visited, beyond) = self.nodes.split_at(self.visited);
+        if beyond.is_empty() && self.counts == edges - self.outside.len() as i64 {
+            debug_assert!(visited.iter().all(|node| node.count() + 1 == cell_of(*node)));
+            return visited.len() as u64;
+        }
+        let candidate = visited[0];
+        if candidate.count() + 1 != cell_of(candidate) {
+            return 0;
+        }
+        self.worklist.clear();
+        beyond.iter().for_each(|&node| set_cell(node, LIVE));
+        for &node in visited {
+            if node.count() + 1 != cell_of(node) {
+                set_cell(node, LIVE);
+                self.worklist.push(node);
+            }
+        }
+        let mut dead = visited.len() - self.worklist.len();
+        while cell_of(candidate) != LIVE
+            && let Some(node) = self.worklist.pop()
+        {
+            node.type_info().for_each_reference(node, Part::Whole, |target| {
+                self.edges += 1;
+                let cell = cell_of(target);
+                if cell != 0 && cell != LIVE {
+                    set_cell(target, LIVE);
+                    self.worklist.push(target);
+                    dead -= 1;
+                }
+            });
+        }
+        if cell_of(candidate) == LIVE { 0 } else { dead as u64 }
+    }
+
+    /// Everything that was reached is alive: what of it are candidates of the same cohort would be found so again, each
+    /// by a trial of its own.
+    fn note_alive(&mut self, heap: &mut Heap) {
+        self.doubts += 1;
+        let home = self.nodes[0].block();
+        for &node in &self.nodes {
+            if node.block() == home && BUFFERED.get(node.address()) {
+                BUFFERED.clear(node.address());
+            }
+        }
+        // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
+        if !heap.specials.is_empty() && self.nodes.iter().any(|&node| heap.is_key(node)) {
+            heap.suspects += 1;
+        }
+    }
+
+    /// Whether so many weak slots hang on what is dead that only a mark, which goes in slices, may let go of them. `[BOUND]`
+    fn has_too_many_slots(&mut self, heap: &mut Heap) -> bool {
+        !heap.specials.is_empty() && heap.has_too_many_slots(dead(&self.nodes))
+    }
+
+    /// Whether finalizers come first. Those of all dead nodes are queued then.
+    fn await_finalizers(&mut self, heap: &mut Heap) -> bool {
+        if !dead(&self.nodes).any(ObjectRef::needs_finalizer) {
+            return false;
+        }
+        self.list_dead_specials();
+        heap.begin_reclaim_before_finalizers(&self.worklist);
+        dead(&self.nodes).filter(|object| object.needs_finalizer()).for_each(|object| heap.await_finalizer(object));
+        true
+    }
+
+    /// Onto the worklist, which has room for all nodes.
+    fn list_dead_specials(&mut self) {
+        self.worklist.clear();
+        self.worklist.extend(dead(&self.nodes).filter(|node| node.has(flag::SPECIAL)));
+    }
+
+    /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
+    fn collect_dead(&mut self, heap: &mut Heap, how_many: u64) {
+        if !heap.specials.is_empty() {
+            self.list_dead_specials();
+            heap.reclaim_special_all(&self.worklist);
+        }
+        if how_many as usize == self.nodes.len() {
+            for &target in &self.outside {
+                self.doubts += release_survivor(heap, target);
+            }
+            self.forget_cells();
+            std::mem::swap(&mut self.nodes, &mut self.worklist);
+        } else {
+            self.worklist.clear();
+            self.worklist.extend(dead(&self.nodes));
+            self.dead_edges = 0;
+            for &node in &self.worklist {
+                node.type_info().for_each_reference(node, Part::Whole, |target| {
+                    self.dead_edges += 1;
+                    if matches!(cell_of(target), 0 | LIVE) {
+                        self.doubts += release_survivor(heap, target);
+                    }
+                });
+            }
+            self.forget_cells();
+        }
+        heap.reclaim_all(&self.worklist);
+    }
+
+    fn forget_cells(&self) {
+        for &node in &self.nodes {
+            set_cell(node, 0);
+        }
+    }
+}
+
+/// The nodes of a judged trial that nothing outside holds.
+fn dead(nodes: &[ObjectRef]) -> impl Iterator<Item = ObjectRef> + '_ {
+    nodes.iter().copied().filter(|&node| cell_of(node) != LIVE)
+}

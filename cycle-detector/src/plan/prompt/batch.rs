@@ -1,0 +1,419 @@
+//! The batch: trial deletion from all young objects together.
+//!
+//! The idea is CPython's generation 0 (Schemenauer 2000, "Garbage Collection for Python"), by blocks instead of lists;
+//! its passes are Bacon and Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint,
+//! pending list drained, counts exact:
+//!
+//! | pass | does | answers |
+//! |---|---|---|
+//! | subtract | a reference from member to member takes one from its target's count | what is left is held from outside |
+//! | spread | a member with something left is alive, and what it reaches; what their references took is put back | who is alive |
+//! | free | what is not alive is dead: references from it to the outside are dropped, its cells go back | |
+//!
+//! The counts themselves are the scratch memory: those of dead members need not be put back. Every pass goes over memory in
+//! address order, which the second-level cache holds. Any subset would be sound: references from outside it keep their targets
+//! alive.
+//!
+//! Survivors have grown up: from now on a decrement makes them candidates. One that happened before was noted by nobody, so a
+//! survivor that is held from outside may be in a dead ring with old objects: it becomes a candidate, as far as such trials pay
+//! (`Sample`). What it reaches is judged with it. So do objects that were born grown up: roots have let go of them unnoted.
+//!
+//! Where batches free next to nothing, only every 2nd, 4th … 64th is judged. In the others all grow up unseen; how much garbage
+//! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
+
+use super::Rings;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range;
+use tally_heap::memory::range::SHOWN;
+use tally_heap::object::prompt_flag::{self, SHAPE};
+use tally_heap::plan::prompt::{Bin, CellSpace};
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// Batches between two that are judged, at most.
+const EVERY_MAX: u32 = 64;
+/// Nor may more be passed over in a row than this part of what is in use: what a program turns to is seen soon.
+const UNSEEN: u64 = 8;
+/// Blocks that are judged then: if that has not paid, the others of the batch are not.
+const PROBED: usize = 1;
+/// References to the outside whose targets' counts are fetched before it is their turn.
+const AHEAD: usize = 8;
+/// Bytes that one cell is taken for.
+const BYTES_PER_CELL: u64 = 32;
+/// A batch of which this part was dead has paid for itself.
+const PAYS: u64 = 16;
+/// In a header: no member. Its count does not say, or the trial does not, whether it is alive; or it is a candidate by itself.
+const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
+    | prompt_flag::CANDIDATE
+    | prompt_flag::PENDING
+    | prompt_flag::LARGE
+    | prompt_flag::DYING
+    | prompt_flag::DEAD) as u64)
+    << 32
+    | u32::MAX as u64;
+/// In a header: settled for another reason than youth, or none.
+const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
+/// The count byte of a member of which nothing is left.
+const NOTHING_LEFT: u8 = 0x80;
+
+/// What outlives a batch.
+#[derive(Debug)]
+pub struct Batch {
+    worklist: List<ObjectRef>,
+    /// References from members to what is no member.
+    outward: List<(ObjectRef, ObjectRef)>,
+    /// There was no memory for some of them: the dead are looked through once more.
+    forgot_outward: bool,
+    /// Members of each block.
+    members: List<u32>,
+    every: u32,
+    passed_over: u32,
+    cells_passed_over: u64,
+    has_odd: bool,
+    has_special: bool,
+}
+
+/// What a batch has done.
+#[derive(Debug, Default)]
+pub struct Judged {
+    pub(super) freed: u64,
+    pub(super) edges: u64,
+    /// Dead objects that were passed over, by this batch.
+    pub(super) lost: u64,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch {
+            worklist: List::new(),
+            outward: List::new(),
+            forgot_outward: false,
+            members: List::new(),
+            every: 1,
+            passed_over: 0,
+            cells_passed_over: 0,
+            has_odd: false,
+            has_special: false,
+        }
+    }
+}
+
+impl Batch {
+    /// Judges the young objects when there are enough of them, or, unless `always`, lets them grow up when that has not
+    /// paid lately.
+    pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut Rings, always: bool) -> Judged {
+        let mut judged = Judged::default();
+        if !always && !heap.prompt.cells.youth.is_due() {
+            return judged;
+        }
+        let bounded = heap.marks_in_slices() && !always;
+        let young = heap.prompt.cells.batch(bounded);
+        let (blocks, cells) = (&young.blocks[..young.judged], young.cells);
+        self.passed_over += 1;
+        if !self.has_memory_for(young.members_max, blocks.len()) {
+            self.let_grow_up(heap, blocks, cells);
+        } else if always || self.passed_over >= self.every {
+            self.judge_blocks(heap, rings, blocks, &mut judged);
+            self.learn(&mut judged, cells);
+            self.passed_over = 0;
+        } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.used_bytes() / UNSEEN {
+            self.probe(heap, rings, (blocks, cells), &mut judged);
+        } else {
+            self.let_grow_up(heap, blocks, cells);
+        }
+        let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
+        heap.prompt.cells.end_youth(young, &lists);
+        // A root may have let go of them.
+        alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
+        rings.note_seeds(heap);
+        judged
+    }
+
+    /// Whether there is memory for what cannot be given up half-way: each member may be on the worklist.
+    fn has_memory_for(&mut self, members: u64, blocks: usize) -> bool {
+        self.members.clear();
+        self.worklist.try_reserve_exact(members as usize) && self.members.try_reserve(blocks)
+    }
+
+    /// They are not judged.
+    fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
+        self.cells_passed_over += cells;
+        heap.prompt.passed_over.note();
+        blocks.iter().for_each(|&block| CellSpace::grow_up(block));
+    }
+
+    /// Judges the last block; if that has paid, the rest, too.
+    fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
+        let (rest, last) = blocks.split_at(blocks.len() - PROBED.min(blocks.len()));
+        rest.iter().for_each(|&block| CellSpace::set_young(block, false));
+        self.judge_blocks(heap, rings, last, judged);
+        let seen = cells * last.len() as u64 / blocks.len().max(1) as u64;
+        rest.iter().for_each(|&block| CellSpace::set_young(block, true));
+        if judged.freed * PAYS >= seen {
+            last.iter().for_each(|&block| CellSpace::set_young(block, false));
+            self.judge_blocks(heap, rings, rest, judged);
+            last.iter().for_each(|&block| CellSpace::set_young(block, true));
+            self.learn(judged, cells);
+        } else {
+            rest.iter().for_each(|&block| CellSpace::grow_up(block));
+            self.cells_passed_over += cells - seen;
+            heap.prompt.passed_over.note();
+            self.learn(judged, seen);
+        }
+    }
+
+    fn judge_blocks(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32], judged: &mut Judged) {
+        judged.edges += self.subtract(heap, blocks);
+        self.spread(heap, rings, blocks);
+        if self.has_special && heap.marks_in_slices() {
+            self.leave_to_mark(heap, blocks);
+        }
+        let special = if self.has_special { dead_special(blocks) } else { List::new() };
+        if self.has_odd {
+            heap.begin_reclaim_before_finalizers(&special);
+            self.keep_finalizable(heap, blocks);
+        } else {
+            heap.begin_reclaim_all(&special);
+        }
+        let dead: List<ObjectRef> = special.into_iter().filter(|&object| is_dead(object)).collect();
+        dead.iter().for_each(|&object| heap.dismantle(object));
+        let let_go = dead.iter().flat_map(|&key| heap.values_of_key(key)).filter(|&value| is_shown(value)).collect();
+        match self.forgot_outward {
+            false => self.release_outward(heap, rings),
+            true => release_outward_of(heap, rings, blocks),
+        }
+        judged.freed += self.free(heap, blocks);
+        rings.note_seeds(heap);
+        note_let_go(heap, rings, let_go);
+    }
+
+    fn subtract(&mut self, heap: &mut Heap, blocks: &[u32]) -> u64 {
+        let mut edges = 0;
+        self.outward.clear();
+        self.members.clear();
+        (self.has_odd, self.has_special, self.forgot_outward) = (false, false, false);
+        let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
+        for &block in blocks {
+            let mut members = 0;
+            for object in CellSpace::carved(block).cells() {
+                let header = object.header();
+                if header == 0 {
+                    continue;
+                }
+                if !is_member(object, header) {
+                    note_hub(heap, object, header);
+                    continue;
+                }
+                members += 1;
+                let meta = (header >> 32) as u32;
+                if meta & SHAPE != shape {
+                    let info = object.type_info();
+                    self.has_odd |= info.has_finalizer;
+                    self.has_special |= meta & prompt_flag::SPECIAL != 0;
+                    if !info.fixed_only {
+                        info.for_each_reference(object, Part::Whole, |target| {
+                            edges += 1;
+                            self.subtract_one(object, target);
+                        });
+                        continue;
+                    }
+                    (shape, fields) = (meta & SHAPE, info.fixed.as_slice());
+                }
+                for &offset in fields {
+                    let word = object.slot(offset as u64).read();
+                    if range::in_heap(word) {
+                        edges += 1;
+                        // SAFETY: [HEADER] a reference word of an object.
+                        self.subtract_one(object, unsafe { ObjectRef::from_address(word) });
+                    }
+                }
+            }
+            self.members.push(members);
+        }
+        edges
+    }
+
+    #[inline(always)]
+    fn subtract_one(&mut self, holder: ObjectRef, target: ObjectRef) {
+        if is_young_member(target) {
+            target.set_count(target.count() - 1);
+        } else if !self.outward.try_push((holder, target)) {
+            self.forgot_outward = true;
+        }
+    }
+
+    fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
+        for &block in blocks {
+            for object in CellSpace::carved(block).cells() {
+                if object.count() > NOTHING_LEFT {
+                    let header = object.header();
+                    if header != 0 && is_member(object, header) && !SHOWN.get(object.address()) {
+                        rings.seed(heap, object);
+                        self.show(object);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The member is alive, and all that it reaches.
+    fn show(&mut self, seed: ObjectRef) {
+        SHOWN.set(seed.address());
+        self.worklist.push(seed);
+        while let Some(object) = self.worklist.pop() {
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                if is_young_member(target) {
+                    target.set_count(target.count() + 1);
+                    if !SHOWN.get(target.address()) {
+                        SHOWN.set(target.address());
+                        self.worklist.push(target);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Dead members that more weak slots hang on than may be let go of at once live, until a mark in slices finds them. `[BOUND]`
+    #[cold]
+    fn leave_to_mark(&mut self, heap: &mut Heap, blocks: &[u32]) {
+        for object in dead_special(blocks) {
+            if is_dead(object) && heap.has_too_many_slots(std::iter::once(object)) {
+                heap.suspects += 1;
+                self.show(object);
+            }
+        }
+    }
+
+    /// Dead members with finalizers live until those have run, with all they reach; then they are judged again.
+    fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
+        let from = heap.finalizers.queue.len();
+        for &block in blocks {
+            for object in CellSpace::carved(block).cells() {
+                if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
+                    heap.finalizers.queue.push_back(object);
+                }
+            }
+        }
+        for place in from..heap.finalizers.queue.len() {
+            let object = heap.finalizers.queue[place];
+            if !SHOWN.get(object.address()) {
+                self.show(object);
+            }
+        }
+        for place in from..heap.finalizers.queue.len() {
+            heap.finalizers.queue[place].increment_exact();
+        }
+    }
+
+    /// What dead members refer to outside of the members loses those references.
+    fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
+        for (place, &(holder, target)) in self.outward.iter().enumerate() {
+            if let Some((_, soon)) = self.outward.get(place + AHEAD) {
+                soon.prefetch_count();
+            }
+            if !SHOWN.get(holder.address()) {
+                rings.release(heap, target);
+            }
+        }
+    }
+
+    /// Frees the dead; the living have grown up.
+    fn free(&self, heap: &mut Heap, blocks: &[u32]) -> u64 {
+        let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
+        for (&block, &members) in blocks.iter().zip(&self.members) {
+            // SAFETY: this heap's block.
+            let marks = unsafe { SHOWN.block_words(block) };
+            let none_lives = marks.iter().all(|&word| word == 0);
+            if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
+                freed += u64::from(members);
+                continue;
+            }
+            for object in CellSpace::carved(block).cells() {
+                let header = object.header();
+                if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
+                    continue;
+                }
+                if is_member(object, header) && !SHOWN.get(object.address()) {
+                    freed += 1;
+                    heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
+                } else {
+                    object.unsettle();
+                }
+            }
+            marks.fill(0);
+        }
+        bin.empty();
+        freed
+    }
+
+    /// `seen` cells were judged.
+    fn learn(&mut self, judged: &mut Judged, seen: u64) {
+        judged.lost = self.cells_passed_over * judged.freed / seen.max(1);
+        self.cells_passed_over = 0;
+        self.every = if judged.freed * PAYS >= seen { 1 } else { (self.every * 2).min(EVERY_MAX) };
+    }
+}
+
+/// The same, by another look at the dead members. Nobody who was none has become one since; who is held for its
+/// finalizer may look like none.
+#[cold]
+fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
+    for object in blocks.iter().flat_map(|&block| CellSpace::carved(block).cells()) {
+        if object.meta() != 0 && is_dead(object) {
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                if !is_young_member(target) && !is_shown(target) {
+                    rings.release(heap, target);
+                }
+            });
+        }
+    }
+}
+
+/// Young, and its count says all about it.
+#[inline(always)]
+fn is_member(object: ObjectRef, header: u64) -> bool {
+    header & NO_MEMBER == 0 && object.count() >= NOTHING_LEFT
+}
+
+#[inline(always)]
+fn is_young_member(object: ObjectRef) -> bool {
+    CellSpace::is_young(object.address()) && is_member(object, object.header())
+}
+
+/// Of an object that has a meta word: a member that nothing has shown to be alive.
+#[inline(always)]
+fn is_dead(object: ObjectRef) -> bool {
+    is_member(object, object.header()) && !SHOWN.get(object.address())
+}
+
+/// A member that lives.
+#[inline(always)]
+fn is_shown(object: ObjectRef) -> bool {
+    CellSpace::is_young(object.address()) && SHOWN.get(object.address())
+}
+
+/// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them
+/// before they had grown up, when nobody notes it; a ring of which it was the last from outside was lost.
+fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
+    for object in let_go {
+        if !object.has(prompt_flag::CANDIDATE) {
+            rings.seed(heap, object);
+            rings.note_seeds(heap);
+        }
+    }
+}
+
+/// Dead members of which the heap has a record.
+#[cold]
+fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
+    let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());
+    cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
+}
+
+/// A young object with so many references that its byte does not hold them is judged by itself.
+#[inline(always)]
+fn note_hub(heap: &mut Heap, object: ObjectRef, header: u64) {
+    if object.is_settled() && header & (NO_MEMBER & !u64::from(u32::MAX)) == 0 && !object.is_stuck() {
+        heap.note_candidate(object);
+    }
+}

@@ -1,0 +1,161 @@
+//! What becomes of what a mark in slices has proved dead, in slices. `[RECLAIM]` `[WEAK]` `[BOUND]`
+//!
+//! ```text
+//! Weak ──► (Hold ──► Show ──► Finalize) ──► Keys ──► Slots ──► Release ──► Free
+//! ```
+//!
+//! | stage | does |
+//! |---|---|
+//! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`mark_condemns`) |
+//! | `Hold`, `Show` | those of them that have finalizers are held, then marked and queued (`sliced_mark/finalizable.rs`) |
+//! | `Finalize` | what finalizers are for is marked as what the program touches is |
+//! | `Keys` | ephemerons that are alive lose keys that are not, and what they hold; ends with the last look at who is touched |
+//! | `Slots` | weak slots in the condemned are forgotten |
+//! | `Release` | survivors lose what the condemned held |
+//! | `Free` | their memory goes back. Not before: a cell that was used again would be taken for a survivor |
+//!
+//! Until `Keys` has ended counts are exact, and what is touched is marked: the mark may be given up at any point. An ephemeron that
+//! dies by itself lets go of a condemned value in the ordinary way, and that and what it reaches is marked then.
+
+use super::proof::{Place, Proof, is_suspected};
+use super::sliced_mark::{Blocks, SlicedMark, Stage};
+use crate::plan::deferred::mark::release_to_marked;
+use crate::record_walk::Looked;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::Bin;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+impl SlicedMark {
+    /// All were judged: what is unmarked is dead.
+    pub(super) fn decide(&mut self, heap: &mut Heap) -> i64 {
+        if !self.finds_more(heap) {
+            heap.set_mark_condemns(true);
+            self.enter(Stage::Weak);
+        }
+        1
+    }
+
+    pub(super) fn clear_weak_to_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        match self.records.next(heap, is_suspected) {
+            Looked::Past(records) => records,
+            Looked::AtAll => {
+                self.enter(Stage::Hold);
+                1
+            }
+            Looked::At(object) => {
+                let before = units;
+                heap.specials.finalizers_follow = !self.proof.finalizable.is_empty();
+                if !heap.begin_reclaim_some(object, &mut units) {
+                    self.records.stay();
+                }
+                heap.specials.finalizers_follow = false;
+                1 + (before - units)
+            }
+        }
+    }
+
+    /// What finalizers are for has been marked, too; the rest goes.
+    pub(super) fn end_finalize(&mut self, heap: &mut Heap) -> i64 {
+        if !self.finds_more(heap) {
+            heap.set_mark_condemns(true);
+            self.enter(Stage::Keys);
+        }
+        1
+    }
+
+    /// The next ephemeron that was held back is emptied. Once all are, nothing leads to the condemned.
+    pub(super) fn empty_held_back(&mut self, heap: &mut Heap) -> i64 {
+        if let Some(ephemeron) = self.marker.next_held_back(heap) {
+            return heap.empty_ephemeron(ephemeron);
+        }
+        if !self.marker.has_held_back() && !self.finds_more(heap) {
+            heap.set_watch(false);
+            heap.prompt.watch.condemns = true;
+            self.enter(Stage::Slots);
+        }
+        1
+    }
+
+    pub(super) fn forget_slots_of_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        match self.records.next(heap, is_suspected) {
+            Looked::Past(records) => records,
+            Looked::AtAll => {
+                heap.set_mark_condemns(false);
+                self.enter(Stage::Release);
+                1
+            }
+            Looked::At(object) => {
+                let before = units;
+                if !heap.let_go_weakly(object, &mut units) {
+                    self.records.stay();
+                }
+                1 + (before - units)
+            }
+        }
+    }
+
+    /// Whether there is more to be followed before what is unmarked is known to be dead. What dying objects hold has been: it
+    /// counts as touched.
+    fn finds_more(&mut self, heap: &Heap) -> bool {
+        let watch = &heap.prompt.watch;
+        self.marker.waiting() != 0 || !watch.touched.is_empty() || !watch.dying_large.is_empty()
+    }
+
+    /// The dead at the next place, or in the next chunk of a large one, let go of what lives on.
+    pub(super) fn release(&mut self, heap: &mut Heap) -> i64 {
+        if let Some(spent) = release_chunk(heap) {
+            return spent;
+        }
+        match self.next_place(heap, Blocks::Suspected) {
+            Some(place) => release_at(heap, place),
+            None => {
+                self.enter(Stage::Free);
+                1
+            }
+        }
+    }
+
+    /// The memory of the dead at the next place goes back; `None` after the last.
+    pub(super) fn free(&mut self, heap: &mut Heap) -> Option<i64> {
+        let place = self.next_place(heap, Blocks::Suspected)?;
+        Proof::clear(place);
+        let (mut bin, mut freed) = (Bin::default(), 0);
+        for object in place.objects() {
+            if object.has(prompt_flag::DEAD) && !MARK.get(object.address()) {
+                heap.free_into(&mut bin, object, object.meta(), false);
+                freed += 1;
+            }
+        }
+        bin.empty();
+        self.freed += freed;
+        Some(32 + 2 * freed as i64)
+    }
+}
+
+/// A chunk of the dead large object that is letting go of what it held.
+fn release_chunk(heap: &mut Heap) -> Option<i64> {
+    let (object, chunk) = heap.prompt.watch.condemned_large?;
+    let info = object.type_info();
+    let next = (chunk + 1 < info.chunk_count(info.length(object))).then_some((object, chunk + 1));
+    heap.prompt.watch.condemned_large = next;
+    Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)))
+}
+
+fn release_at(heap: &mut Heap, place: Place) -> i64 {
+    let mut spent = 32;
+    for object in place.objects().filter(|&object| is_suspected(object)) {
+        object.add_flags(prompt_flag::DEAD);
+        if object.has(prompt_flag::LARGE) {
+            heap.prompt.watch.condemned_large = Some((object, 0));
+        } else {
+            spent += 2 + release_to_survivors(heap, object, Part::Whole);
+        }
+    }
+    spent
+}
+
+fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
+    release_to_marked(object, part, |target| heap.decrement_exact(target))
+}

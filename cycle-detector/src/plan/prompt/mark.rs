@@ -1,0 +1,240 @@
+//! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile; with a pause
+//! goal the mark goes in slices (`sliced_mark`).
+//!
+//! Roots are what `held` lists (everything counted that lives across a safepoint is in a slot of compiled frames), globals, and
+//! pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
+//! counts and cycles through large arrays included. Marked survivors lose the references that the dead held.
+//!
+//! If any of the dead has a finalizer that has not run, those finalizers come first: their objects and what they reach stay
+//! until then, and the next mark judges them again.
+//!
+//! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`; not while
+//! very many candidates that came at once wait for their trials.
+
+use super::marker::Marker;
+use crate::driver::Collector;
+use crate::plan::prompt::garbage_cap::GarbageCap;
+use std::time::Instant;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::{BUFFERED, MARK};
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::{Heap, ObjectRef};
+
+/// Patience with evidence that is worth next to nothing, as far as one can tell.
+const NEXT_TO_NOTHING: u64 = 256;
+/// Bytes that one object is taken for.
+const BYTES_PER_OBJECT: f64 = 32.0;
+
+/// Candidates that wait for a purse are as good as one suspect: most of what is cut off hangs on what lives.
+const WAITING_PER_SUSPECT: u64 = 16;
+
+/// What the marks have learned.
+#[derive(Debug)]
+pub struct CountedMarks {
+    /// Bytes in use after the last mark. No mark is started by evidence while less than half as much again is in use, or
+    /// half an epoch.
+    base_bytes: u64,
+    growth_halves: u64,
+    yield_per_suspect: f64,
+    /// Garbage that nobody has noted, by estimate.
+    pub(super) lost: u64,
+    /// How much there may be whatever the evidence says.
+    pub(super) cap: GarbageCap,
+    /// Waits for a mark.
+    pub(super) marker: Marker,
+}
+
+impl Default for CountedMarks {
+    fn default() -> Self {
+        CountedMarks {
+            base_bytes: 0,
+            growth_halves: 1,
+            yield_per_suspect: 64.0,
+            lost: 0,
+            cap: GarbageCap::default(),
+            marker: Marker::reserved(),
+        }
+    }
+}
+
+/// How much more must be in use than evidence worth a quarter of it asks for.
+fn patience(worth: f64, used: u64) -> u64 {
+    match worth {
+        _ if worth > used as f64 / 4.0 => 1,
+        _ if worth > used as f64 / 64.0 => 4,
+        _ if worth > used as f64 / 128.0 => 8,
+        _ => NEXT_TO_NOTHING,
+    }
+}
+
+impl Collector {
+    /// Whether suspects and growth together say that a mark would pay.
+    pub(super) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
+        let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
+        let marks = &mut self.counted_marks;
+        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
+        let patience = patience(worth, heap.used_bytes());
+        if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
+            return true;
+        }
+        if self.rings.catches_up() {
+            return false;
+        }
+        let (marks, used) = (&self.counted_marks, heap.used_bytes());
+        if worth == 0.0 {
+            return false;
+        }
+        let base = marks.base_bytes.max(heap.options.epoch_bytes);
+        used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
+    }
+
+    /// Marks, and frees what is not marked. Answers how many objects were freed.
+    pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
+        let start = Instant::now();
+        self.replace_sliced_mark(heap);
+        self.open_round(heap);
+        heap.statistics.marks += 1;
+        let suspects = std::mem::take(&mut heap.suspects);
+        let lost = std::mem::take(&mut self.counted_marks.lost);
+        let mut marker = std::mem::take(&mut self.counted_marks.marker);
+        heap.specials.mark_begins();
+        self.mark_roots(heap, &mut marker);
+        heap.finalizers.queue.iter().for_each(|&object| marker.show(object));
+        heap.prompt.for_each_dying_reference(|object| marker.show(object));
+        let mut units = marker.finish(heap);
+        let is_dead =
+            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+        let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
+        let finalizable = unmarked_with_finalizer(heap);
+        heap.set_mark_condemns(true);
+        match finalizable.is_empty() {
+            true => heap.begin_reclaim_all(&special),
+            false => heap.begin_reclaim_before_finalizers(&special),
+        }
+        for &object in &finalizable {
+            marker.show(object);
+        }
+        units += marker.finish(heap);
+        marker.take_held_back().into_iter().for_each(|ephemeron| units += heap.empty_ephemeron(ephemeron));
+        heap.statistics.mark_units += units as u64;
+        marker.reset();
+        self.counted_marks.marker = marker;
+        special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
+        heap.set_mark_condemns(false);
+        let freed = sweep(heap);
+        for object in finalizable {
+            object.increment_exact();
+            heap.finalizers.queue.push_back(object);
+        }
+        heap.statistics.cyclic_garbage_objects += freed;
+        self.report.freed_by_mark = freed;
+        clear_marks(heap);
+        self.held.note(heap);
+        heap.prompt.passed_over = Default::default();
+        self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, false);
+        self.close_round(heap);
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+        freed
+    }
+
+    /// But for what waits for its finalizer, and what dying objects hold: there may be millions of those, each of them with a
+    /// count for it.
+    pub(super) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
+        marker.most = heap.options.list_entries_max;
+        self.find_held(heap);
+        self.held.objects().iter().for_each(|&root| marker.show(root));
+        let mut roots = 0;
+        let mut show = |root| {
+            roots += 1;
+            marker.show(root);
+        };
+        heap.finalizers.done.iter().copied().chain(heap.finalizers.held_beside_lists()).for_each(&mut show);
+        heap.immortals.objects().for_each(&mut show);
+        heap.prompt.lent.held().for_each(&mut show);
+        heap.pending_objects().for_each(&mut show);
+        heap.statistics.roots_walked += roots;
+        let slots = tally_heap::module_registry::for_each_global_reference(|root, _| {
+            if heap.owns(root) {
+                marker.show(root);
+            }
+        });
+        heap.statistics.roots_walked += slots;
+        self.report.roots = marker.waiting();
+    }
+
+    /// It freed so many objects, and so many more than samples and batches had led to expect.
+    pub(super) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
+        let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
+        marks.base_bytes = used;
+        if suspects != 0 {
+            marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
+        }
+        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT < used as f64 / 8.0 {
+            true => (marks.growth_halves * 2).min(8),
+            false => 1,
+        };
+    }
+}
+
+/// As others expect them.
+pub(super) fn clear_marks(heap: &Heap) {
+    for &block in &heap.prompt.cells.owned {
+        // SAFETY: this heap's block.
+        unsafe { MARK.block_words(block) }.fill(0);
+    }
+    for place in 0..heap.large.places() {
+        if let Some(object) = heap.large.at(place) {
+            MARK.clear(object.address());
+        }
+    }
+}
+
+fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
+    let mut found = List::new();
+    heap.for_each_counted(|_, object| {
+        if !MARK.get(object.address()) && object.needs_finalizer() {
+            found.push(object);
+        }
+    });
+    found
+}
+
+/// Frees what is unmarked. A reference to an unmarked object is not followed: that one may have been freed before.
+fn sweep(heap: &mut Heap) -> u64 {
+    let mut freed = 0;
+    for place in 0..heap.prompt.cells.owned.len() {
+        let block = heap.prompt.cells.owned[place];
+        for object in CellSpace::objects_in(block) {
+            freed += sweep_object(heap, object);
+        }
+    }
+    for place in 0..heap.large.places() {
+        if let Some(object) = heap.large.at(place) {
+            freed += sweep_object(heap, object);
+        }
+    }
+    freed
+}
+
+fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
+    if object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+        return 0;
+    }
+    if MARK.get(object.address()) {
+        // Given up: from now on it may be a candidate again.
+        if object.has(prompt_flag::CANDIDATE) && !BUFFERED.get(object.address()) {
+            object.remove_flags(prompt_flag::CANDIDATE);
+            object.unsettle();
+        }
+        return 0;
+    }
+    Heap::for_each_counted_reference(object, |target| {
+        if MARK.get(target.address()) {
+            heap.decrement_exact(target);
+        }
+    });
+    heap.free_counted(object);
+    1
+}

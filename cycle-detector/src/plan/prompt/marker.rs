@@ -1,0 +1,254 @@
+//! The marker: follows references from what is alive, at once or in parts. Both marks of the prompt plan have one.
+//!
+//! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program
+//! runs, and what is on the stack may die and be something else by then: what comes from an earlier part is looked at
+//! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
+//! again, as [`crate::plan::deferred::discovery`] does it.
+
+use crate::prefetch_queue::Soon;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// Objects that are fetched before it is their turn.
+const AHEAD: usize = 16;
+/// Objects on a stack that has not grown. With none a list would be looked for node by node.
+const RESERVED: usize = 512;
+/// One that was looked for is visited before the next is: with room for none it would be forgotten for ever.
+const RESERVED_LARGE: usize = 8;
+/// Objects from an earlier part that are looked at together.
+const CONFIRMED_AT_ONCE: usize = 64;
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub(super) struct Marker {
+    stack: List<ObjectRef>,
+    /// So many on the stack, from the first, were there when the program ran.
+    doubtful: usize,
+    /// Large objects, with the chunk to visit next.
+    large: List<(ObjectRef, u64)>,
+    /// Ephemerons that must not be followed, as far as is known.
+    held_back: List<ObjectRef>,
+    /// The one of those that is looked at next.
+    held_back_at: usize,
+    /// Objects that the stack may hold: as if there were no memory for more.
+    pub(super) most: Option<usize>,
+    /// Marked objects were forgotten.
+    forgot: bool,
+    /// Where the search for them is: the next block, then the next large object.
+    search_at: Option<(usize, usize)>,
+}
+
+impl Marker {
+    /// One that has memory for a short stack, whatever comes.
+    pub(super) fn reserved() -> Marker {
+        Marker { stack: List::with_capacity(RESERVED), large: List::with_capacity(RESERVED_LARGE), ..Marker::default() }
+    }
+
+    /// As it was at first.
+    pub(super) fn reset(&mut self) {
+        let (mut stack, mut large) = (std::mem::take(&mut self.stack), std::mem::take(&mut self.large));
+        stack.clear_to(RESERVED);
+        large.clear();
+        *self = Marker { stack, large, ..Marker::default() };
+    }
+
+    /// The object is alive.
+    #[inline(always)]
+    pub(super) fn show(&mut self, object: ObjectRef) {
+        if !MARK.get(object.address()) {
+            MARK.set(object.address());
+            self.visit_later(object);
+        }
+    }
+
+    /// The object has been marked, and is to be visited.
+    #[inline(always)]
+    pub(super) fn visit_later(&mut self, object: ObjectRef) {
+        if self.stack.len() == self.stack.capacity() && !self.may_grow() {
+            self.forgot = true;
+        } else {
+            // SAFETY: there is room, or has been made.
+            unsafe { self.stack.push_within(object) };
+        }
+    }
+
+    #[cold]
+    fn may_grow(&mut self) -> bool {
+        let left = self.most.unwrap_or(usize::MAX) - self.stack.len();
+        let more = self.stack.len().max(1024).min(left);
+        more > 0 && self.stack.try_reserve_exact(more)
+    }
+
+    /// What is to be visited, as far as it is known.
+    pub(super) fn waiting(&self) -> u64 {
+        (self.stack.len() + self.large.len()) as u64 + u64::from(self.forgot || self.search_at.is_some())
+    }
+
+    /// The program has run since.
+    pub(super) fn note_that_the_program_ran(&mut self) {
+        self.doubtful = self.stack.len();
+    }
+
+    /// Follows everything; answers how many units that took.
+    pub(super) fn finish(&mut self, heap: &mut Heap) -> i64 {
+        let mut spent = 0;
+        while self.waiting() != 0 {
+            spent += self.advance(heap, i64::MAX);
+        }
+        spent
+    }
+
+    /// Does up to `units` of work, and a visit more at most; answers how many.
+    pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
+        let (mut spent, mut soon) = (0, Soon::<AHEAD>::default());
+        while spent < units {
+            while self.doubtful != 0 && self.stack.len() < self.doubtful + AHEAD {
+                spent += self.leave_out_what_has_gone(heap);
+            }
+            let Some(object) = soon.next(|| self.stack.pop()) else { break };
+            spent += self.visit(heap, object);
+        }
+        soon.drain().for_each(|object| self.visit_later(object));
+        while spent < units
+            && let Some((object, chunk)) = self.large.pop()
+        {
+            spent += self.visit_chunk(heap, object, chunk);
+        }
+        if spent < units && self.stack.is_empty() {
+            spent += self.search_for_marked(heap);
+        }
+        spent
+    }
+
+    /// When marked objects were forgotten, visits all of one block, or one large object, once more.
+    fn search_for_marked(&mut self, heap: &mut Heap) -> i64 {
+        let (block_at, large_at) = match self.search_at {
+            Some(place) => place,
+            None if std::mem::take(&mut self.forgot) => (0, 0),
+            None => return 0,
+        };
+        let mut spent = 32;
+        if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
+            self.search_at = Some((block_at + 1, large_at));
+            for object in CellSpace::objects_in(block).filter(is_visited_again) {
+                spent += self.visit(heap, object);
+            }
+        } else if large_at < heap.large.places() {
+            self.search_at = Some((block_at, large_at + 1));
+            if let Some(object) = heap.large.at(large_at).filter(is_visited_again) {
+                spent += self.visit(heap, object);
+            }
+        } else {
+            // Others may have been forgotten meanwhile.
+            self.search_at = None;
+            self.held_back.sort_unstable();
+            self.held_back.dedup();
+            self.held_back_at = 0;
+        }
+        spent
+    }
+
+    /// Some of what was on the stack when the program ran, the topmost of that: who is no object any more is taken from it.
+    #[cold]
+    fn leave_out_what_has_gone(&mut self, heap: &Heap) -> i64 {
+        let from = self.doubtful.saturating_sub(CONFIRMED_AT_ONCE);
+        for place in (from..self.doubtful).rev() {
+            if !heap.is_still_there(self.stack[place]) {
+                self.stack.swap_remove(place);
+            }
+        }
+        let looked_at = self.doubtful - from;
+        self.doubtful = from;
+        looked_at as i64
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
+        let mut spent = 2;
+        if object.has(prompt_flag::SPECIAL | prompt_flag::LARGE) {
+            let (values, all) = heap.visit_values_of_key(object, |_, value| self.show(value));
+            spent += values;
+            if !all {
+                self.visit_later(object);
+                return spent;
+            }
+            if heap.is_held_back(object) {
+                self.held_back.push(object);
+                return spent;
+            }
+            if object.has(prompt_flag::LARGE) {
+                self.forgot |= !self.large.try_push((object, 0));
+                return spent;
+            }
+        }
+        Heap::for_each_counted_reference(object, |target| {
+            spent += 1;
+            self.show(target);
+        });
+        spent
+    }
+
+    fn visit_chunk(&mut self, heap: &Heap, object: ObjectRef, chunk: u64) -> i64 {
+        let mut spent = 2;
+        if !heap.is_still_there(object) {
+            return spent;
+        }
+        let info = object.type_info();
+        info.for_each_reference(object, Part::Chunk(chunk), |target| {
+            spent += 1;
+            self.show(target);
+        });
+        if chunk + 1 < info.chunk_count(info.length(object)) {
+            self.large.push((object, chunk + 1));
+        }
+        spent
+    }
+
+    /// The next of those that are held back, if it still is: it is visited if it has another key by now, none, or one that is
+    /// marked, and forgotten if it has gone. What the program changes after a look while the watch is on comes by way of that.
+    pub(super) fn next_held_back(&mut self, heap: &Heap) -> Option<ObjectRef> {
+        let next = *self.held_back.get(self.held_back_at)?;
+        if self.is_held_back_still(heap, next) {
+            self.held_back_at += 1;
+            return Some(next);
+        }
+        self.held_back.swap_remove(self.held_back_at);
+        None
+    }
+
+    fn is_held_back_still(&mut self, heap: &Heap, ephemeron: ObjectRef) -> bool {
+        if !heap.is_still_there(ephemeron) || !MARK.get(ephemeron.address()) {
+            return false;
+        }
+        let is_held_back = heap.is_held_back(ephemeron);
+        if !is_held_back {
+            self.visit_later(ephemeron);
+        }
+        is_held_back
+    }
+
+    /// Those that are held back are looked at from the first on.
+    pub(super) fn look_at_held_back_again(&mut self) {
+        self.held_back_at = 0;
+    }
+
+    /// Whether there are ephemerons that were held back and not looked at again.
+    pub(super) fn has_held_back(&self) -> bool {
+        self.held_back_at < self.held_back.len()
+    }
+
+    /// Those that are held back, which nobody looks at any more.
+    pub(super) fn take_held_back(&mut self) -> List<ObjectRef> {
+        self.held_back_at = 0;
+        std::mem::take(&mut self.held_back)
+    }
+}
+
+/// Marked, and not being taken apart, which shows what it holds.
+fn is_visited_again(object: &ObjectRef) -> bool {
+    MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+}

@@ -1,0 +1,240 @@
+//! The proof: which of the objects that a mark has not reached are dead? In slices, the program running in between. `[EXACT]`
+//!
+//! A mark that takes a while misses what the program moves meanwhile, and a barrier that tells it would cost each
+//! write. But counts are exact. So what is unmarked is only suspected, and judged as a trial judges its members:
+//! whoever has more references than those that were found in unmarked objects is alive, and what that reaches. Only
+//! this takes three passes with the program running between any two objects of them:
+//!
+//! | pass | does |
+//! |---|---|
+//! | suspect | unmarked objects are unsettled: from now on whoever loses a reference comes to the watch (`tally_heap::plan::prompt::touched`) |
+//! | sum | each reference from an unmarked object to another is counted, in the target's trial byte |
+//! | roots | all at once: what roots hold is alive |
+//! | judge | who has not as many references as were found, waits for the drain, or is stuck, is alive. What is alive is followed |
+//!
+//! > Let *C* be what is unmarked in the end, and *t* the moment at which the roots were looked at. No root held a
+//! > member of *C* then. Had an object outside of *C* held member *o*, that reference would still have been there when
+//! > *o* was judged, or *o* would be marked: references that go touch *o*, and what is touched is marked. So would be
+//! > those that were found in *o*'s sum, all of them from members: from others, which were marked since, *o* would have
+//! > been reached. So *o* would have had one reference more than its sum says, and would be marked. Nothing led into
+//! > *C* at *t*, and nothing has since: a weak slot that yields a member touches it.
+//!
+//! This is the Σ-test and the Δ-test of Bacon & Rajan 2001 ("Concurrent Cycle Collection in Reference Counted Systems",
+//! §4), with one sum for each object and the roots apart. Counts alone could not be compared in slices: what a root
+//! lets go of is noted by nobody, and a program that goes through a list, node by node, would be away from each when
+//! that is looked at.
+//!
+//! Who is suspected is no candidate any more, and unsettled. Whoever is found alive after all is noted again, or
+//! whoever it hangs on (`[CANDIDATE]`): what roots hold, what loses a reference, what a weak slot yields, and who has
+//! more references than the sum says. Without the last two a ring was lost that a root had let go of before the roots
+//! were looked at, but that had got a reference from within since its sum was taken; and one that the program had by a
+//! weak slot for a moment.
+//!
+//! What an ephemeron holds whose key is unmarked counts as found in something unmarked: it lets go of it if the key
+//! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
+
+use super::marker::Marker;
+use std::collections::HashMap;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::visit::Part;
+use tally_heap::{Heap, ObjectRef};
+
+/// A sum that does not fit a byte stands in the table.
+const IN_TABLE: u8 = 255;
+/// Units that a block costs whatever lies in it.
+const BLOCK_UNITS: i64 = 32;
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub(super) struct Proof {
+    /// Blocks with unmarked objects.
+    pub(super) blocks: List<u32>,
+    large_sums: HashMap<ObjectRef, u32>,
+    /// The large object whose references are being counted, and the next of its chunks.
+    large: Option<(ObjectRef, u64)>,
+    /// Unmarked when they were judged, and with a finalizer that has not run.
+    pub(super) finalizable: List<ObjectRef>,
+    /// A stuck count has no reference that a mark has come to.
+    pub(super) has_stuck: bool,
+    /// Somebody whom only a mark could judge was alive: candidate again at its next decrement, whatever has become of it before.
+    pub(super) gave_up_on: u64,
+}
+
+/// One object or one block of a pass.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Block(u32),
+    Large(ObjectRef),
+}
+
+impl Place {
+    /// The objects there.
+    pub(super) fn objects(self) -> impl Iterator<Item = ObjectRef> {
+        let (block, large) = match self {
+            Place::Block(block) => (Some(block), None),
+            Place::Large(object) => (None, Some(object)),
+        };
+        block.into_iter().flat_map(CellSpace::objects_in).chain(large)
+    }
+}
+
+/// Not marked, and not being taken apart.
+#[inline(always)]
+pub(super) fn is_suspected(object: ObjectRef) -> bool {
+    !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+}
+
+impl Proof {
+    /// The first pass: whoever is unmarked is suspected from now on.
+    pub(super) fn suspect(&mut self, place: Place, marker: &mut Marker) -> i64 {
+        let (mut spent, mut any) = (BLOCK_UNITS, false);
+        for object in place.objects() {
+            spent += 1;
+            let is_candidate = object.has(prompt_flag::CANDIDATE);
+            if is_suspected(object) {
+                if object.has(prompt_flag::PENDING) {
+                    marker.show(object);
+                    continue;
+                }
+                any = true;
+                if is_candidate {
+                    BUFFERED.clear(object.address());
+                    object.remove_flags(prompt_flag::CANDIDATE);
+                }
+                object.unsettle();
+                set_cell(object, 0);
+            } else if is_candidate && !BUFFERED.get(object.address()) {
+                // Given up until this mark: from now on it may be a candidate again.
+                object.remove_flags(prompt_flag::CANDIDATE);
+                object.unsettle();
+                self.gave_up_on += 1;
+            }
+        }
+        if let (true, Place::Block(block)) = (any, place) {
+            self.blocks.push(block);
+        }
+        spent
+    }
+
+    /// The second: references that unmarked objects hold.
+    pub(super) fn sum(&mut self, heap: &Heap, place: Place) -> i64 {
+        let mut spent = BLOCK_UNITS;
+        for object in place.objects().filter(|&object| is_suspected(object)) {
+            spent += 1;
+            if object.has(prompt_flag::LARGE) {
+                self.large = Some((object, 0));
+                continue;
+            }
+            Heap::for_each_counted_reference(object, |target| {
+                spent += 1;
+                self.add(target);
+            });
+        }
+        debug_assert!(heap.prompt.watch.is_on);
+        spent
+    }
+
+    /// A chunk of the large object that is being summed; `None` when there is none.
+    pub(super) fn sum_chunk(&mut self, heap: &Heap) -> Option<i64> {
+        let (object, chunk) = self.large.take()?;
+        let mut spent = 2;
+        if heap.is_still_there(object) && is_suspected(object) {
+            let info = object.type_info();
+            info.for_each_reference(object, Part::Chunk(chunk), |target| {
+                spent += 1;
+                self.add(target);
+            });
+            if chunk + 1 < info.chunk_count(info.length(object)) {
+                self.large = Some((object, chunk + 1));
+            }
+        }
+        Some(spent)
+    }
+
+    /// What an ephemeron holds whose key is unmarked.
+    pub(super) fn sum_held_back(&mut self, ephemeron: ObjectRef) -> i64 {
+        let mut spent = 2;
+        Heap::for_each_counted_reference(ephemeron, |target| {
+            spent += 1;
+            self.add(target);
+        });
+        spent
+    }
+
+    #[inline(always)]
+    fn add(&mut self, target: ObjectRef) {
+        if MARK.get(target.address()) {
+            return;
+        }
+        match cell(target) {
+            IN_TABLE => _ = self.large_sums.get_mut(&target).map(|sum| *sum += 1),
+            sum => {
+                set_cell(target, sum + 1);
+                if sum + 1 == IN_TABLE {
+                    self.enter_large_sum(target);
+                }
+            }
+        }
+    }
+
+    /// Who finds no room in the table has a sum of 0, and is found alive.
+    #[cold]
+    fn enter_large_sum(&mut self, target: ObjectRef) {
+        match self.large_sums.try_reserve(1) {
+            Ok(()) => _ = self.large_sums.insert(target, IN_TABLE.into()),
+            Err(_) => self.gave_up_on += 1,
+        }
+    }
+
+    /// The third: who is alive, as far as its own references say, is shown to the marker; and noted, since what holds
+    /// it may be a root that has let go of it by now, or only what it reaches itself.
+    pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
+        let mut spent = BLOCK_UNITS;
+        for object in place.objects().filter(|&object| is_suspected(object)) {
+            spent += 1;
+            self.has_stuck |= object.is_stuck();
+            if object.has(prompt_flag::PENDING) || object.is_stuck() {
+                marker.show(object);
+            } else if object.exact_count() != self.found(object) {
+                // It counts as touched, and so comes to the marker.
+                heap.note_candidate(object);
+            } else if object.needs_finalizer() {
+                self.finalizable.push(object);
+            }
+        }
+        spent
+    }
+
+    fn found(&self, object: ObjectRef) -> u32 {
+        match cell(object) {
+            IN_TABLE => self.large_sums.get(&object).copied().unwrap_or(0),
+            sum => sum.into(),
+        }
+    }
+
+    /// The bytes at this place are as others expect them again.
+    pub(super) fn clear(place: Place) {
+        match place {
+            Place::Large(object) => set_cell(object, 0),
+            Place::Block(block) => {
+                // SAFETY: the bytes behind a block of this heap.
+                unsafe { std::ptr::write_bytes(trial_cell(block_start(block)), 0, BLOCK_BYTES as usize / 16) }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn cell(object: ObjectRef) -> u8 {
+    // SAFETY: the table is mapped wherever objects lie.
+    unsafe { *trial_cell(object.address()) }
+}
+
+#[inline(always)]
+fn set_cell(object: ObjectRef, sum: u8) {
+    // SAFETY: as in `cell`.
+    unsafe { *trial_cell(object.address()) = sum }
+}

@@ -1,0 +1,227 @@
+//! A prompt heap recounted from scratch. `[EXACT]` `[PENDING]` `[CANDIDATE]`
+//!
+//! With nothing of compiled code on the stack an object's count is exactly the number of references in objects, in what
+//! dying objects still hold, in globals and host roots. While compiled code runs, a count is at least the references from
+//! objects, and what is more is at most the root slots that name the object, plus what is in flight in registers: slots that
+//! borrow are not counted, so the bound is not exact.
+
+use crate::driver::Collector;
+use crate::plan::deferred::verify::{Violation, check_acyclic, wrong};
+use std::collections::{HashMap, HashSet};
+use tally_heap::memory::range::{BUFFERED, MARK};
+use tally_heap::object::prompt_flag;
+use tally_heap::plan::prompt::CellSpace;
+use tally_heap::{Heap, ObjectRef};
+
+#[derive(Default)]
+struct Recount {
+    objects: Vec<ObjectRef>,
+    from_heap: HashMap<ObjectRef, u64>,
+    from_roots: HashMap<ObjectRef, u64>,
+}
+
+/// Recounts a heap on which no compiled code runs.
+///
+/// # Errors
+/// The first [`Violation`].
+pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
+    let recount = recount(heap)?;
+    for &object in &recount.objects {
+        let count = u64::from(object.exact_count());
+        let expected = recount.heap(object) + recount.roots(object);
+        if !object.is_stuck() && count != expected {
+            let what = format!("{} has count {count}, and {expected} references lead to it", name(object));
+            return Err(wrong("EXACT", what));
+        }
+    }
+    check_garbage(heap, &recount)?;
+    check_statistics(heap, &recount)
+}
+
+/// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
+pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
+    let mut recount = recount(heap)?;
+    let mut fault = None;
+    collector.stack.visit(heap, |heap, root, root_name| {
+        *recount.from_roots.entry(root).or_default() += 1;
+        if let Some(zeal) = &heap.zeal
+            && !zeal.has_seen(root)
+        {
+            let what = format!("{} holds {}", root_name(), heap.place(zeal, root.address()));
+            fault.get_or_insert(wrong("ROOT", what));
+        }
+    });
+    fault.map_or(Ok(()), Err)?;
+    if heap.prompt.may_jump {
+        recount.trust_counts();
+    }
+    check_garbage(heap, &recount)?;
+    for &object in &recount.objects {
+        let (count, held) = (u64::from(object.exact_count()), recount.heap(object));
+        if object.is_stuck() {
+            continue;
+        }
+        if count < held {
+            let what = format!("{} has count {count}, and {held} references in objects lead to it", name(object));
+            return Err(wrong("EXACT", what));
+        }
+        let roots = recount.roots(object) + in_flight;
+        if count - held > roots {
+            let what =
+                format!("{} has count {count}: {held} references in objects, and at most {roots} roots", name(object));
+            return Err(wrong("EXACT", what));
+        }
+    }
+    Ok(())
+}
+
+impl Recount {
+    /// What no reference accounts for may be the count of a frame that `longjmp` has skipped.
+    fn trust_counts(&mut self) {
+        for &object in &self.objects {
+            let missing = u64::from(object.exact_count()).saturating_sub(self.heap(object) + self.roots(object));
+            if missing != 0 && !object.is_stuck() {
+                *self.from_roots.entry(object).or_default() += missing;
+            }
+        }
+    }
+
+    fn heap(&self, object: ObjectRef) -> u64 {
+        self.from_heap.get(&object).copied().unwrap_or(0)
+    }
+
+    fn roots(&self, object: ObjectRef) -> u64 {
+        self.from_roots.get(&object).copied().unwrap_or(0)
+    }
+}
+
+fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
+    heap.apply_postponed();
+    let mut recount = Recount::default();
+    heap.for_each_counted(|_, object| recount.objects.push(object));
+    let alive: HashSet<ObjectRef> = recount.objects.iter().copied().collect();
+    for &object in &recount.objects {
+        let mut fault = None;
+        Heap::for_each_counted_reference(object, |target| {
+            *recount.from_heap.entry(target).or_default() += 1;
+            if !alive.contains(&target) {
+                let what = format!("{} refers to {target:?}, which is not live", name(object));
+                fault.get_or_insert(wrong("HEADER", what));
+            }
+        });
+        fault.map_or(Ok(()), Err)?;
+    }
+    heap.for_each_condemned_reference(|target| *recount.from_heap.entry(target).or_default() += 1);
+    heap.prompt.for_each_dying_reference(|target| *recount.from_heap.entry(target).or_default() += 1);
+    let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
+    heap.for_each_host_reference(&mut held);
+    heap.finalizers.held().chain(heap.immortals.objects()).chain(heap.prompt.lent.held()).for_each(held);
+    tally_heap::module_registry::for_each_global_reference(|root, _| {
+        if heap.owns(root) {
+            *recount.from_roots.entry(root).or_default() += 1;
+        }
+    });
+    if let Some(lost) = recount.from_heap.keys().chain(recount.from_roots.keys()).find(|&root| !alive.contains(root)) {
+        return Err(wrong("ROOT", format!("a root, or a dying object, holds {lost:?}, which is not live")));
+    }
+    check_pending(heap, &recount)?;
+    check_candidates(heap, &recount)?;
+    check_acyclic(&recount.objects)?;
+    Ok(recount)
+}
+
+fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    let once: HashSet<ObjectRef> = heap.pending_objects().collect();
+    if once.len() != heap.pending_objects().count() {
+        return Err(wrong("PENDING", "an object is on the pending list twice".to_owned()));
+    }
+    for &object in &recount.objects {
+        let flagged = object.has(prompt_flag::PENDING);
+        if flagged != once.contains(&object) {
+            let what = format!(
+                "{} is {}on the pending list against its flag",
+                name(object),
+                if flagged { "not " } else { "" }
+            );
+            return Err(wrong("PENDING", what));
+        }
+        // What a mark has proved dead loses what ephemerons held without a note.
+        let condemns = heap.specials.mark_condemns || heap.prompt.watch.condemns;
+        let condemned = condemns && !MARK.get(object.address());
+        if object.exact_count() == 0 && !flagged && !condemned {
+            return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
+        }
+    }
+    Ok(())
+}
+
+fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
+    for &object in &recount.objects {
+        let (flagged, buffered) = (object.has(prompt_flag::CANDIDATE), BUFFERED.get(object.address()));
+        if buffered && !flagged {
+            return Err(wrong("CANDIDATE", format!("{} has a bit that its flags deny", name(object))));
+        }
+        let noted = flagged || object.has(prompt_flag::ACYCLIC) || CellSpace::is_young(object.address());
+        if object.is_settled() && !noted {
+            return Err(wrong("CANDIDATE", format!("{} is settled, and nobody will judge it", name(object))));
+        }
+    }
+    let flagged = recount.objects.iter().filter(|object| BUFFERED.get(object.address())).count();
+    if heap.candidates.len() + heap.prompt.candidates_elsewhere < flagged {
+        return Err(wrong("CANDIDATE", format!("{flagged} objects are marked as buffered, and fewer are")));
+    }
+    Ok(())
+}
+
+/// Whatever no root reaches hangs on garbage that somebody will judge.
+fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    if heap.prompt.passed_over.may_be_there() {
+        return Ok(());
+    }
+    let mut reached: HashSet<ObjectRef> = HashSet::new();
+    let mut roots: Vec<ObjectRef> = recount.from_roots.keys().copied().collect();
+    roots.extend(heap.prompt.protected.iter());
+    roots.extend(heap.pending_objects());
+    heap.prompt.for_each_dying_reference(|object| roots.push(object));
+    reach(&mut reached, roots);
+    let alone: HashSet<ObjectRef> = heap.prompt.cells.youth.alone().collect();
+    let is_noted = |object: &ObjectRef| {
+        let is_young = object.is_settled() && CellSpace::is_young(object.address());
+        let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
+        object.has(prompt_flag::CANDIDATE) || is_young || is_the_marks || alone.contains(object)
+    };
+    let is_suspected = |object: &ObjectRef| heap.prompt.watch.is_on && !MARK.get(object.address());
+    let noted = recount.objects.iter().copied().filter(|object| is_noted(object) || is_suspected(object)).collect();
+    reach(&mut reached, noted);
+    match recount.objects.iter().find(|object| !reached.contains(object)) {
+        Some(&lost) => {
+            Err(wrong("CANDIDATE", format!("{} is garbage, and nobody has noted what holds it", name(lost))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn reach(reached: &mut HashSet<ObjectRef>, mut found: Vec<ObjectRef>) {
+    found.retain(|&object| reached.insert(object));
+    while let Some(object) = found.pop() {
+        Heap::for_each_counted_reference(object, |target| {
+            if reached.insert(target) {
+                found.push(target);
+            }
+        });
+    }
+}
+
+fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
+    heap.refresh_statistics();
+    let (said, found) = (heap.statistics.live_objects, recount.objects.len() as u64);
+    let dying = heap.prompt.takes_apart();
+    if said != found && !dying && !heap.prompt.watch.condemns {
+        return Err(wrong("EXACT", format!("statistics say {said} objects, the heap holds {found}")));
+    }
+    Ok(())
+}
+
+fn name(object: ObjectRef) -> String {
+    format!("{object:?} ({})", object.type_info().name)
+}

@@ -1,0 +1,139 @@
+//! The machine that code is made for: x86-64 Linux, any CPU of that kind.
+//!
+//! The runtime's context is reached through `%fs`, its entry points save x86-64 registers, and the
+//! stack walker knows this machine's frames, so a module for anything else is refused here, in
+//! [`adopt`], by name, before a pass could be confused by it. A module that names no target (most
+//! hand-written IR) is given this one.
+//!
+//! Code is position independent always: the same objects go into an executable and into the JIT.
+//! GlobalISel stays off, since it drops the operand bundles that carry the roots without a word.
+
+use std::path::Path;
+
+use inkwell::llvm_sys::target_machine::LLVMSetTargetMachineGlobalISel;
+use inkwell::module::Module;
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
+use thiserror::Error;
+
+use crate::emit::level::Level;
+
+/// What every module is compiled for.
+pub const TRIPLE: &str = "x86_64-pc-linux-gnu";
+
+/// Why a module or this machine is not for us.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// The module is for another machine.
+    #[error(
+        "{file}: compiled for target \"{triple}\"; this version supports x86_64 Linux only (remove the `target triple` line of portable IR, or compile it for {TRIPLE})"
+    )]
+    ForeignTriple {
+        /// The module's file.
+        file: String,
+        /// The triple it names.
+        triple: String,
+    },
+    /// The module's idea of sizes and alignments differs from the machine's.
+    #[error(
+        "{file}: its `target datalayout` \"{found}\" is not that of {TRIPLE}, which is \"{expected}\"; remove or correct the line"
+    )]
+    ForeignLayout {
+        /// The module's file.
+        file: String,
+        /// The layout it names.
+        found: String,
+        /// The layout of the target.
+        expected: String,
+    },
+    /// This LLVM cannot generate code for x86-64.
+    #[error("this LLVM cannot generate code for {TRIPLE}: {0}")]
+    Unavailable(String),
+}
+
+/// A code generator for `level`.
+pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
+    Target::initialize_x86(&InitializationConfig::default());
+    let triple = TargetTriple::create(TRIPLE);
+    let target = Target::from_triple(&triple).map_err(|e| TargetError::Unavailable(e.to_string()))?;
+    let machine = target
+        .create_target_machine(&triple, "x86-64", "", level.code_generation(), RelocMode::PIC, CodeModel::Small)
+        .ok_or_else(|| TargetError::Unavailable("no such target machine".into()))?;
+    // SAFETY: the machine was just made and is used by nobody else.
+    unsafe { LLVMSetTargetMachineGlobalISel(machine.as_mut_ptr(), 0) };
+    Ok(machine)
+}
+
+/// Checks that `module` is for this target, and says so in a module that names none, or its processor only.
+pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), TargetError> {
+    let triple = module.get_triple();
+    let triple = triple.as_str().to_string_lossy();
+    if triple.is_empty() || names_only_our_processor(&triple) {
+        module.set_triple(&machine.get_triple());
+    } else if !is_ours(&triple) {
+        return Err(TargetError::ForeignTriple { file: file.display().to_string(), triple: triple.into_owned() });
+    }
+    let expected = machine.get_target_data().get_data_layout();
+    let found = module.get_data_layout().as_str().to_string_lossy().into_owned();
+    if found.is_empty() || is_older(&found, &expected.as_str().to_string_lossy()) {
+        module.set_data_layout(&expected);
+    } else if found.as_bytes() != expected.as_str().to_bytes() {
+        return Err(TargetError::ForeignLayout {
+            file: file.display().to_string(),
+            found,
+            expected: expected.as_str().to_string_lossy().into_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a triple names 64-bit x86 Linux with the usual 64-bit pointers.
+fn is_ours(triple: &str) -> bool {
+    is_our_processor(triple) && triple.split('-').any(|part| part.starts_with("linux")) && !triple.ends_with("x32")
+}
+
+fn is_our_processor(triple: &str) -> bool {
+    matches!(triple.split('-').next(), Some("x86_64" | "amd64" | "x86_64h"))
+}
+
+/// Whether a triple names 64-bit x86 and no system: `x86_64`, `x86_64-unknown-unknown`.
+fn names_only_our_processor(triple: &str) -> bool {
+    is_our_processor(triple) && triple.split('-').skip(1).all(|part| matches!(part, "" | "unknown" | "pc" | "elf"))
+}
+
+/// Whether `found` is the layout that an older LLVM had for this machine. LLVM's reader of bitcode gives such a module the
+/// present layout (`UpgradeDataLayoutString`), its reader of text does not. Before LLVM 18 nothing was said of `i128`, before
+/// LLVM 10 nothing of the address spaces 270 to 272.
+fn is_older(found: &str, expected: &str) -> bool {
+    const SAID_LATER: [&str; 2] = ["-i128:128", "-p270:32:32-p271:32:32-p272:64:64"];
+    let mut older = expected.to_owned();
+    SAID_LATER.iter().any(|part| {
+        older = older.replacen(part, "", 1);
+        older == found
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn triples_of_other_machines_are_told_apart() {
+        for ours in ["x86_64-pc-linux-gnu", "x86_64-unknown-linux-musl", "x86_64-linux"] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for ours in ["x86_64", "x86_64-unknown-unknown", "x86_64-unknown-unknown-elf", "amd64-pc-unknown"] {
+            assert!(names_only_our_processor(ours), "{ours}");
+        }
+        for other in [
+            "x86_64-unknown-none",
+            "x86_64-unknown-freebsd",
+            "aarch64-unknown-linux-gnu",
+            "x86_64-apple-macosx",
+            "x86_64-pc-windows-msvc",
+            "x86_64-pc-linux-gnux32",
+            "i686-pc-linux-gnu",
+        ] {
+            assert!(!is_ours(other) && !names_only_our_processor(other), "{other}");
+        }
+    }
+}

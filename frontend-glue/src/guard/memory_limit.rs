@@ -1,0 +1,94 @@
+//! LLVM's readers allocate what their input tells them, and damaged input tells them anything.
+//!
+//! One flipped bit in a bitcode file makes a parameter's number two thousand million, and LLVM fills a table of that many
+//! entries: a file of two kilobytes takes all memory of the machine. So while a file is read the process may only grow by a
+//! generous multiple of the file's size; beyond that an allocation fails, LLVM gives up, and [`crate::guard::crash_net`] has the last
+//! word. The limit is the whole process's, so it is set only under the net, where the process is ours.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use libc::{RLIM_INFINITY, RLIMIT_AS, rlimit};
+
+use crate::guard::crash_net;
+
+/// A module takes this many times its file's size at most. LLVM's own need for large bitcode is about 30 times.
+const TIMES: u64 = 200;
+
+/// Whatever the size of the file.
+const AT_LEAST: u64 = 2 << 30;
+
+/// Whether there is such a limit now; set only under the net.
+static READING: AtomicBool = AtomicBool::new(false);
+
+/// The limit; dropping it lifts it.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    before: Option<rlimit>,
+}
+
+impl MemoryLimit {
+    /// For reading a file of so many bytes.
+    pub fn for_reading(bytes: usize) -> MemoryLimit {
+        let before = if crash_net::is_spread() { lower_to(bytes as u64) } else { None };
+        READING.store(before.is_some(), Relaxed);
+        MemoryLimit { before }
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            READING.store(false, Relaxed);
+            // SAFETY: puts back what was there.
+            unsafe { libc::setrlimit(RLIMIT_AS, before) };
+        }
+    }
+}
+
+/// Lowers the limit, and says what it was; leaves alone what is lower already or cannot be known.
+fn lower_to(bytes: u64) -> Option<rlimit> {
+    let most = taken()?.saturating_add(AT_LEAST).saturating_add(bytes.saturating_mul(TIMES));
+    let mut before = rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
+    // SAFETY: asks for two numbers, and sets the first to less than it was, which every process may.
+    unsafe {
+        if libc::getrlimit(RLIMIT_AS, &mut before) != 0 || before.rlim_cur <= most {
+            return None;
+        }
+        (libc::setrlimit(RLIMIT_AS, &rlimit { rlim_cur: most, ..before }) == 0).then_some(before)
+    }
+}
+
+/// Address space that the process takes now: the first number of `statm`, in pages of 4 KiB. Allocates nothing: the net over
+/// crashes asks, too.
+pub(crate) fn taken() -> Option<u64> {
+    let mut text = [0_u8; 64];
+    // SAFETY: a path that ends in NUL, and a buffer of the length that is given; a signal handler may do the same.
+    let length = unsafe {
+        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        length
+    };
+    let text = str::from_utf8(&text[..usize::try_from(length).ok()?]).ok()?;
+    Some(text.split(' ').next()?.parse::<u64>().ok()? << 12)
+}
+
+/// How much the process may take, if that is limited.
+pub(crate) fn allowed() -> Option<u64> {
+    let limits = [RLIMIT_AS, libc::RLIMIT_DATA].map(|resource| {
+        let mut limit = rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
+        // SAFETY: asks for two numbers.
+        unsafe { libc::getrlimit(resource, &mut limit) };
+        limit.rlim_cur
+    });
+    limits.into_iter().min().filter(|&limit| limit != RLIM_INFINITY)
+}
+
+/// Whether a file is being read under a limit of ours.
+pub(crate) fn is_reading() -> bool {
+    READING.load(Relaxed)
+}

@@ -1,0 +1,334 @@
+//! ORC, LLVM's in-process linker, behind a small safe face. All of its C interface is in here.
+//!
+//! A [`Linker`] takes finished objects and the addresses of symbols that the host provides, finds
+//! the rest in the process (the C library), and gives addresses back. Objects are linked when
+//! something in them is first looked up, all they refer to included, so an unresolved symbol shows
+//! at [`Linker::address`].
+//!
+//! The code goes into a JIT library of its own and not into LLJIT's main one: that one brings an
+//! `atexit` whose handlers only C++ hosts can run.
+//!
+//! Ownership follows LLVM's conventions: an object's bytes and a generator belong to ORC once they
+//! were added, error values are consumed when their message is taken, interned names given to
+//! `LLVMOrcAbsoluteSymbols` are consumed by it.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+
+use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::*;
+use inkwell::llvm_sys::orc2::*;
+use inkwell::llvm_sys::prelude::LLVMMemoryBufferRef;
+use thiserror::Error;
+
+use crate::emit::thread_locals;
+
+/// What ORC answered instead of an address.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum LinkError {
+    /// Symbols that no object, no runtime and no library defines.
+    #[error("undefined symbol{}: {}", if .0.len() == 1 { "" } else { "s" }, .0.join(", "))]
+    Undefined(Vec<String>),
+    /// Two objects define the same symbol.
+    #[error("symbol defined twice: {0}")]
+    Duplicate(String),
+    /// Anything else, in ORC's words.
+    #[error("in-process linker: {0}")]
+    Other(String),
+}
+
+/// An in-process linker and the code it holds.
+#[derive(Debug)]
+pub struct Linker {
+    jit: LLVMOrcLLJITRef,
+    /// Where all objects and symbols go.
+    library: LLVMOrcJITDylibRef,
+    /// What ORC told its session instead of the caller. In a box: the session has its address.
+    reported: Box<Reported>,
+}
+
+type Reported = Mutex<Vec<String>>;
+
+impl Linker {
+    /// A linker that knows the process's own symbols and nothing else. The x86 target must be
+    /// initialised ([`crate::emit::target::machine`] does).
+    pub fn new() -> Result<Linker, LinkError> {
+        let mut jit = std::ptr::null_mut();
+        // SAFETY: the builder is made here and consumed by the call.
+        check(unsafe { LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()) })?;
+        // SAFETY: the JIT was just made and lives until `Linker` is dropped, the library with it, and the box of
+        // reports a little longer (fields are dropped after `drop`); the generator is made by the first call and handed
+        // over by the second; no filter means that every symbol of the process passes.
+        unsafe {
+            let session = LLVMOrcLLJITGetExecutionSession(jit);
+            let library = LLVMOrcExecutionSessionCreateBareJITDylib(session, c"program".as_ptr());
+            let linker = Linker { jit, library, reported: Box::default() };
+            let reported = (&raw const *linker.reported).cast_mut().cast::<c_void>();
+            LLVMOrcExecutionSessionSetErrorReporter(session, report, reported);
+            let mut process = std::ptr::null_mut();
+            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                &mut process,
+                LLVMOrcLLJITGetGlobalPrefix(jit),
+                None,
+                std::ptr::null_mut(),
+            ))?;
+            LLVMOrcJITDylibAddGenerator(library, process);
+            Ok(linker)
+        }
+    }
+
+    /// Defines symbols that lie at known addresses of this process.
+    pub fn define(&self, symbols: &[(&str, u64)]) -> Result<(), LinkError> {
+        let mut pairs: Vec<LLVMOrcCSymbolMapPair> = symbols
+            .iter()
+            .map(|&(name, address)| {
+                let name = c_string(name);
+                LLVMOrcCSymbolMapPair {
+                    // SAFETY: the JIT is alive; the name is copied into its pool.
+                    Name: unsafe { LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()) },
+                    Sym: LLVMJITEvaluatedSymbol {
+                        Address: address,
+                        Flags: LLVMJITSymbolFlags {
+                            GenericFlags: LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8,
+                            TargetFlags: 0,
+                        },
+                    },
+                }
+            })
+            .collect();
+        // SAFETY: the pairs are live for the call, which takes over their interned names; the
+        // library takes over the definitions.
+        check(unsafe { LLVMOrcJITDylibDefine(self.library, LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len())) })
+    }
+
+    /// Adds an object; `name` appears in messages.
+    pub fn add_object(&self, object: &[u8], name: &str) -> Result<(), LinkError> {
+        let buffer = copy(object, name);
+        // SAFETY: the buffer is handed over.
+        check(unsafe { LLVMOrcLLJITAddObjectFile(self.jit, self.library, buffer) })
+    }
+
+    /// What objects can be added to that are to be removed together.
+    pub fn tracker(&self) -> Tracker {
+        // SAFETY: the library is alive.
+        Tracker(unsafe { LLVMOrcJITDylibCreateResourceTracker(self.library) })
+    }
+
+    /// Adds an object that goes away with its tracker.
+    pub fn add_object_to(&self, tracker: &Tracker, object: &[u8], name: &str) -> Result<(), LinkError> {
+        let buffer = copy(object, name);
+        // SAFETY: the buffer is handed over; the tracker is of this linker's library.
+        check(unsafe { LLVMOrcLLJITAddObjectFileWithRT(self.jit, tracker.0, buffer) })
+    }
+
+    /// The address of a symbol; links the object that defines it, and all it needs, first.
+    pub fn address(&self, symbol: &str) -> Result<u64, LinkError> {
+        self.reported().clear();
+        let name = c_string(symbol);
+        let (sender, answer) = mpsc::channel::<Answer>();
+        // SAFETY: the JIT and the library are alive; the interned name is consumed by the lookup
+        // set; the sender lives until its only use, in `deliver`, has happened: `recv` waits for
+        // that.
+        unsafe {
+            let mut order = LLVMOrcCJITDylibSearchOrderElement {
+                JD: self.library,
+                JDLookupFlags: LLVMOrcJITDylibLookupFlags::LLVMOrcJITDylibLookupFlagsMatchAllSymbols,
+            };
+            let mut wanted = LLVMOrcCLookupSetElement {
+                Name: LLVMOrcLLJITMangleAndIntern(self.jit, name.as_ptr()),
+                LookupFlags: LLVMOrcSymbolLookupFlags::LLVMOrcSymbolLookupFlagsRequiredSymbol,
+            };
+            LLVMOrcExecutionSessionLookup(
+                LLVMOrcLLJITGetExecutionSession(self.jit),
+                LLVMOrcLookupKind::LLVMOrcLookupKindStatic,
+                &mut order,
+                1,
+                &mut wanted,
+                1,
+                deliver,
+                (&raw const sender).cast_mut().cast::<c_void>(),
+            );
+        }
+        let answer = answer.recv().map_err(|_| LinkError::Other("no answer to a lookup".into()))?;
+        answer.map_err(|error| explain(error, &self.reported()))
+    }
+
+    fn reported(&self) -> MutexGuard<'_, Vec<String>> {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Objects that are removed together. Dropped, it lets them stay for as long as the linker.
+#[derive(Debug)]
+pub struct Tracker(LLVMOrcResourceTrackerRef);
+
+impl Tracker {
+    /// Unmaps the objects and forgets their symbols. Callers see to it that no code in them runs on, and that the linker is
+    /// there.
+    pub fn remove(&self) -> Result<(), LinkError> {
+        // SAFETY: the tracker is alive; a second removal finds nothing.
+        check(unsafe { LLVMOrcResourceTrackerRemove(self.0) })
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        // SAFETY: made by `Linker::tracker`, released once.
+        unsafe { LLVMOrcReleaseResourceTracker(self.0) };
+    }
+}
+
+/// A buffer of LLVM's with these bytes, to be handed over.
+fn copy(bytes: &[u8], name: &str) -> LLVMMemoryBufferRef {
+    let name = c_string(name);
+    // SAFETY: bytes and name are copied by the call.
+    unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast::<c_char>(), bytes.len(), name.as_ptr()) }
+}
+
+/// An address, or why there is none.
+type Answer = Result<u64, LinkError>;
+
+/// Gets the result of the lookup of one symbol, on this thread or another.
+extern "C" fn deliver(error: LLVMErrorRef, result: LLVMOrcCSymbolMapPairs, count: usize, context: *mut c_void) {
+    let answer = check(error).and_then(|()| match count {
+        // SAFETY: the pairs are readable during this call.
+        1 => Ok(unsafe { (*result).Sym.Address }),
+        _ => Err(LinkError::Other(format!("{count} answers to the lookup of one symbol"))),
+    });
+    // SAFETY: `address` passes its sender and waits for this message before it lets go of it.
+    let sender = unsafe { &*context.cast::<mpsc::Sender<Answer>>() };
+    // The receiver is there: nothing but this message lets `address` go on.
+    let _ = sender.send(answer);
+}
+
+impl Drop for Linker {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, disposed of once. Callers see to it that no code in it runs on.
+        let error = unsafe { LLVMOrcDisposeLLJIT(self.jit) };
+        if let Err(error) = check(error) {
+            eprintln!("tally: {error}");
+        }
+    }
+}
+
+/// Takes the message out of an error value.
+fn check(error: LLVMErrorRef) -> Result<(), LinkError> {
+    if error.is_null() {
+        return Ok(());
+    }
+    let text = take_message(error);
+    match text.split_once("uplicate definition of symbol '") {
+        Some((_, rest)) => Err(LinkError::Duplicate(source_name(rest.trim_end_matches('\'')))),
+        None => Err(LinkError::Other(text)),
+    }
+}
+
+fn take_message(error: LLVMErrorRef) -> String {
+    // SAFETY: the error is not null and consumed here; its message is copied, then disposed of.
+    unsafe {
+        let raw = LLVMGetErrorMessage(error);
+        let text = CStr::from_ptr(raw).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(raw);
+        text
+    }
+}
+
+extern "C" fn report(context: *mut c_void, error: LLVMErrorRef) {
+    let text = take_message(error);
+    // SAFETY: `Linker::new` passed its box, which outlives the session.
+    let reported = unsafe { &*context.cast::<Reported>() };
+    reported.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+}
+
+/// A failed lookup says only which symbols could not be made; the reason went to the session.
+fn explain(error: LinkError, reported: &[String]) -> LinkError {
+    let LinkError::Other(text) = error else {
+        return error;
+    };
+    let mut undefined: Vec<String> = reported
+        .iter()
+        .chain([&text])
+        .filter_map(|message| listed(message, "Symbols not found: ["))
+        .flatten()
+        .collect();
+    undefined.sort();
+    undefined.dedup();
+    if !undefined.is_empty() {
+        LinkError::Undefined(undefined)
+    } else if reported.is_empty() {
+        LinkError::Other(text)
+    } else {
+        LinkError::Other(reported.join("; "))
+    }
+}
+
+/// The names after `head` up to the closing bracket.
+fn listed(message: &str, head: &str) -> Option<Vec<String>> {
+    let (_, rest) = message.split_once(head)?;
+    let (names, _) = rest.split_once(']')?;
+    Some(names.split(',').map(|name| source_name(name.trim())).filter(|name| !name.is_empty()).collect())
+}
+
+/// A symbol as the program calls it.
+fn source_name(symbol: &str) -> String {
+    symbol.strip_prefix(thread_locals::DESCRIPTION).unwrap_or(symbol).to_owned()
+}
+
+/// A C string of a symbol's or file's name (a NUL inside ends it, as it would in C).
+fn c_string(name: &str) -> CString {
+    let bytes = name.split('\0').next().unwrap_or_default();
+    CString::new(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit;
+    use crate::emit::level::Level;
+    use crate::emit::target;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    fn compiled(text: &str) -> Vec<u8> {
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
+        let module = context.create_module_from_ir(buffer).unwrap();
+        emit::object(&module, &target::machine(Level::O1).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn objects_find_each_other_the_host_and_the_process() {
+        extern "C" fn host() -> i32 {
+            30
+        }
+        let a = compiled(
+            "declare i32 @b()\ndeclare i32 @host()\ndeclare i32 @abs(i32)\n\
+             define i32 @a() {\n  %x = call i32 @b()\n  %y = call i32 @host()\n  %z = call i32 @abs(i32 -10)\n  %s = add i32 %x, %y\n  %t = add i32 %s, %z\n  ret i32 %t\n}\n",
+        );
+        let b = compiled("define i32 @b() {\n  ret i32 2\n}\n");
+        let linker = Linker::new().unwrap();
+        linker.define(&[("host", host as *const () as u64)]).unwrap();
+        linker.add_object(&a, "a").unwrap();
+        linker.add_object(&b, "b").unwrap();
+        let address = linker.address("a").unwrap();
+        // SAFETY: `a` was compiled as a function of this type.
+        let a: extern "C" fn() -> i32 = unsafe { std::mem::transmute(address) };
+        assert_eq!(a(), 42);
+    }
+
+    #[test]
+    fn undefined_and_duplicate_symbols_are_named() {
+        let linker = Linker::new().unwrap();
+        let a = compiled(
+            "declare i32 @nowhere()\ndeclare i32 @nowhere_else()\n\
+             define i32 @a() {\n  %x = call i32 @nowhere()\n  %y = call i32 @nowhere_else()\n  %z = add i32 %x, %y\n  ret i32 %z\n}\n",
+        );
+        linker.add_object(&a, "a").unwrap();
+        assert_eq!(linker.address("a"), Err(LinkError::Undefined(vec!["nowhere".into(), "nowhere_else".into()])));
+        let linker = Linker::new().unwrap();
+        let b = compiled("define i32 @b() {\n  ret i32 2\n}\n");
+        linker.add_object(&b, "b").unwrap();
+        assert_eq!(linker.add_object(&b, "b"), Err(LinkError::Duplicate("b".into())));
+    }
+}

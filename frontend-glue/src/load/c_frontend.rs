@@ -1,0 +1,161 @@
+//! C as a frontend: a `.c` file over `tally_gc.h` becomes bitcode with gc functions in it.
+//!
+//! Clang is asked for IR that has not been optimised but may be (`-O1`, passes off): the lowering
+//! must see every root before anything is inlined. Its verifier is off too, because a C function
+//! that declares roots has no gc attribute yet, which C cannot say. [`mark_rooting_functions`]
+//! says it for C; after that the module is like any other, and is verified like any other. (LLVM's
+//! readers verify modules with debug information while they upgrade it, and abort; clang's needs no
+//! upgrade, so [`compile`] turns that off, with LLVM's own option for it.)
+//!
+//! The two headers are part of this binary and handed to clang in a directory of its own, so that
+//! `#include <tally_gc.h>` always means the version that belongs to this `tally`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+
+use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
+use inkwell::module::Module;
+use inkwell::values::FunctionValue;
+use tally_heap::symbols::RUNTIME_SYMBOLS;
+use thiserror::Error;
+
+use crate::analysis::callers;
+use crate::load::clang;
+use crate::load::clang::ClangMissing;
+use crate::lower::STRATEGY;
+
+/// The headers a C program may include.
+const HEADERS: [(&str, &str); 2] = [
+    ("tally.h", include_str!("../../../aot-runtime/include/tally.h")),
+    ("tally_gc.h", include_str!("../../../aot-runtime/include/tally_gc.h")),
+];
+
+/// What debug information calls the directory with the headers, whose real name differs every time.
+const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
+
+/// A function that calls one of these, or a service that answers references, holds references, and lives by the
+/// contract of gc functions.
+const ROOTING: [&str; 7] = [
+    "llvm.gcroot",
+    "llvm.gcwrite",
+    "llvm.gcread",
+    "tally_gcwrite_i64",
+    "tally_new",
+    "tally_new_array",
+    "tally_safepoint",
+];
+
+/// Why a C file did not become bitcode.
+#[derive(Debug, Error)]
+pub enum ClangError {
+    /// There is no clang.
+    #[error("{}: cannot compile C: {missing}", path.display())]
+    Missing {
+        /// The C file.
+        path: PathBuf,
+        /// Why.
+        missing: ClangMissing,
+    },
+    /// Clang has printed its reasons itself, if it is one.
+    #[error("{}: clang found errors, or made no module of it", .0.display())]
+    Refused(PathBuf),
+    /// Files or processes failed around clang.
+    #[error("{}: cannot run clang: {error}", path.display())]
+    System {
+        /// The C file.
+        path: PathBuf,
+        /// The system's reason.
+        error: std::io::Error,
+    },
+}
+
+/// Compiles a C file to bitcode; clang's diagnostics go straight to standard error.
+pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
+    let clang = clang::find().map_err(|missing| ClangError::Missing { path: path.to_owned(), missing })?;
+    let run = || -> std::io::Result<Option<Vec<u8>>> {
+        let folder = tempfile::tempdir()?;
+        for (name, text) in HEADERS {
+            std::fs::write(folder.path().join(name), text)?;
+        }
+        let output = folder.path().join("module.bc");
+        let status = Command::new(&clang)
+            // DWARF 4: gdb does not mind, and the valgrind of today's distributions reads no other.
+            .args(["-c", "-emit-llvm", "-gdwarf-4", "-O1", "-fPIC", "-fno-discard-value-names"])
+            .args(["-Xclang", "-disable-llvm-passes"])
+            .args(["-Xclang", "-disable-llvm-verifier"])
+            .arg("-I")
+            .arg(folder.path())
+            .arg(format!("-ffile-prefix-map={}={HEADERS_IN_DEBUG_INFO}", folder.path().display()))
+            .args(["-x", "c"])
+            .arg(as_operand(path))
+            .arg("-o")
+            .arg(&output)
+            .status()?;
+        if !status.success() || !output.exists() {
+            return Ok(None);
+        }
+        std::fs::read(output).map(Some)
+    };
+    match run() {
+        Ok(Some(bitcode)) => {
+            leave_debug_info_alone();
+            Ok(bitcode)
+        }
+        Ok(None) => Err(ClangError::Refused(path.to_owned())),
+        Err(error) => Err(ClangError::System { path: path.to_owned(), error }),
+    }
+}
+
+/// From now on LLVM's readers neither upgrade debug information nor verify what has some.
+fn leave_debug_info_alone() {
+    static ONCE: Once = Once::new();
+    let arguments = [c"tally".as_ptr(), c"-disable-auto-upgrade-debug-info".as_ptr()];
+    // SAFETY: two C strings, as announced; LLVM accepts an option once, and `Once` sees to that.
+    ONCE.call_once(|| unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) });
+}
+
+/// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to
+/// those that call one: they may hold what it returns, and `tally verify` must look at them. Where
+/// nobody in a module does such a thing, nothing changes.
+pub fn mark_rooting_functions(module: &Module) {
+    let services = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.returns_reference()).map(|symbol| symbol.name);
+    let rooting = ROOTING.into_iter().chain(services);
+    let mut waiting: Vec<FunctionValue> = rooting.flat_map(|name| callers::of_name(module, name)).collect();
+    while let Some(function) = waiting.pop() {
+        if !callers::has_gc(function) {
+            function.set_gc(STRATEGY);
+            waiting.extend(callers::of(function));
+        }
+    }
+}
+
+/// The path in a form that clang cannot take for an option.
+fn as_operand(path: &Path) -> PathBuf {
+    if path.as_os_str().as_encoded_bytes().starts_with(b"-") { Path::new(".").join(path) } else { path.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    #[test]
+    fn functions_that_touch_objects_and_their_callers_are_marked() {
+        let text = "declare void @llvm.gcroot(ptr, ptr)\ndeclare ptr @tally_new(ptr)\n\
+            define void @roots() gc \"mine\" {\n  %r = alloca ptr\n  call void @llvm.gcroot(ptr %r, ptr null)\n  ret void\n}\n\
+            define ptr @allocates() {\n  %o = call ptr @tally_new(ptr null)\n  ret ptr %o\n}\n\
+            define void @calls() {\n  %o = call ptr @allocates()\n  ret void\n}\n\
+            define void @plain() {\n  ret void\n}\n";
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
+        let module = context.create_module_from_ir(buffer).unwrap();
+        mark_rooting_functions(&module);
+        let printed = module.print_to_string().to_string();
+        assert!(printed.contains("define void @roots() gc \"mine\""), "{printed}");
+        assert!(printed.contains("define ptr @allocates() gc \"refcount\""), "{printed}");
+        assert!(printed.contains("define void @calls() gc \"refcount\""), "{printed}");
+        assert!(printed.contains("define void @plain() {"), "{printed}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Deferred plan: functions that lend roots note their frames. Both plans: functions that call `setjmp` say that they were come
+//! back to, or a finalizer that was left by the jump would count as running (`tally_heap::services::finalizer`).
+//!
+//! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but
+//! for one kind: a root whose address was passed on may be stored to by whoever has it, and what it held at the flip
+//! would be counted by nobody. So a function with such a root notes its frame pointer where it is entered, if it is the
+//! highest so far:
+//!
+//! ```text
+//!   context.lent_high = max(context.lent_high, frame pointer)
+//! ```
+//!
+//! Frames up to that are visited by the flip itself. Nothing is undone when the function ends, however it does: each walk begins
+//! at 0, and at its end knows which frames lend, by a bit of their roots' ids. A count of such frames, as the prompt plan
+//! has it (`count/lent.rs`), would cost every way out, and stay too high after an exception.
+//!
+//! Inlined, the note is about the frame that the slot lies in then.
+
+use super::ContextAccess;
+use super::count::is_lent;
+use super::roots::Root;
+use super::runtime::{context_field, declare};
+use crate::analysis::callee::Callees;
+use crate::llvm::call::Call;
+use crate::llvm::surgery::split_normal_edge;
+use crate::llvm::{Builder, Opcode, Value};
+use tally_heap::context::LENT_HIGH;
+use tally_heap::module_record::LENT_ROOT;
+
+/// Marks the roots that `function` lends, and lets it note its frame if there are any.
+pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees, function: Value, roots: &mut [Root]) {
+    let mut lends = false;
+    for root in roots.iter_mut().filter(|root| is_lent(callees, root)) {
+        root.id |= LENT_ROOT;
+        lends = true;
+    }
+    if !lends {
+        return;
+    }
+    let module = builder.module();
+    builder.before_unlocated(function.entry().behind_allocas());
+    let find = module.intrinsic("llvm.frameaddress", &[module.pointer()]);
+    let frame = builder.call(find.value_type(), find, &[builder.i32(0)]);
+    let frame = builder.cast(Opcode::LLVMPtrToInt, frame, module.integer(64));
+    let field = context_field(builder, context, LENT_HIGH);
+    let highest = builder.load(module.integer(64), field);
+    let larger = module.intrinsic("llvm.umax", &[module.integer(64)]);
+    let highest = builder.call(larger.value_type(), larger, &[highest, frame]);
+    builder.store(highest, field);
+}
+
+/// Behind each call that may return twice the runtime is told that it has returned.
+pub(super) fn announce_landings(builder: &Builder, callees: &Callees, function: Value) {
+    let calls: Vec<Call> = function.calls().filter(|&call| callees.returns_twice(call)).collect();
+    for call in calls.into_iter().filter(|call| !call.is_musttail()) {
+        let behind = match call.is_invoke() {
+            true => split_normal_edge(builder, call.value()).terminator(),
+            false => call.value().next_instruction(),
+        };
+        let landed = declare(builder.module(), "tally_landed");
+        builder.before_with_location_of(behind.expect("a call is no terminator"), call.value());
+        builder.call(landed.value_type(), landed, &[]);
+    }
+}

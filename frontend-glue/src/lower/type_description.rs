@@ -1,0 +1,258 @@
+//! Type descriptors by the names of their fields: for frontends that build modules in Rust, and for `!tally.types` in IR.
+//!
+//! The runtime reads a struct of 19 fields (`tally_heap::descriptor`). A [`TypeDescription`] says only what a type has, and
+//! [`TypeDescription::define`] makes the constant. In IR the same stands in metadata (`type_description/metadata.rs`), from
+//! which the constants are made when the module is loaded.
+//!
+//! ```
+//! use crate::lower::type_description::TypeDescription;
+//! let context = inkwell::context::Context::create();
+//! let module = context.create_module("pairs");
+//! let pair = TypeDescription { size: 24, refs: vec![0, 8], ..TypeDescription::default() };
+//! pair.define(&module, "Pair").unwrap();
+//! assert!(module.get_global("Pair").is_some());
+//! ```
+
+pub(crate) mod metadata;
+
+use crate::llvm::{Module, Value, Visibility};
+use crate::lower::descriptor;
+use tally_heap::descriptor::{DESCRIPTOR_VERSION, SlotKind, TypeDescriptor};
+pub use tally_heap::descriptor::{
+    FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_OWNER_FIRST, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
+};
+
+/// What a type has; all that is left at its default is not there. Sizes and offsets are in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeDescription {
+    /// For people; empty: the name of the global.
+    pub name: String,
+    /// The fixed part of the payload.
+    pub size: u64,
+    /// A power of two; 0 means 8.
+    pub align: u32,
+    /// `FLAG_…`, added up.
+    pub flags: u32,
+    /// How reference words are read.
+    pub slots: Slots,
+    /// Offsets of the references in the fixed part.
+    pub refs: Vec<u32>,
+    /// What is known of their types: the names of descriptors, or nothing.
+    pub ref_types: Vec<Option<String>>,
+    /// Where the runtime keeps the number of tail elements.
+    pub length: u64,
+    /// A tail element; 0 for no tail.
+    pub stride: u64,
+    /// Offsets of the references in an element.
+    pub element_refs: Vec<u32>,
+    /// As `ref_types`, for those.
+    pub element_ref_types: Vec<Option<String>>,
+    /// The destructor, by name.
+    pub finalize: Option<String>,
+    /// Whether other modules can name the descriptor.
+    pub exported: bool,
+}
+
+/// How the words at the offsets of references are read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Slots {
+    /// A reference, or null.
+    #[default]
+    Pointer,
+    /// A reference if the bits of `mask` are `pattern`, and those of `pointer` are not all zero; they are the address.
+    Tagged {
+        /// Bits that tell.
+        mask: u64,
+        /// Their value in a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+        /// Whether the mask is over the high bits.
+        nan_boxed: bool,
+    },
+    /// The function of this name finds the references.
+    Trace(String),
+}
+
+impl Default for TypeDescription {
+    fn default() -> TypeDescription {
+        TypeDescription {
+            name: String::new(),
+            size: 0,
+            align: 0,
+            flags: 0,
+            slots: Slots::Pointer,
+            refs: Vec::new(),
+            ref_types: Vec::new(),
+            length: 0,
+            stride: 0,
+            element_refs: Vec::new(),
+            element_ref_types: Vec::new(),
+            finalize: None,
+            exported: true,
+        }
+    }
+}
+
+impl TypeDescription {
+    /// Defines the descriptor as the global `name`, which the module may have declared and used.
+    ///
+    /// # Errors
+    /// What the runtime would refuse, a name that the module does not have, or a global that has a value already.
+    pub fn define(&self, module: &inkwell::module::Module, name: &str) -> Result<(), String> {
+        self.define_in(Module::of(module), name)
+    }
+
+    pub(crate) fn define_in(&self, module: Module, name: &str) -> Result<(), String> {
+        let declared = module.global(name);
+        if module.function(name).is_some() || declared.is_some_and(|global| !global.type_of().is_plain_pointer()) {
+            return Err("is no variable of the address space 0".into());
+        }
+        if declared.is_some_and(|global| global.initializer().is_some()) {
+            return Err("has a value already; declare it `external`".into());
+        }
+        let constant = self.constant(module, name)?;
+        let global = module.add_global("", constant.type_of());
+        global.set_initializer(constant);
+        global.set_global_constant();
+        global.set_alignment(8);
+        if let Some(fault) = descriptor::fault(module, global) {
+            module.delete_global(global);
+            return Err(fault);
+        }
+        if !self.exported {
+            global.set_visibility(Visibility::Internal);
+        }
+        if let Some(declared) = declared {
+            declared.replace_all_uses(global);
+            module.delete_global(declared);
+        }
+        global.set_name(name);
+        Ok(())
+    }
+
+    /// The struct that the runtime reads.
+    fn constant(&self, module: Module, global: &str) -> Result<Value, String> {
+        let i32 = |value: usize| module.integer(32).constant(value as u64);
+        let i64 = |value: u64| module.integer(64).constant(value);
+        let (kind, [mask, pattern, pointer], trace) = match &self.slots {
+            Slots::Pointer => (SlotKind::Pointer, [0; 3], None),
+            Slots::Tagged { mask, pattern, pointer, nan_boxed: false } => {
+                (SlotKind::Tagged, [*mask, *pattern, *pointer], None)
+            }
+            Slots::Tagged { mask, pattern, pointer, .. } => (SlotKind::NanBoxed, [*mask, *pattern, *pointer], None),
+            Slots::Trace(function) => (SlotKind::Trace, [0; 3], Some(function)),
+        };
+        let name = if self.name.is_empty() { global } else { &self.name };
+        let record = module.structure_constant(&[
+            i32(DESCRIPTOR_VERSION as usize),
+            i32(self.flags as usize),
+            i64(self.size),
+            i32(self.align as usize),
+            i32(kind as usize),
+            i64(mask),
+            i64(pattern),
+            i64(pointer),
+            i32(self.refs.len()),
+            i32(self.element_refs.len()),
+            offsets(module, &self.refs),
+            i64(self.length),
+            i64(self.stride),
+            offsets(module, &self.element_refs),
+            module.text_global(name),
+            named(module, self.finalize.as_ref())?,
+            named(module, trace)?,
+            types(module, &self.ref_types, self.refs.len(), "ref_types")?,
+            types(module, &self.element_ref_types, self.element_refs.len(), "element_ref_types")?,
+        ]);
+        assert_eq!(
+            module.size_of(record.type_of()),
+            size_of::<TypeDescriptor>() as u64,
+            "[HEADER] the runtime's layout"
+        );
+        Ok(record)
+    }
+}
+
+fn offsets(module: Module, offsets: &[u32]) -> Value {
+    let of = module.integer(32);
+    table(
+        module,
+        module.array_constant(of, &offsets.iter().map(|&offset| of.constant(offset.into())).collect::<Vec<_>>()),
+    )
+}
+
+/// A private constant; the null address where there is nothing in it.
+fn table(module: Module, entries: Value) -> Value {
+    if module.size_of(entries.type_of()) == 0 {
+        return module.pointer().null();
+    }
+    let global = module.add_global(".tally.type", entries.type_of());
+    global.set_initializer(entries);
+    global.set_global_constant();
+    global.make_private();
+    global
+}
+
+fn types(module: Module, names: &[Option<String>], count: usize, what: &str) -> Result<Value, String> {
+    if names.is_empty() {
+        return Ok(module.pointer().null());
+    }
+    if names.len() != count {
+        return Err(format!("{what} has {} entries, and there are {count} references", names.len()));
+    }
+    let entries = names.iter().map(|name| named(module, name.as_ref())).collect::<Result<Vec<_>, _>>()?;
+    Ok(table(module, module.array_constant(module.pointer(), &entries)))
+}
+
+/// The function or global of that name; null for none.
+fn named(module: Module, name: Option<&String>) -> Result<Value, String> {
+    let Some(name) = name else { return Ok(module.pointer().null()) };
+    let found = module.function(name).or_else(|| module.global(name));
+    found.ok_or_else(|| format!("the module has no @{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lower::type_description::{Slots, TypeDescription};
+    use inkwell::context::Context;
+    use tally_heap::descriptor::FLAG_ACYCLIC;
+
+    #[test]
+    fn a_described_type_is_the_struct_that_the_runtime_reads() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        module.add_global(context.i8_type(), None, "Pair");
+        let masks = Slots::Tagged { mask: 1, pattern: 0, pointer: !7, nan_boxed: false };
+        let pair = TypeDescription {
+            size: 24,
+            align: 16,
+            flags: FLAG_ACYCLIC,
+            slots: masks,
+            refs: vec![0, 8],
+            ref_types: vec![Some("Pair".into()), None],
+            ..TypeDescription::default()
+        };
+        pair.define(&module, "Pair").unwrap();
+        let text = module.print_to_string().to_string();
+        let expected = "{ i32 1, i32 1, i64 24, i32 16, i32 1, i64 1, i64 0, i64 -8, i32 2, i32 0, ptr @.tally.type, i64 0, i64 0, \
+                        ptr null, ptr @.tally.text, ptr null, ptr null, ptr @.tally.type.1, ptr null }, align 8";
+        assert!(text.contains("@Pair = constant ") && text.contains(expected), "{text}");
+        assert!(
+            text.contains("@.tally.type.1 = private unnamed_addr constant [2 x ptr] [ptr @Pair, ptr null]"),
+            "{text}"
+        );
+        assert_eq!(pair.define(&module, "Pair").unwrap_err(), "has a value already; declare it `external`");
+    }
+
+    #[test]
+    fn what_the_runtime_would_refuse_is_refused_and_leaves_nothing_behind() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        let wrong = TypeDescription { size: 16, refs: vec![16], ..TypeDescription::default() };
+        assert!(wrong.define(&module, "Wrong").unwrap_err().contains("outside the 16 bytes"));
+        let unknown = TypeDescription { size: 16, finalize: Some("gone".into()), ..TypeDescription::default() };
+        assert_eq!(unknown.define(&module, "Unknown").unwrap_err(), "the module has no @gone");
+        assert!(module.get_global("Wrong").is_none() && module.get_global("Unknown").is_none());
+    }
+}

@@ -1,0 +1,187 @@
+//! What a program's modules owe each other when at least one of them has gc functions.
+//!
+//! The lowering sees one module and leaves one without gc functions alone. In a program that mixes
+//! both kinds these things would then be missing, whichever module they are in:
+//!
+//! - `main` must run inside the runtime, so that there is a heap and a bottom to the stack walk.
+//!   It becomes a gc function, though it may hold no reference itself.
+//! - All modules must be of one plan, because a heap has one.
+//! - None may have a strategy whose roots Tally does not find, if any of them makes objects of Tally's heap.
+//! - Frames of plain functions may lie between gc frames (a callback). The walk crosses them with
+//!   the unwinder, so each needs an unwind table entry, which LLVM leaves out for `nounwind`.
+
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::module::Module;
+use std::path::PathBuf;
+
+use crate::analysis::callers;
+use crate::diagnostic::Diagnostic;
+use crate::lower::{Plan, STRATEGY};
+use crate::verify::source;
+use crate::{llvm, lower, pipeline};
+
+/// `uwtable(async)`: entries that are right at every instruction.
+const ASYNCHRONOUS: u64 = 2;
+
+/// Makes the modules of one program fit together.
+pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
+    let is_managed = |module: &Module| {
+        pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty()
+    };
+    if !modules.iter().any(is_managed) {
+        return;
+    }
+    let strategy = strategy_in_use(modules, gc_names);
+    for module in modules {
+        if let Some(main) = module.get_function("main")
+            && !pipeline::is_lowered(module)
+            && main.count_basic_blocks() > 0
+            && !callers::has_gc(main)
+        {
+            main.set_gc(&strategy);
+        }
+        if !is_managed(module) {
+            make_unwindable(module);
+        }
+    }
+}
+
+/// A heap has one plan, and so has a program: a finding about the first module that asks for another than those before.
+pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+    let mut first: Option<(Plan, String)> = None;
+    for (module, file) in modules.iter().zip(files) {
+        let raw = llvm::Module::of(module);
+        let managed = source::managed_functions(raw, gc_names);
+        let of_source = managed.first().map(|&function| source::plan_of(function, gc_names));
+        let Some(plan) = lower::plan_of_lowered(raw).or(of_source) else { continue };
+        let name = file.to_string_lossy();
+        let Some((other, described)) = &first else {
+            let function = managed.first().map_or_else(String::new, |function| format!("@{} of ", function.name()));
+            first = Some((plan, format!("{function}{name}")));
+            continue;
+        };
+        if *other != plan {
+            let message =
+                format!("gc \"{}\" is asked for here, and gc \"{}\" by {described}", plan.strategy(), other.strategy());
+            let finding = match managed.first() {
+                Some(&function) => Diagnostic::about_function(&name, function, message),
+                None => Diagnostic::about_module(&name, message),
+            };
+            return Err(
+                finding.help("a heap has one plan: give all functions of the program the same, or choose by --plan")
+            );
+        }
+    }
+    match first {
+        Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, gc_names, &described),
+        _ => Ok(()),
+    }
+}
+
+/// A finding about the first function whose strategy's roots Tally does not find, if another module has objects of Tally's heap.
+pub fn no_roots_unread(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
+    let names = || files.iter().map(|file| file.to_string_lossy());
+    let raw = || modules.iter().map(llvm::Module::of);
+    let mut all = raw().zip(names());
+    let foreign = all.find_map(|(module, name)| Some((source::foreign::foreign_function(module, gc_names)?, name)));
+    let Some((foreign, foreign_name)) = foreign else { return Ok(()) };
+    for (module, name) in raw().zip(names()) {
+        if let Some(allocation) = source::foreign::allocation(module) {
+            let of = if name == foreign_name { String::new() } else { format!(" of {foreign_name}") };
+            return Err(allocation.refused(&name, foreign, &of));
+        }
+        if module.has_flag(lower::LOWERED_FLAG) || !source::managed_functions(module, gc_names).is_empty() {
+            return Err(foreign.refused(&foreign_name, &name));
+        }
+    }
+    Ok(())
+}
+
+/// Roots of LLVM's shadow stack are found by collections, but nobody counts them: under the prompt plan what they hold would die.
+fn nothing_uncounted(
+    modules: &[Module],
+    files: &[PathBuf],
+    gc_names: &[(String, Plan)],
+    counted: &str,
+) -> Result<(), Diagnostic> {
+    for (module, file) in modules.iter().zip(files) {
+        let is_uncounted = |function: &llvm::Value| {
+            let is_shadowed = function.has_body() && function.gc().as_deref() == Some("shadow-stack");
+            is_shadowed && !source::is_managed(*function, gc_names)
+        };
+        if let Some(function) = llvm::Module::of(module).functions().find(is_uncounted) {
+            let name = file.to_string_lossy();
+            let message = format!(
+                "gc \"shadow-stack\" does not count what its roots hold, and gc \"refcount-prompt\" of {counted} does"
+            );
+            let finding = Diagnostic::about_function(&name, function, message);
+            return Err(finding.help("give it the same strategy, or compile all by --plan refcount"));
+        }
+    }
+    Ok(())
+}
+
+/// The strategy that the program's gc functions have.
+fn strategy_in_use(modules: &[Module], gc_names: &[(String, Plan)]) -> String {
+    let of_source = modules.iter().filter(|module| !pipeline::is_lowered(module)).find_map(|module| {
+        source::managed_functions(llvm::Module::of(module), gc_names).first().and_then(|function| function.gc())
+    });
+    let of_lowered = || modules.iter().find_map(|module| lower::plan_of_lowered(llvm::Module::of(module)));
+    of_source.or_else(|| Some(of_lowered()?.strategy().to_owned())).unwrap_or_else(|| STRATEGY.to_owned())
+}
+
+/// Makes a module fit into a process in which other modules have gc functions.
+pub fn adopt_into_host(module: &Module, gc_names: &[(String, Plan)]) {
+    let is_managed =
+        pipeline::is_lowered(module) || !source::managed_functions(llvm::Module::of(module), gc_names).is_empty();
+    if !is_managed {
+        make_unwindable(module);
+    }
+}
+
+fn make_unwindable(module: &Module) {
+    let kind = Attribute::get_named_enum_kind_id("uwtable");
+    let attribute = module.get_context().create_enum_attribute(kind, ASYNCHRONOUS);
+    for function in module.get_functions().filter(|function| function.count_basic_blocks() > 0) {
+        function.add_attribute(AttributeLoc::Function, attribute);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkwell::context::Context;
+    use inkwell::memory_buffer::MemoryBuffer;
+
+    const GC: &str = "define void @f() gc \"refcount\" {\n  ret void\n}\n";
+    const PLAIN: &str = "define i32 @main() nounwind {\n  ret i32 0\n}\n";
+    const LIBRARY: &str = "define void @g() nounwind {\n  ret void\n}\n";
+
+    fn adopted(texts: &[&str]) -> Vec<String> {
+        let context = Context::create();
+        let modules: Vec<Module> = texts
+            .iter()
+            .map(|text| {
+                let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "m.ll");
+                context.create_module_from_ir(buffer).unwrap()
+            })
+            .collect();
+        adopt(&modules, &[]);
+        modules.iter().map(|module| module.print_to_string().to_string()).collect()
+    }
+
+    #[test]
+    fn main_is_managed_and_plain_frames_can_be_unwound_beside_gc_functions() {
+        let texts = adopted(&[GC, PLAIN, LIBRARY]);
+        assert!(texts[1].contains("gc \"refcount\""), "{}", texts[1]);
+        assert!(texts[2].contains("uwtable"), "{}", texts[2]);
+        assert!(!texts[0].contains("uwtable"), "the lowering sees to it: {}", texts[0]);
+    }
+
+    #[test]
+    fn a_program_without_gc_functions_is_left_alone() {
+        for text in adopted(&[PLAIN, LIBRARY]) {
+            assert!(!text.contains("gc \"") && !text.contains("uwtable"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Memory: the address range that all heaps share, its side tables and blocks, large objects, and lists that grow without the allocator.
+pub mod bit_table;
+pub mod block_source;
+pub mod large;
+pub mod list;
+pub mod object_stack;
+pub mod range;
+pub mod record_slab;
+pub mod size_class;

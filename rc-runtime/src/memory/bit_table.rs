@@ -1,0 +1,188 @@
+//! Tables of bits over the heap: which granules are unlogged, live, marked, buffered.
+//!
+//! A table lies at a fixed address, so that the word of an object's bit is found by shifting its address and adding a
+//! constant. Which tables there are, and where, is said in [`range`](crate::memory::range), which maps them. One thread at a
+//! time owns the block behind a word.
+
+use crate::memory::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
+
+/// A bit table over the heap.
+///
+/// `SHIFT` is log2 of the heap bytes behind one bit.
+#[derive(Clone, Copy)]
+pub struct BitTable<const BASE: u64, const SHIFT: u32>;
+
+impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
+    /// What the address of the word for address 0 would be: a table is indexed by addresses as they are.
+    const BIAS: u64 = BASE - (HEAP_BASE >> (SHIFT + 3));
+
+    #[inline(always)]
+    fn index(address: u64) -> u64 {
+        debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+        address >> SHIFT
+    }
+
+    #[inline(always)]
+    fn word(index: u64) -> *mut u64 {
+        (((index >> 6) << 3) + Self::BIAS) as *mut u64
+    }
+
+    /// Asks for the bit's word to be in the cache soon.
+    #[inline(always)]
+    pub fn prefetch(self, address: u64) {
+        prefetch(Self::word(Self::index(address)) as u64);
+    }
+
+    /// Asks for all words of block `block` to be in the cache soon.
+    #[inline(always)]
+    pub fn prefetch_block(self, block: u32) {
+        let bits = block_start(block)..block_start(block) + BLOCK_BYTES;
+        for line in bits.step_by(512 << SHIFT) {
+            self.prefetch(line);
+        }
+    }
+
+    /// Reads the bit of `address`.
+    #[inline(always)]
+    pub fn get(self, address: u64) -> bool {
+        let index = Self::index(address);
+        // SAFETY: [HEADER] the address is in the reserved range, whose table is mapped.
+        unsafe { *Self::word(index) >> (index & 63) & 1 != 0 }
+    }
+
+    /// Sets the bit of `address`.
+    #[inline(always)]
+    pub fn set(self, address: u64) {
+        let index = Self::index(address);
+        // SAFETY: as in `get`; one thread at a time owns the block behind this word.
+        unsafe { *Self::word(index) |= 1 << (index & 63) };
+    }
+
+    /// Clears the bit of `address`.
+    #[inline(always)]
+    pub fn clear(self, address: u64) {
+        let index = Self::index(address);
+        // SAFETY: as in `set`.
+        unsafe { *Self::word(index) &= !(1 << (index & 63)) };
+    }
+
+    /// Sets every bit behind the bytes `start..end`.
+    pub fn set_range(self, start: u64, end: u64) {
+        self.fill(start, end, true);
+    }
+
+    /// Clears every bit behind the bytes `start..end`.
+    pub fn clear_range(self, start: u64, end: u64) {
+        self.fill(start, end, false);
+    }
+
+    /// Sets every bit behind the bytes `start..end`; made for the one or two words of a small cell.
+    #[inline(always)]
+    pub fn set_cell(self, start: u64, end: u64) {
+        self.fill_few(Self::index(start), (end - start) >> SHIFT, true);
+    }
+
+    /// Clears every bit behind the bytes `start..end`; made for the one or two words of a small cell.
+    #[inline(always)]
+    pub fn clear_cell(self, start: u64, end: u64) {
+        self.fill_few(Self::index(start), (end - start) >> SHIFT, false);
+    }
+
+    /// `bits` bits from the `index`th on; made for those within one word.
+    #[inline(always)]
+    fn fill_few(self, index: u64, bits: u64, ones: bool) {
+        if (index & 63) + bits > 64 {
+            return self.fill(index << SHIFT, (index + bits) << SHIFT, ones);
+        }
+        let mask = (u64::MAX >> (64 - bits)) << (index & 63);
+        // SAFETY: as in `set`.
+        unsafe {
+            let word = Self::word(index);
+            *word = if ones { *word | mask } else { *word & !mask };
+        }
+    }
+
+    #[inline(never)]
+    fn fill(self, start: u64, end: u64, ones: bool) {
+        let (mut index, last) = (Self::index(start), (end + (1 << SHIFT) - 1) >> SHIFT);
+        while index < last {
+            let run = (64 - (index & 63)).min(last - index);
+            let mask = (u64::MAX >> (64 - run)) << (index & 63);
+            // SAFETY: as in `set`; `last` is at most one past the table's final bit.
+            unsafe {
+                let word = Self::word(index);
+                *word = if ones { *word | mask } else { *word & !mask };
+            }
+            index += run;
+        }
+    }
+
+    /// Clears every bit behind the bytes `start..end`, which may begin and end within a bit's.
+    #[inline(always)]
+    pub fn clear_touched(self, start: u64, end: u64) {
+        let (index, last) = (Self::index(start), Self::index(end - 1));
+        self.fill_few(index, last - index + 1, false);
+    }
+
+    /// Clears every bit behind `count` blocks from `first` on; whole pages of the table go back to the system.
+    pub fn zero_blocks(self, first: u32, count: u32) {
+        let bits = |block: u32| Self::word(Self::index(block_start(block))) as u64;
+        let (start, end) = (bits(first), bits(first + count));
+        let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
+        if pages_end <= pages_start {
+            // SAFETY: the table's words behind the caller's blocks.
+            return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
+        }
+        // SAFETY: as above; whole pages between, which read as zero afterwards.
+        unsafe {
+            std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize);
+            std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize);
+            libc::madvise(pages_start as *mut libc::c_void, (pages_end - pages_start) as usize, libc::MADV_DONTNEED);
+        }
+    }
+
+    /// The first address from `address` on whose bit is set, in the block that ends at `end`.
+    #[inline(always)]
+    pub fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
+        let (mut index, last) = (Self::index(address), end >> SHIFT);
+        while index < last {
+            // SAFETY: as in `get`: before `last`.
+            let rest = unsafe { *Self::word(index) } >> (index & 63);
+            if rest != 0 {
+                return Some((index + rest.trailing_zeros() as u64) << SHIFT);
+            }
+            index = (index | 63) + 1;
+        }
+        None
+    }
+
+    /// The 64-bit words behind block `block`.
+    ///
+    /// # Safety
+    /// The caller owns the block, and keeps no other reference to these words meanwhile.
+    #[inline(always)]
+    pub unsafe fn block_words<'a>(self, block: u32) -> &'a mut [u64] {
+        let bits = Self::index(block_start(block));
+        // SAFETY: the words of a whole block lie in the table; exclusive by the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(Self::word(bits), 1 << (BLOCK_SHIFT - SHIFT - 6)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::memory::range::{BLOCK_BYTES, HEAP_BASE, UNLOGGED, reserve};
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn ranges_of_bits_are_exact() {
+        let bytes = reserve().expect("address space");
+        let base = HEAP_BASE + bytes - BLOCK_BYTES;
+        UNLOGGED.set_range(base + 16, base + 16 * 200);
+        assert!(!UNLOGGED.get(base) && UNLOGGED.get(base + 16) && UNLOGGED.get(base + 16 * 199));
+        assert!(!UNLOGGED.get(base + 16 * 200));
+        UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128);
+        assert!(UNLOGGED.get(base + 16 * 63) && !UNLOGGED.get(base + 16 * 64) && UNLOGGED.get(base + 16 * 128));
+        UNLOGGED.clear_range(base, base + BLOCK_BYTES);
+        assert!(!UNLOGGED.get(base + 16 * 5));
+    }
+}

@@ -1,0 +1,240 @@
+//! Objects larger than half a block: whole blocks of their own, and logging by chunk.
+//!
+//! A large object starts a run of blocks. What its header cannot hold stands in this table: one stamp per chunk of its
+//! tail (`TypeInfo::chunk_elements` elements each), read exactly like a small object's header stamp, so that a write to
+//! a million-element array logs 64 words and not a million. `[LOG]` The unlogged bits of a chunk are cleared when it is
+//! logged, but for a granule that it shares with the next chunk: writes there go the slow way, which looks at the
+//! stamp. Elements are laid out so that there is none in an array of references with a length in front.
+//!
+//! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
+//! blocks must be given back.
+
+use crate::memory::list::List;
+use crate::memory::range;
+use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_info, block_start};
+use crate::object::{HEADER_BYTES, ObjectRef};
+use crate::plan::deferred::block::{clear_tables, state};
+use crate::report::histogram::Histogram;
+use crate::type_registry::TypeInfo;
+use std::ops::Range;
+
+/// Cells above this size are large.
+pub const LARGEST_SMALL_CELL: u64 = 16384;
+
+/// What is kept about one large object.
+#[derive(Debug)]
+pub struct LargeObject {
+    /// The object.
+    pub object: ObjectRef,
+    /// Blocks of its run.
+    pub blocks: u32,
+    /// One stamp per chunk.
+    pub stamps: List<u32>,
+}
+
+/// The large objects of one heap.
+#[derive(Debug, Default)]
+pub struct LargeSpace {
+    objects: List<Option<LargeObject>>,
+    vacant: List<u32>,
+    /// Allocated since the last flip.
+    pub young: List<ObjectRef>,
+    /// Were young at the last flip; what is not promoted by the end of the pass is dead.
+    pub pending: List<ObjectRef>,
+    /// Number of the heap, entered into each run's first block.
+    pub owner: u32,
+    blocks: u64,
+    /// Objects taken under the prompt plan so far.
+    pub taken_objects: u64,
+    /// Bytes of their cells.
+    pub taken_bytes: u64,
+    /// The cells by size.
+    pub taken_sizes: Histogram,
+    /// Where unlogged bits were cleared since the last flip.
+    logged: List<Range<u64>>,
+}
+
+impl LargeSpace {
+    /// Blocks that a cell of `cell` bytes of a type needs; `None` when that is absurd.
+    pub fn blocks_for(cell: u64, info: &TypeInfo) -> Option<u32> {
+        let bytes = cell - HEADER_BYTES + payload_offset(info);
+        u32::try_from(bytes.div_ceil(BLOCK_BYTES)).ok()
+    }
+
+    /// Takes the blocks for a cell and zeroed memory; the payload's address, or `None` when the range is used up. The
+    /// caller writes the header, then calls [`adopt`](Self::adopt).
+    pub fn take(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
+        let first = crate::memory::block_source::take(blocks)?;
+        Some(block_start(first) + payload_offset(info))
+    }
+
+    /// Enters a new object with `chunks` chunks, all stamped `epoch`.
+    pub fn adopt(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
+        self.enter(object, blocks, chunks, epoch);
+        self.young.push(object);
+    }
+
+    /// Enters a new object of a prompt heap, of `cell` bytes: it is not young, and nothing of it is logged.
+    pub fn adopt_counted(&mut self, object: ObjectRef, blocks: u32, cell: u64) {
+        self.enter(object, blocks, 0, 0);
+        self.taken_objects += 1;
+        self.taken_bytes += cell;
+        self.taken_sizes.add(cell, 1);
+    }
+
+    fn enter(&mut self, object: ObjectRef, blocks: u32, chunks: u64, epoch: u32) {
+        let entry = LargeObject { object, blocks, stamps: List::filled(epoch, chunks as usize) };
+        let place = match self.vacant.pop() {
+            Some(place) => {
+                self.objects[place as usize] = Some(entry);
+                place
+            }
+            None => {
+                self.objects.push(Some(entry));
+                self.objects.len() as u32 - 1
+            }
+        };
+        // SAFETY: the run was taken for this object.
+        let info = unsafe { &mut *block_info(Self::first_block(object)) };
+        (info.state, info.age) = (state::LARGE, place);
+        range::set_owner(Self::first_block(object), self.owner);
+        self.blocks += blocks as u64;
+    }
+
+    /// Bytes of the cell of an object.
+    pub fn cell_of(&self, object: ObjectRef) -> u64 {
+        object.type_info().cell_bytes_of(object)
+    }
+
+    /// The live object in whose run `address` lies.
+    pub fn object_at(&self, address: u64) -> Option<ObjectRef> {
+        let holds = |entry: &&LargeObject| {
+            let first = Self::first_block(entry.object);
+            (block_start(first)..block_start(first + entry.blocks)).contains(&address)
+        };
+        let found = self.objects.iter().flatten().find(holds).map(|entry| entry.object);
+        found.filter(|object| !object.has(crate::object::flag::DEAD))
+    }
+
+    /// Whether there is such an object; of any address.
+    pub fn holds(&self, object: ObjectRef) -> bool {
+        // SAFETY: the entry of an address in the reserved range.
+        let info = unsafe { &*block_info(Self::first_block(object)) };
+        let entry = self.objects.get(info.age as usize).and_then(Option::as_ref);
+        info.state == state::LARGE && entry.is_some_and(|entry| entry.object == object)
+    }
+
+    /// Objects that are not known to be dead, and the bytes of their cells.
+    pub fn totals(&self) -> (u64, u64) {
+        let alive = self.objects.iter().flatten().filter(|entry| !entry.object.has(crate::object::flag::DEAD));
+        alive.fold((0, 0), |(objects, bytes), entry| (objects + 1, bytes + self.cell_of(entry.object)))
+    }
+
+    fn first_block(object: ObjectRef) -> u32 {
+        range::block_of(object.address() - HEADER_BYTES)
+    }
+
+    fn place(object: ObjectRef) -> usize {
+        // SAFETY: the object is in the table: its first block carries its place.
+        unsafe { (*block_info(Self::first_block(object))).age as usize }
+    }
+
+    /// The chunk stamps of `object`.
+    pub fn stamps(&mut self, object: ObjectRef) -> &mut [u32] {
+        &mut self.objects[Self::place(object)].as_mut().expect("a large object is in the table").stamps
+    }
+
+    /// Whether the chunk is still pending, stamped `pending`; it is clean from here on. `[PENDING]`
+    pub fn take_pending(&mut self, object: ObjectRef, chunk: u64, pending: u32) -> bool {
+        let stamp = &mut self.stamps(object)[chunk as usize];
+        let was_pending = *stamp == pending;
+        if was_pending {
+            *stamp = 0;
+        }
+        was_pending
+    }
+
+    /// A chunk was logged in epoch `epoch`: it may be written to.
+    pub fn note_logged(&mut self, object: ObjectRef, chunk: u64, epoch: u32) {
+        self.stamps(object)[chunk as usize] = epoch;
+        let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
+        if !granules.is_empty() {
+            UNLOGGED.clear_range(granules.start, granules.end);
+            self.logged.push(granules);
+        }
+    }
+
+    /// Gives the object's blocks back.
+    pub fn free(&mut self, object: ObjectRef) {
+        let place = Self::place(object);
+        let entry = self.objects[place].take().expect("a large object is in the table");
+        self.vacant.push(place as u32);
+        self.blocks -= entry.blocks as u64;
+        give_back(&entry);
+    }
+
+    /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed.
+    /// Objects with a chunk in the running log are kept, so that all this is theirs. Costs a 128th of the bytes in which
+    /// young objects may hold references, and some instructions for each chunk.
+    pub fn flip(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        std::mem::swap(&mut self.young, &mut self.pending);
+        self.logged.iter().for_each(|granules| UNLOGGED.set_range(granules.start, granules.end));
+        self.logged.clear();
+        for &object in &self.pending {
+            let info = object.type_info();
+            if info.has_references {
+                UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end);
+            }
+        }
+    }
+
+    /// The object at table place `place`; `None` at a vacant place.
+    pub fn at(&self, place: usize) -> Option<ObjectRef> {
+        self.objects[place].as_ref().map(|entry| entry.object)
+    }
+
+    /// Places in the table, vacant ones included.
+    pub fn places(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Bytes of all runs.
+    pub fn used_bytes(&self) -> u64 {
+        self.blocks * BLOCK_BYTES
+    }
+}
+
+/// Where the payload lies in its first block: the elements begin with a granule, where the alignment allows it.
+fn payload_offset(info: &TypeInfo) -> u64 {
+    if info.align > 8 || info.stride == 0 { info.align.max(16) } else { 16 + info.size.wrapping_neg() % 16 / 8 * 8 }
+}
+
+/// The granules that the payload's `bytes` have for themselves. What the first begins with, and the last ends with, is nobody's.
+fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
+    let end = object.type_info().reference_bytes(object).end;
+    let first = if bytes.start == 0 { object.address() & !15 } else { (object.address() + bytes.start + 15) & !15 };
+    let last = object.address() + bytes.end;
+    first..if bytes.end >= end { (last + 15) & !15 } else { last & !15 }
+}
+
+/// The other tables than that of unlogged bits know a large object by its payload's address alone, so that only its
+/// first block has entries: zeroing those of the whole run, in one step, made a tenth of the object's size resident.
+/// `[BOUND]`
+fn give_back(entry: &LargeObject) {
+    let first = LargeSpace::first_block(entry.object);
+    clear_tables(first);
+    let info = entry.object.type_info();
+    if !entry.stamps.is_empty() && info.has_references {
+        // Not by the length: zeal has overwritten what it has buried.
+        let fixed_part = range::block_of(entry.object.address() + info.size - 1) + 1 - first;
+        UNLOGGED.zero_blocks(first, if info.tail_refers { entry.blocks } else { fixed_part });
+    }
+    crate::memory::block_source::give_back(first, entry.blocks);
+}
+
+impl Drop for LargeSpace {
+    fn drop(&mut self) {
+        self.objects.iter().flatten().for_each(give_back);
+    }
+}

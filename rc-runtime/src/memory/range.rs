@@ -1,0 +1,390 @@
+//! The one address range that all heaps of a process share, and the side tables over it.
+//!
+//! A range is reserved once, at a fixed address, so that the write barrier and the counting passes reach their
+//! table entry by shifting the object's address and adding a constant: no load of a base, no heap in hand. Blocks of
+//! the range belong to heaps (`block_source`), the tables belong to nobody.
+//!
+//! ```text
+//! HEAP_BASE       objects                           1
+//! UNLOGGED_BASE   1 bit  per 16 bytes  (barrier)    1/128
+//! COUNTS_BASE     1 byte per 16 bytes  (counts)     1/16
+//! LIVE_BASE       1 bit  per 8 bytes   (cells)      1/64    prompt plan: what a batch found alive
+//! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial, or, prompt plan, a mark's proof
+//! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
+//! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
+//! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
+//! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
+//! RECORD_BASE     4 bytes per 8 bytes  (records)    1/2     of special objects, and of weak slots
+//! ```
+//!
+//! An object's payload addresses differ by at least 16 bytes (a cell is at least 16 bytes), so a 16-byte granule
+//! names one object. All tables are mapped without reserving memory: what is never touched costs nothing.
+//!
+//! This file and `bit_table` are where integers become pointers. `[HEADER]`
+
+use crate::memory::bit_table::BitTable;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Lowest address of the heap range.
+pub const HEAP_BASE: u64 = if cfg!(tally_tsan) { 0x5700_0000_0000 } else { 0x2000_0000_0000 };
+/// Bytes of address space in which a reference counts as a heap reference; at most this much is reserved.
+pub const HEAP_SPAN: u64 = 1 << 40;
+/// Base of the *unlogged* bits that the write barrier reads.
+pub const UNLOGGED_BASE: u64 = table(0);
+/// `((object >> 9) << 2) + UNLOGGED_BIAS` is the address of the 32-bit word with the object's unlogged bit.
+pub const UNLOGGED_BIAS: u64 = UNLOGGED_BASE - (HEAP_BASE >> 7);
+/// `(object >> 4) + COUNTS_BIAS` is the address of the object's count byte.
+pub const COUNTS_BIAS: u64 = COUNTS_BASE - (HEAP_BASE >> 4);
+/// Base of the count bytes; compiled code of the prompt plan changes them inline.
+pub const COUNTS_BASE: u64 = table(1);
+const LIVE_BASE: u64 = table(2);
+const TRIAL_BASE: u64 = table(3);
+const MARK_BASE: u64 = table(4);
+const BUFFERED_BASE: u64 = table(5);
+const BLOCK_INFO_BASE: u64 = table(6);
+const TYPE_TABLE_BASE: u64 = table(7);
+const RECORD_BASE: u64 = table(8);
+
+/// Where the side tables lie. `--cfg tally_tsan` moves heap and tables to where ThreadSanitizer lets programs have
+/// memory, for tests of the runtime by itself: compiled code and `tally.h` know the other place.
+const fn table(number: u64) -> u64 {
+    if cfg!(tally_tsan) { 0x5800_0000_0000 + (number << 37) } else { 0x3000_0000_0000 + (number << 40) }
+}
+
+/// log2 of the block size.
+pub const BLOCK_SHIFT: u32 = 15;
+/// Bytes of a block.
+pub const BLOCK_BYTES: u64 = 1 << BLOCK_SHIFT;
+/// log2 of the largest number of type ids (24 bits of the header).
+pub const TYPE_ID_BITS: u32 = 23;
+
+/// Reserved unless `TALLY_RESERVE` or a failing `mmap` says otherwise.
+const DEFAULT_RESERVE: u64 = 256 << 30;
+/// Reserved under valgrind, whose leak check walks all that is mapped: 256 GiB take it longer than anyone waits.
+const RESERVE_UNDER_VALGRIND: u64 = 1 << 30;
+const SMALLEST_RESERVE: u64 = 64 << 20;
+/// The part of the range whose memory is asked for in pages of 2 MiB, unless `TALLY_HUGE_PAGES` says otherwise.
+const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
+
+/// Why no heap range could be reserved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RangeError {
+    /// Not even the smallest range could be mapped at the fixed address.
+    #[error(
+        "cannot reserve {bytes} bytes of address space at {address:#x}: {reason}; raise the limit on virtual memory (ulimit -v) or set TALLY_RESERVE to less"
+    )]
+    Reserve {
+        /// Address asked for.
+        address: u64,
+        /// Bytes asked for in the last attempt.
+        bytes: u64,
+        /// The system's reason.
+        reason: String,
+    },
+    /// Something else lies at the fixed address.
+    #[error(
+        "cannot reserve the heap's tables at {address:#x}: other memory of this process lies there already; ThreadSanitizer keeps its \
+         own there and cannot be used with Tally, a preloaded library or a custom loader may do the same"
+    )]
+    Taken {
+        /// Address asked for.
+        address: u64,
+    },
+}
+
+/// Reserves the range and its tables on the first call; later calls return the same answer.
+///
+/// # Errors
+/// [`RangeError`] when the address space is not to be had.
+pub fn reserve() -> Result<u64, RangeError> {
+    static RESERVED: OnceLock<Result<u64, RangeError>> = OnceLock::new();
+    RESERVED.get_or_init(reserve_range).clone()
+}
+
+/// The size that an environment variable asks for.
+fn size_asked(variable: &str) -> Option<u64> {
+    crate::options::parse_size(&crate::environment::variable(variable)?).ok()
+}
+
+fn reserve_range() -> Result<u64, RangeError> {
+    let asked = size_asked("TALLY_RESERVE")
+        .unwrap_or_else(|| if under_valgrind() { RESERVE_UNDER_VALGRIND } else { DEFAULT_RESERVE });
+    let mut bytes = asked.clamp(SMALLEST_RESERVE, HEAP_SPAN).next_power_of_two();
+    map_fixed(TYPE_TABLE_BASE, 8 << TYPE_ID_BITS)?;
+    loop {
+        match map_tables(bytes) {
+            Ok(()) => return Ok(bytes),
+            Err(error) if bytes <= SMALLEST_RESERVE => return Err(error),
+            Err(_) => bytes /= 2,
+        }
+    }
+}
+
+/// Valgrind's tools preload a library of their own into the program.
+fn under_valgrind() -> bool {
+    crate::environment::variable("LD_PRELOAD").is_some_and(|preloaded| preloaded.contains("/vgpreload_"))
+}
+
+fn map_tables(bytes: u64) -> Result<(), RangeError> {
+    let tables = [
+        (HEAP_BASE, bytes),
+        (UNLOGGED_BASE, bytes >> 7),
+        (COUNTS_BASE, bytes >> 4),
+        (LIVE_BASE, bytes >> 6),
+        (TRIAL_BASE, bytes >> 4),
+        (MARK_BASE, bytes >> 7),
+        (BUFFERED_BASE, bytes >> 6),
+        (BLOCK_INFO_BASE, (bytes >> BLOCK_SHIFT) * BLOCK_INFO_BYTES),
+        (RECORD_BASE, bytes >> 1),
+    ];
+    for (done, &(address, length)) in tables.iter().enumerate() {
+        if let Err(error) = map_fixed(address, length) {
+            for &(address, length) in &tables[..done] {
+                // SAFETY: exactly what the loop mapped a moment ago; nobody has seen it yet.
+                unsafe { libc::munmap(address as *mut libc::c_void, length as usize) };
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn map_fixed(address: u64, bytes: u64) -> Result<(), RangeError> {
+    // SAFETY: MAP_FIXED_NOREPLACE never replaces a mapping that is already there.
+    let got = unsafe {
+        libc::mmap(
+            address as *mut libc::c_void,
+            bytes as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        )
+    };
+    if got as u64 == address {
+        return Ok(());
+    }
+    let reason = if got == libc::MAP_FAILED {
+        let error = std::io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::EEXIST) {
+            return Err(RangeError::Taken { address });
+        }
+        error.to_string()
+    } else {
+        // SAFETY: an old kernel ignored the flag and mapped elsewhere; the mapping is ours to undo.
+        unsafe { libc::munmap(got, bytes as usize) };
+        "the kernel placed it elsewhere".to_owned()
+    };
+    Err(RangeError::Reserve { address, bytes, reason })
+}
+
+/// Whether `word` is an address inside the heap range: such a reference is counted and visited, any other is immortal.
+#[inline(always)]
+pub const fn in_heap(word: u64) -> bool {
+    word.wrapping_sub(HEAP_BASE) < HEAP_SPAN
+}
+
+/// Whether an address of the heap range lies in the part of it that is reserved, which has tables.
+pub fn is_reserved(address: u64) -> bool {
+    reserve().is_ok_and(|bytes| address - HEAP_BASE < bytes)
+}
+
+/// Number of the block that holds `address`.
+#[inline(always)]
+pub const fn block_of(address: u64) -> u32 {
+    ((address - HEAP_BASE) >> BLOCK_SHIFT) as u32
+}
+
+/// First address of block `block`.
+#[inline(always)]
+pub const fn block_start(block: u32) -> u64 {
+    HEAP_BASE + ((block as u64) << BLOCK_SHIFT)
+}
+
+/// 1 while a write to one of these 16 bytes must be logged first, because the object they belong to (or the chunk, of a
+/// large one) is mature and not yet logged in the running epoch: all that the write barrier reads. `[LOG]` No two cells
+/// have slots in one granule, since there is a header between them.
+pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
+/// 1 for every 8 bytes of a mature cell, header included.
+pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
+/// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not
+/// [`MARK`], which a mark in slices has in use meanwhile.
+pub const SHOWN: BitTable<LIVE_BASE, 3> = BitTable;
+/// 1 for objects that the backup mark has reached.
+pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
+/// 1 for objects in the candidate buffer. `[CANDIDATE]` A bit names one address exactly, not a granule: an entry may outlive
+/// its object, and another object may start 8 bytes further on by then.
+pub const BUFFERED: BitTable<BUFFERED_BASE, 3> = BitTable;
+
+/// Asks for the line of `address` to be in the cache soon; any address will do.
+#[inline(always)]
+pub fn prefetch(address: u64) {
+    // SAFETY: a hint, which reads nothing.
+    unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address as *const i8) };
+}
+
+/// The count byte of the object at `address`.
+#[inline(always)]
+pub fn count_cell(address: u64) -> *mut u8 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    ((address >> 4) + COUNTS_BIAS) as *mut u8
+}
+
+/// Asks for the count byte of what `word` refers to to be in the cache soon; any word will do.
+#[inline(always)]
+pub fn prefetch_count(word: u64) {
+    prefetch((word >> 4).wrapping_add(COUNTS_BIAS));
+}
+
+/// The trial scratch byte of the object at `address`: zero, or one more than the references to it from inside the
+/// running trial; prompt plan: references that a mark has found in what is unmarked.
+#[inline(always)]
+pub fn trial_cell(address: u64) -> *mut u8 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    ((address >> 4) + (TRIAL_BASE - (HEAP_BASE >> 4))) as *mut u8
+}
+
+/// The number of the record about the word at `address`: of an object's header, the object's own ([`crate::services::special`]); of a
+/// weak slot, that slot's ([`crate::services::weak`]). It may be out of date: the record says what it is about.
+#[inline(always)]
+pub fn record_cell(address: u64) -> *mut u32 {
+    debug_assert!(in_heap(address), "{address:#x} is not in the heap");
+    ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
+}
+
+/// What is known about one block. One thread, the owner of the heap, reads and writes it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct BlockInfo {
+    /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
+    pub age: u32,
+    /// Single log entries of the running epoch in this block; not zero: it is on the list of logged blocks.
+    pub logged: u16,
+    /// One of the `block::state` constants.
+    pub state: u8,
+    unused: u8,
+    /// Number of the heap that owns the block.
+    pub owner: u32,
+    /// Whether the recyclable list has an entry for the block.
+    pub listed: bool,
+    /// Trials in a row that freed nothing here, since the block was last opened for allocation.
+    pub failures: u8,
+    /// Low bits of the epoch from which candidates here are tried again.
+    pub wakes: u16,
+}
+
+const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
+const _: () = assert!(BLOCK_INFO_BYTES == 16);
+
+/// The entry of block `block`.
+#[inline(always)]
+pub fn block_info(block: u32) -> *mut BlockInfo {
+    (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *mut BlockInfo
+}
+
+/// Number of the heap that owns block `block`, 0 for none. Any thread may ask: about a block that it gave back, of
+/// which another heap's thread may be the owner by now.
+pub fn owner_of(block: u32) -> u32 {
+    owner(block).load(Ordering::Relaxed)
+}
+
+/// The caller's heap owns the block from now on, or with 0 no longer.
+pub fn set_owner(block: u32, number: u32) {
+    owner(block).store(number, Ordering::Relaxed);
+}
+
+fn owner<'a>(block: u32) -> &'a AtomicU32 {
+    // SAFETY: an aligned word of the table, which is mapped for every block of the range. What is written while another
+    // thread may ask, is written by `set_owner`.
+    unsafe { AtomicU32::from_ptr(&raw mut (*block_info(block)).owner) }
+}
+
+/// Makes the entry of a block, which goes back, zero.
+pub fn clear_block_info(block: u32) {
+    set_owner(block, 0);
+    // SAFETY: the block is the caller's until it has gone back. The owner is left out: its last one may be asking.
+    unsafe {
+        let info = &mut *block_info(block);
+        (info.age, info.logged, info.state, info.unused) = (0, 0, 0, 0);
+        (info.listed, info.failures, info.wakes) = (false, 0, 0);
+    }
+}
+
+/// The entry of type id `id`: a pointer to its `TypeInfo`.
+#[inline(always)]
+pub fn type_cell(id: u32) -> *mut u64 {
+    debug_assert!(id < 1 << TYPE_ID_BITS);
+    (TYPE_TABLE_BASE + id as u64 * 8) as *mut u64
+}
+
+/// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a
+/// fault for each page. Only saves time: where the system cannot (Linux before 5.14, valgrind, no memory left) faults
+/// provide it, or fail to.
+pub fn provide_pages(start: u64, end: u64) {
+    debug_assert!(in_heap(start));
+    let counts = (count_cell(start) as u64 & !4095, (count_cell(end) as u64 + 4095) & !4095);
+    for (start, end) in [(start, end), counts] {
+        // SAFETY: changes no byte of what is mapped.
+        unsafe { libc::madvise(start as *mut libc::c_void, (end - start) as usize, libc::MADV_POPULATE_WRITE) };
+    }
+}
+
+/// Has the system back the range from `start` on, as far as `TALLY_HUGE_PAGES` allows, with pages of 2 MiB, if it has
+/// any. A program that goes through its objects in no order waits less for translations of their addresses then. Not
+/// for all of the range: where the system has to make huge pages first, by moving others, it costs more than it saves.
+pub fn ask_for_huge_pages(start: u64) {
+    let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(DEFAULT_HUGE_BYTES));
+    if HEAP_BASE + bytes > start {
+        // SAFETY: changes no byte of what is mapped.
+        unsafe {
+            libc::madvise(start as *mut libc::c_void, (HEAP_BASE + bytes - start) as usize, libc::MADV_HUGEPAGE);
+        }
+    }
+}
+
+/// Gives the memory of the whole blocks in `start..end` back to the system, and that of the numbers of records behind them; it
+/// reads as zero afterwards.
+pub fn release_pages(start: u64, end: u64) {
+    debug_assert!((start | end) & (BLOCK_BYTES - 1) == 0 && in_heap(start));
+    let numbers = record_cell(start) as u64;
+    for (address, bytes) in [(start, end - start), (numbers, (end - start) / 2)] {
+        // SAFETY: the caller's blocks hold no object any more.
+        unsafe { libc::madvise(address as *mut libc::c_void, bytes as usize, libc::MADV_DONTNEED) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_barriers_word_is_the_tables_word() {
+        for object in [HEAP_BASE + 8, HEAP_BASE + 16, HEAP_BASE + 4096 + 24, HEAP_BASE + (1 << 33) + 512] {
+            let word = ((object >> 9) << 2) + UNLOGGED_BIAS;
+            let bit = (object >> 4) & 31;
+            let index = (object - HEAP_BASE) >> 4;
+            assert_eq!(word, UNLOGGED_BASE + (index / 32) * 4);
+            assert_eq!(bit, index % 32);
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn other_memory_at_a_fixed_address_is_named_as_what_it_is() {
+        reserve().expect("address space");
+        let error = map_fixed(COUNTS_BASE, 4096).expect_err("our own table lies there");
+        assert_eq!(error, RangeError::Taken { address: COUNTS_BASE });
+        assert!(error.to_string().contains("other memory of this process lies there"), "{error}");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn a_candidate_is_not_mistaken_for_one_that_starts_eight_bytes_before_it() {
+        let bytes = reserve().expect("address space");
+        let address = HEAP_BASE + bytes - 2 * BLOCK_BYTES + 32;
+        BUFFERED.set(address + 8);
+        assert!(BUFFERED.get(address + 8) && !BUFFERED.get(address));
+        BUFFERED.clear(address + 8);
+    }
+}

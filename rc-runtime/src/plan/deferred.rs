@@ -1,0 +1,7 @@
+//! The deferred plan's part of a heap: blocks with holes, the log, counts that epochs reconcile.
+pub mod block;
+pub mod bulk;
+pub mod count;
+pub mod log;
+pub mod mature;
+pub(crate) mod young_special;

@@ -1,0 +1,82 @@
+//! Promotion in bulk: young objects that were counted become mature, and what they refer to is counted. `[COUNT]`
+
+use super::{Shape, cell_start, for_field_count, make_room, push, reference};
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::range::{LIVE, MARK};
+use crate::object::{ObjectRef, flag};
+use crate::visit::Part;
+
+impl Heap {
+    /// Promotes what is queued while `units` last; what is left of them.
+    pub fn promote_queued(&mut self, mut units: i64) -> i64 {
+        let mut queue = std::mem::take(&mut self.promotion_queue);
+        let mut shape = Shape::NONE;
+        while units > 0
+            && let Some(&object) = queue.last()
+        {
+            if shape.fits(object, object.meta(), 0) && shape.fields.len() <= 4 {
+                units = for_field_count!(shape, self.promote_alike(&mut queue, &shape, units), units);
+            } else {
+                queue.pop();
+                std::mem::swap(&mut queue, &mut self.promotion_queue);
+                units -= self.promote_one(object);
+                std::mem::swap(&mut queue, &mut self.promotion_queue);
+            }
+        }
+        self.promotion_queue = queue;
+        units
+    }
+
+    /// Promotes objects of one shape until another comes, or the units are used up.
+    #[inline(never)]
+    fn promote_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
+        let offsets: [u64; N] = shape.offsets();
+        let Shape { meta, cell, .. } = *shape;
+        let marking = self.marking;
+        let mut promoted = 0;
+        while units > 0
+            && let Some(&object) = queue.last()
+        {
+            if object.meta() != meta {
+                break;
+            }
+            queue.pop();
+            make_room(queue, N);
+            object.set_header(meta | flag::MATURE, 0);
+            LIVE.set_cell(cell_start(object), cell_start(object) + cell);
+            if marking {
+                MARK.set(object.address());
+            }
+            promoted += 1;
+            units -= 2 + N as i64;
+            for offset in offsets {
+                if let Some(target) = reference(object, offset) {
+                    let count = target.count();
+                    if count == 0 {
+                        // Young, or mature and about to die, which `promote_one` sees: its header is needed then in any case.
+                        push(queue, target);
+                    }
+                    target.set_count(count.saturating_add(1));
+                }
+            }
+        }
+        self.statistics.promoted_objects += promoted;
+        self.statistics.live_objects += promoted;
+        self.statistics.live_bytes += promoted * cell;
+        units
+    }
+
+    /// The same for one object of any shape; what it cost.
+    fn promote_one(&mut self, object: ObjectRef) -> i64 {
+        if object.is_mature() {
+            return 1;
+        }
+        let info = object.type_info();
+        self.promote(object, info);
+        if object.has(flag::LARGE) {
+            return 4;
+        }
+        2 + self.count_references(object, info, Part::Whole)
+    }
+}

@@ -1,0 +1,144 @@
+//! Allocation under the prompt plan: what inline code falls back to. A safepoint.
+//!
+//! | cell | goes to |
+//! |---|---|
+//! | up to 16 KiB | a cell of its size class: the context's list, a block's list, fresh cells, another block |
+//! | more | blocks of its own (`large`) |
+//!
+//! Work that is due is done *before* a cell is taken: structures that a pause goal left half apart, a round of trials, and a
+//! drain when very many objects are pending. Other pending objects are left to the drain at the end of the statement, so
+//! that the order of destructors does not depend on when a list of cells runs out. `[HEADER]`
+//!
+//! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
+
+use super::count::{FRESH, SETTLED};
+use crate::allocate::{OutOfMemory, name_of, range_used_up};
+use crate::heap::Heap;
+use crate::memory::large::LargeSpace;
+use crate::memory::range::{BLOCK_BYTES, MARK};
+use crate::memory::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
+use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use crate::plan::Plan;
+use crate::type_registry::TypeInfo;
+
+impl Heap {
+    /// Allocates an object whose count is one.
+    #[inline(always)]
+    pub(crate) fn allocate_counted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
+        let length = self.length_of(info, length);
+        let cell = info.cell_bytes(length).ok_or_else(absurd)?;
+        if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {
+            self.allocation_safepoint();
+        }
+        self.fails_as_asked(info, cell)?;
+        let meta = info.fresh_meta(Plan::Prompt);
+        let object = if cell > LARGEST_CELL {
+            self.allocate_large_counted(info, cell)?
+        } else {
+            let class = if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) };
+            let payload = self.take_cell(class, info)?;
+            // SAFETY: a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
+            unsafe {
+                std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize);
+                ObjectRef::from_address(payload)
+            }
+        };
+        let large = if cell > LARGEST_CELL { prompt_flag::LARGE } else { 0 };
+        object.set_header(meta | large, 0);
+        if info.stride != 0 {
+            object.slot(info.length_offset).store(length);
+        }
+        if large != 0 {
+            // No batch judges it.
+            object.set_count(FRESH & !SETTLED);
+            if self.prompt.cells.born_marked {
+                MARK.set(object.address());
+            }
+            let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
+            self.large.adopt_counted(object, blocks, cell);
+            self.prompt.cells.youth.note_large(blocks as u64 * BLOCK_BYTES);
+            self.note_growth();
+        }
+        if let Some(zeal) = &mut self.zeal {
+            zeal.birth_counted(object, cell);
+        }
+        if info.has_finalizer {
+            self.note_birth_with_finalizer(object, info);
+        }
+        Ok(object)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn allocation_safepoint(&mut self) {
+        // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
+        unsafe { Heap::prompt_safepoint(self, &[]) };
+    }
+
+    #[inline(always)]
+    fn take_cell(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
+        let list = self.context_mut().free[class as usize];
+        let payload = if list != 0 { list } else { self.refill(class, info)? };
+        // SAFETY: a free cell: its first payload word is the next one.
+        self.context_mut().free[class as usize] = unsafe { *(payload as *const u64) };
+        Ok(payload)
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, class: u32, info: &TypeInfo) -> Result<u64, OutOfMemory> {
+        let mut collected = false;
+        loop {
+            if let Some(list) = self.next_list(class) {
+                return Ok(list);
+            }
+            let opened = if self.allows(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
+            self.note_growth();
+            if opened.is_none() {
+                if std::mem::replace(&mut collected, true) {
+                    return Err(self.refusal(BLOCK_BYTES, info));
+                }
+                self.collect_for_room();
+            }
+        }
+    }
+
+    fn next_list(&mut self, class: u32) -> Option<u64> {
+        match self.every_allocation_calls() {
+            true => self.prompt.cells.carve(class, 1),
+            false => self.prompt.cells.take_list(class),
+        }
+    }
+
+    /// What is garbage goes, and what the context's lists hold goes back to its blocks: one without objects is free for any
+    /// class, and each class would keep one.
+    #[cold]
+    fn collect_for_room(&mut self) {
+        // SAFETY: as in `allocation_safepoint`.
+        unsafe {
+            match self.finalizers.depth() {
+                0 => _ = Heap::prompt_collect(self),
+                _ => Heap::collect_inside_finalizer(self),
+            }
+        }
+        for class in 0..CLASSES {
+            let first = std::mem::take(&mut self.context_mut().free[class as usize]);
+            self.prompt.cells.take_back(class, first);
+        }
+        self.prompt.handed_at_round = self.prompt.handed_at_round.min(self.prompt.cells.handed_cells());
+    }
+
+    fn allocate_large_counted(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
+        let blocks = LargeSpace::blocks_for(cell, info).ok_or_else(|| range_used_up(info, cell))?;
+        let bytes = blocks as u64 * BLOCK_BYTES;
+        let payload = match self.take_large(blocks, info) {
+            Some(payload) => payload,
+            None => {
+                self.collect_for_room();
+                self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
+            }
+        };
+        // SAFETY: zeroed blocks of this heap; the caller writes the header.
+        Ok(unsafe { ObjectRef::from_address(payload) })
+    }
+}

@@ -1,0 +1,78 @@
+//! The prompt plan's counters, found by counting: allocation and death touch none.
+//!
+//! Inline code pops cells and tells nobody. What the runtime knows is how many cells of each class it has handed to the
+//! context's lists, and how many of each block are handed out now; the lists themselves are counted when somebody asks,
+//! and what is left on them was not allocated. Zeal's dead keep their cells, so in zeal it is the headers that are
+//! looked at.
+
+use super::CellSpace;
+use super::cells::entry;
+use crate::memory::size_class::{CLASSES, class_cell};
+use crate::object::prompt_flag;
+use crate::plan::deferred::block::state;
+use crate::report::histogram::Histogram;
+
+/// Counters that follow from the blocks.
+#[derive(Debug, Default)]
+pub struct CellTally {
+    /// Objects allocated so far.
+    pub allocated_objects: u64,
+    /// Bytes of their cells.
+    pub allocated_bytes: u64,
+    /// The cells by size.
+    pub sizes: Histogram,
+    /// Objects now.
+    pub live_objects: u64,
+    /// Bytes of their cells.
+    pub live_bytes: u64,
+}
+
+impl CellSpace {
+    /// Cells handed out so far, of all classes.
+    pub fn handed_cells(&self) -> u64 {
+        self.handed.iter().sum()
+    }
+
+    /// The bytes of them.
+    pub fn handed_bytes(&self) -> u64 {
+        (0..CLASSES).map(|class| self.handed[class as usize] * class_cell(class)).sum()
+    }
+
+    /// The counters; `lists` are the context's free lists.
+    pub fn tally(&self, lists: &[u64]) -> CellTally {
+        let mut left = [0; CLASSES as usize];
+        for (class, &first) in lists.iter().enumerate() {
+            let mut cell = first;
+            while cell != 0 {
+                left[class] += 1;
+                // SAFETY: a cell of a free list: its first payload word is the next one.
+                cell = unsafe { *(cell as *const u64) };
+            }
+        }
+        let mut used = [0; CLASSES as usize];
+        for &block in &self.owned {
+            let entry = entry(block);
+            if entry.state == state::CELLS {
+                used[entry.class as usize] += entry.used as u64;
+            }
+        }
+        let mut tally = CellTally::default();
+        for class in 0..CLASSES {
+            let (place, cell) = (class as usize, class_cell(class));
+            let (allocated, live) = (self.handed[place] - left[place], used[place] - left[place]);
+            tally.allocated_objects += allocated;
+            tally.allocated_bytes += allocated * cell;
+            tally.sizes.add(cell, allocated);
+            tally.live_objects += live;
+            tally.live_bytes += live * cell;
+        }
+        tally
+    }
+
+    /// Objects that are not zeal's dead, and the bytes of their cells.
+    pub fn living(&self) -> (u64, u64) {
+        let objects = self.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
+        living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))
+    }
+}

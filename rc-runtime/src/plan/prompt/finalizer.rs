@@ -1,0 +1,92 @@
+//! Finalizers of objects that die by counting: inside the drain, with the object held by one count meanwhile.
+//!
+//! What the finalizer stores into the dying object is released with its other fields; if it stores the object
+//! somewhere, that lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside
+//! it takes what became pending since it began, and cycles are judged inside it as outside. Members of dead cycles wait
+//! on the queue ([`crate::services::finalizer`]) until the driver has returned and no finalizer runs, and their cycle is judged
+//! again afterwards.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, prompt_flag};
+
+impl Heap {
+    /// Runs the object's finalizer; true when the object is dead afterwards.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint); the object's count is zero.
+    pub(super) unsafe fn run_finalizer(heap: *mut Heap, object: ObjectRef) -> bool {
+        object.remove_flags(prompt_flag::DYING);
+        object.set_exact_count(1);
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let is_nested = (*heap).finalizers.depth() != 0;
+            let left = &mut (*heap).prompt.nested_left;
+            *left = left.saturating_sub(is_nested.into());
+            Heap::finalize(heap, object);
+        }
+        if object.needs_finalizer() {
+            // SAFETY: as above.
+            unsafe { (&mut *heap).finalizers.done.push(object) };
+            return false;
+        }
+        let count = object.exact_count().wrapping_sub(1);
+        object.set_exact_count(count);
+        if count != 0 {
+            // SAFETY: as above.
+            unsafe { (&mut *heap).note_survivor(object) };
+        }
+        count == 0
+    }
+
+    /// Runs the finalizer of a member of a dead cycle, which one count holds; then that count goes, and the cycle is judged
+    /// again, with what the finalizers made of it.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(crate) unsafe fn finalize_in_cycle(heap: *mut Heap, object: ObjectRef) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if object.needs_finalizer() {
+                Heap::finalize(heap, object);
+            }
+            match object.needs_finalizer() {
+                true => (&mut *heap).finalizers.done.push(object),
+                false => (&mut *heap).decrement_exact(object),
+            }
+        }
+    }
+
+    /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
+    #[inline(always)]
+    pub(crate) fn let_registered_anew_go(&mut self) {
+        if !self.finalizers.done.is_empty() && self.finalizers.depth() == 0 {
+            self.let_done_go();
+        }
+    }
+
+    #[cold]
+    fn let_done_go(&mut self) {
+        for object in std::mem::take(&mut self.finalizers.done) {
+            self.decrement_exact(object);
+        }
+    }
+
+    /// An object that was at zero is counted again.
+    #[inline(always)]
+    pub(super) fn note_survivor(&mut self, object: ObjectRef) {
+        if !object.is_settled() {
+            self.note_candidate(object);
+        }
+    }
+
+    /// A finalizer begins: drains inside it take what becomes pending from now on. Answers what drains took before.
+    pub(crate) fn enter_nested_drains(&mut self) -> usize {
+        let from = self.pending_count();
+        std::mem::replace(&mut self.prompt.drain_from, from)
+    }
+
+    /// It has ended.
+    pub(crate) fn leave_nested_drains(&mut self, drain_from: usize) {
+        self.prompt.drain_from = drain_from;
+    }
+}

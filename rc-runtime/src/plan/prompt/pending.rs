@@ -1,0 +1,435 @@
+//! The pending list: objects at zero, until the next safepoint. `[PENDING]`
+//!
+//! A count that reaches zero does not free at once: compiled code may hold the reference in a register, and will until the
+//! next safepoint. The object is noted here, once (flag `PENDING`), and the list is *drained* at the safepoint. What has been
+//! counted again meanwhile is taken off. What a word passed to the drain leads to (an argument of the call in progress, a
+//! value being returned) stays for the next drain, also when it is reached only through another object's death.
+//!
+//! A drain inside a finalizer takes what became pending since that finalizer began, and nothing else. More than
+//! [`DEPTH_MAX`] finalizers deep it leaves everything to the drains around it: finalizers that drop finalizable objects
+//! would recurse otherwise.
+//!
+//! **Finalizers that make finalizable objects without end** do not keep the program from going on. What finalizers
+//! bring to zero is a *round*. The outermost drain takes ten, one inside a finalizer takes one. When all of those together
+//! have called [`NESTED_MAX`] finalizers, they take nothing more, nor does the outermost after its round; the rest waits for the
+//! next safepoint. With ten rounds at each depth there were ten to the power of thirty-two calls.
+//!
+//! With a pause goal a drain stops when its slice is used up. The rest goes on at the next safepoints, after what became
+//! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
+
+use super::{Cascade, Prompt};
+use crate::heap::Heap;
+use crate::memory::range;
+use crate::memory::range::{block_info, block_of};
+use crate::object::{ObjectRef, prompt_flag};
+use crate::plan::deferred::block::state;
+use crate::services::finalizer::ROUNDS_MAX;
+use crate::type_registry;
+use std::time::Instant;
+
+/// Finalizers inside finalizers that still drain.
+pub const DEPTH_MAX: u32 = 32;
+/// Finalizers that are called inside finalizers between two looks at the program.
+pub(super) const NESTED_MAX: u32 = 1024;
+/// Units of work between two looks at the clock.
+const CHUNK_UNITS: i64 = 1024;
+/// Pending objects that an allocation leaves alone.
+const LEFT_ALONE: usize = 4096;
+
+impl Prompt {
+    /// Pending objects.
+    #[inline(always)]
+    fn len(&self, top: u64) -> usize {
+        (top - self.pending.as_ptr() as u64) as usize / 8
+    }
+}
+
+impl Heap {
+    /// Notes an object at zero, unless it is noted already.
+    #[inline(always)]
+    pub fn add_pending(&mut self, object: ObjectRef) {
+        if object.has(prompt_flag::PENDING) {
+            return;
+        }
+        object.add_flags(prompt_flag::PENDING);
+        let context = self.context_mut();
+        if context.pending_top == context.pending_end {
+            self.grow_pending();
+        }
+        let context = self.context_mut();
+        // SAFETY: `grow_pending` keeps `pending_top..pending_end` inside the vector's memory.
+        unsafe { *(context.pending_top as *mut ObjectRef) = object };
+        context.pending_top += 8;
+        context.pending = 1;
+    }
+
+    #[cold]
+    fn grow_pending(&mut self) {
+        let context = self.context_mut();
+        let (top, pending) = (context.pending_top, &mut self.prompt.pending);
+        let len = if pending.capacity() == 0 { 0 } else { (top - pending.as_ptr() as u64) as usize / 8 };
+        // SAFETY: the first `len` entries were written by `add_pending`.
+        unsafe { pending.set_len(len) };
+        pending.reserve((len * 2).max(1024) - len);
+        let (start, capacity) = (pending.as_ptr() as u64, pending.capacity() as u64);
+        let context = self.context_mut();
+        (context.pending_top, context.pending_end) = (start + len as u64 * 8, start + capacity * 8);
+    }
+
+    /// Pending objects, oldest first.
+    pub fn pending_objects(&mut self) -> impl Iterator<Item = ObjectRef> {
+        let len = self.pending_len();
+        (0..len).filter(|&at| !self.prompt.has_drained(at)).map(|at| self.pending_at(at))
+    }
+
+    /// Objects on the list.
+    pub(super) fn pending_count(&mut self) -> usize {
+        self.pending_len()
+    }
+
+    #[inline(always)]
+    fn pending_len(&mut self) -> usize {
+        let top = self.context_mut().pending_top;
+        if top == 0 { 0 } else { self.prompt.len(top) }
+    }
+
+    #[inline(always)]
+    fn pending_at(&self, at: usize) -> ObjectRef {
+        // SAFETY: `at` is below the list's length.
+        unsafe { *self.prompt.pending.as_ptr().add(at) }
+    }
+
+    /// Closes the gap `kept..at`, where entries were taken from the list.
+    pub(super) fn close_gap(&mut self, kept: usize, at: usize) {
+        let len = self.pending_len();
+        let list = self.prompt.pending.as_mut_ptr();
+        if at != len {
+            // SAFETY: both ranges lie in the list.
+            unsafe { std::ptr::copy(list.add(at), list.add(kept), len - at) };
+        }
+        self.context_mut().pending_top = list as u64 + (kept + len - at) as u64 * 8;
+    }
+
+    /// Whether anything waits for a drain.
+    #[inline(always)]
+    pub(crate) fn drain_is_due(&mut self) -> bool {
+        !self.prompt.cascades.is_empty() || self.pending_len() > LEFT_ALONE
+    }
+
+    /// Protects what `words` may lead to, and what roots hold that others may write to by their address: such a store counts
+    /// nothing until the frame's next safepoint. `[ROOT]` Answers how many objects were protected before.
+    #[inline(always)]
+    pub(super) fn protect_in_flight(&mut self, words: &[u64]) -> usize {
+        let before = self.protect(words);
+        if self.context_mut().lent != 0 {
+            self.protect_lent();
+        }
+        before
+    }
+
+    #[cold]
+    fn protect_lent(&mut self) {
+        let before = self.prompt.protected.len();
+        self.with_driver(|driver, heap| driver.protect_roots(heap));
+        self.prompt.protected.end_run(before);
+    }
+
+    /// Objects that `words` may lead to are protected from now on. Answers how many were before.
+    #[inline(always)]
+    pub(crate) fn protect(&mut self, words: &[u64]) -> usize {
+        let before = self.prompt.protected.len();
+        if !words.is_empty() {
+            self.protect_words(words);
+        }
+        before
+    }
+
+    #[inline(never)]
+    fn protect_words(&mut self, words: &[u64]) {
+        if type_registry::pointer_mask_count() != self.prompt.pointer_masks.len() {
+            self.prompt.pointer_masks = type_registry::pointer_masks();
+        }
+        for &word in words {
+            for place in 0..=self.prompt.pointer_masks.len() {
+                let mask = if place == 0 { u64::MAX } else { self.prompt.pointer_masks[place - 1] };
+                self.protect_address(word & mask);
+            }
+        }
+    }
+
+    fn protect_address(&mut self, address: u64) {
+        if !range::in_heap(address) || !range::is_reserved(address) {
+            return;
+        }
+        // SAFETY: the entry of an address in the reserved range.
+        let found = match unsafe { (*block_info(block_of(address))).state } {
+            state::CELLS if self.owns_address(address) => super::CellSpace::object_at(address),
+            state::CELLS => None,
+            _ => self.large.object_at(address),
+        };
+        if let Some(object) = found
+            && !self.prompt.protected.contains(object)
+        {
+            self.prompt.protected.push(object);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_protected(&self, object: ObjectRef) -> bool {
+        self.prompt.protected.contains(object)
+    }
+
+    /// Drains the pending list; `words` protect what they lead to.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn drain(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: by the caller's promise.
+        unsafe { Heap::drain_as::<true>(heap, words) };
+    }
+
+    /// The same while no frame lends a root.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(super) unsafe fn drain_unlent(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: by the caller's promise.
+        unsafe { Heap::drain_as::<false>(heap, words) };
+    }
+
+    #[inline(always)]
+    unsafe fn drain_as<const LENT: bool>(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: as for `drain`; every borrow ends before a finalizer runs.
+        unsafe {
+            (&mut *heap).apply_postponed();
+            if (*heap).finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
+                return;
+            }
+            let depth = (*heap).finalizers.depth();
+            (&mut *heap).count_handles();
+            if (*heap).prompt.lent.is_due() {
+                (&mut *heap).settle_lent();
+            }
+            if depth == 0 {
+                ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
+            }
+            let held = match LENT {
+                true => (&mut *heap).protect_in_flight(words),
+                false => (&mut *heap).protect(words),
+            };
+            let rationed = (&mut *heap).start_slice();
+            Heap::drain_pending(heap);
+            if depth == 0 && !rationed {
+                Heap::continue_cascades(heap);
+            }
+            // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
+            // the rest to the next safepoint.
+            let mut rounds = 0;
+            while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.errands.are_due() {
+                let called = (*heap).finalizers.called;
+                let has_turn = Heap::run_errands(heap);
+                Heap::drain_pending(heap);
+                if !has_turn {
+                    break;
+                }
+                rounds += u32::from((*heap).finalizers.called != called);
+            }
+            (&mut *heap).end_slice();
+            // What is in flight is protected from the collection that a finalizer asked for, too.
+            if depth == 0 && (&mut *heap).finalizers.takes_wanted_collection() {
+                Heap::prompt_collect(heap);
+            }
+            (*heap).prompt.protected.truncate(held);
+        }
+    }
+
+    /// Inside a finalizer, as far as is known: whether anything may be drained here.
+    #[cold]
+    #[inline(never)]
+    pub(super) unsafe fn may_drain_inside(heap: *mut Heap, words: &[u64]) -> bool {
+        // SAFETY: as for `drain`.
+        unsafe {
+            let left = (&mut *heap).abandon_left_calls();
+            if !left.is_empty() {
+                let held = (&mut *heap).protect_in_flight(words);
+                Heap::go_on_after_jumps(heap, left);
+                (*heap).prompt.protected.truncate(held);
+            }
+            let depth = (*heap).finalizers.depth();
+            depth == 0 || depth <= DEPTH_MAX && (*heap).prompt.nested_left != 0
+        }
+    }
+
+    /// Drains to the end, whatever the pause goal.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn drain_all(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let is_outermost = (&mut *heap).keep_settings();
+            let goal = std::mem::replace(&mut (*heap).sliced_drains, false);
+            for _ in 0..ROUNDS_MAX {
+                Heap::drain(heap, &[]);
+                let stays = (&*heap).prompt.protected.len();
+                if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
+                    break;
+                }
+                if (*heap).finalizers.depth() > 0 || (*heap).prompt.leaves_rest {
+                    break;
+                }
+            }
+            (*heap).sliced_drains = goal;
+            (*heap).forget_settings(is_outermost);
+        }
+    }
+
+    unsafe fn drain_pending(heap: *mut Heap) {
+        // SAFETY: as for `drain`.
+        unsafe {
+            let from = (*heap).prompt.drain_from;
+            let (mut at, mut kept) = (from, from);
+            let mut cascade = Cascade::default();
+            let rounds_max = if (*heap).finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
+            let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
+            let mut called = (*heap).finalizers.called;
+            while at < (&mut *heap).pending_len() {
+                if at >= generation_end {
+                    // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint;
+                    // ephemerons whose keys died come to an end.
+                    let more = std::mem::replace(&mut called, (*heap).finalizers.called) != called;
+                    generation += u32::from(more);
+                    let endless = more && (*heap).prompt.nested_left == 0;
+                    if generation == rounds_max || endless {
+                        (*heap).prompt.leaves_rest = true;
+                        break;
+                    }
+                    generation_end = (&mut *heap).pending_len();
+                }
+                let object = (*heap).pending_at(at);
+                if object.exact_count() != 0 {
+                    // Counted again: it lives, or what counts it hangs on it in turn.
+                    object.remove_flags(prompt_flag::PENDING);
+                    (&mut *heap).note_survivor(object);
+                } else if (*heap).is_protected(object) {
+                    (*(*heap).prompt.pending.as_mut_ptr().add(kept)) = object;
+                    kept += 1;
+                } else {
+                    object.remove_flags(prompt_flag::PENDING);
+                    at += 1;
+                    if (&mut *heap).dies_alone(object) {
+                        continue;
+                    }
+                    cascade.add(object);
+                    if !Heap::run_cascade(heap, &mut cascade, kept..at) {
+                        break;
+                    }
+                    continue;
+                }
+                at += 1;
+            }
+            if kept != at {
+                (&mut *heap).close_gap(kept, at);
+            }
+        }
+    }
+
+    unsafe fn continue_cascades(heap: *mut Heap) {
+        // SAFETY: as for `drain`.
+        unsafe {
+            while !(*heap).prompt.cascades.is_empty() && ((*heap).prompt.units_left > 0 || (&mut *heap).has_more_time())
+            {
+                let mut cascade = (*heap).prompt.cascades.remove(0);
+                if !Heap::run_cascade(heap, &mut cascade, 0..0) {
+                    // It went to the end; nothing else may overtake it.
+                    let cascade = (*heap).prompt.cascades.pop().expect("just suspended");
+                    (*heap).prompt.cascades.insert(0, cascade);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The budget of a drain. True when the mutator has not had its turn since the last slice, and old work should wait.
+    fn start_slice(&mut self) -> bool {
+        if self.finalizers.depth() > 0 {
+            return false;
+        }
+        if !self.sliced_drains {
+            self.prompt.units_left = i64::MAX;
+            return false;
+        }
+        let rationed = !self.prompt.cascades.is_empty()
+            && self.options.slice_units.is_none()
+            && self.prompt.slice_start.is_some_and(|end| (end.elapsed().as_nanos() as u64) < self.options.slice_ns);
+        self.prompt.units_left = self.options.slice_units.map_or(CHUNK_UNITS, i64::from);
+        if !rationed {
+            self.prompt.slice_start = None;
+        }
+        rationed
+    }
+
+    /// The units of a chunk are used up: whether the slice has time for another.
+    #[cold]
+    pub(super) fn has_more_time(&mut self) -> bool {
+        if !self.sliced_drains {
+            self.prompt.units_left = i64::MAX;
+            return true;
+        }
+        if self.options.slice_units.is_some() {
+            return false;
+        }
+        let start = *self.prompt.slice_start.get_or_insert_with(Instant::now);
+        if start.elapsed().as_nanos() as u64 >= self.options.slice_ns {
+            return false;
+        }
+        self.prompt.units_left = CHUNK_UNITS;
+        true
+    }
+
+    /// Whether the outermost drain ends after some time: what finalizers take is a part of that.
+    fn is_timed(&self) -> bool {
+        self.sliced_drains && self.options.slice_units.is_none() && self.finalizers.depth() == 0
+    }
+
+    pub(super) fn begin_finalizer_in_slice(&mut self) {
+        if self.is_timed() {
+            self.prompt.slice_start.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// The slice ends with a finalizer that has used it up.
+    pub(super) fn end_finalizer_in_slice(&mut self) {
+        if self.is_timed()
+            && let Some(start) = self.prompt.slice_start
+            && start.elapsed().as_nanos() as u64 >= self.options.slice_ns
+        {
+            self.prompt.units_left = 0;
+        }
+    }
+
+    #[cold]
+    fn end_timed_slice(&mut self, start: Instant, left: bool) {
+        let ns = start.elapsed().as_nanos() as u64;
+        self.statistics.slices += 1;
+        self.note_stop(start, ns);
+        self.prompt.slice_start = left.then(Instant::now);
+    }
+
+    /// Compiled code calls the drain again while anything is left.
+    #[inline(always)]
+    fn end_slice(&mut self) {
+        if self.finalizers.depth() > 0 {
+            return;
+        }
+        let left = !self.prompt.cascades.is_empty();
+        if let Some(start) = self.prompt.slice_start
+            && self.prompt.units_left <= 0
+        {
+            self.end_timed_slice(start, left);
+        }
+        let due = left || self.pending_len() != 0 || self.specials.errands.are_due() || self.prompt.lent.is_due();
+        let due = due || !self.finalizers.queue.is_empty();
+        self.context_mut().pending = due as u64;
+    }
+}

@@ -1,0 +1,4 @@
+//! What a heap says of itself: counters, histograms, utilisation, what an epoch did, and what a recount found.
+pub mod histogram;
+pub mod statistics;
+pub mod utilisation;

@@ -1,0 +1,138 @@
+//! Types of the runtime's own objects, as the services make them.
+
+use crate::descriptor::TypeDescriptor;
+use crate::object::{ObjectRef, flag};
+use crate::services::weak_map::WeakMode;
+use crate::type_registry::{TypeInfo, register};
+use std::sync::OnceLock;
+
+/// A weak reference: its slot, and two words for its target's list (`weak/links.rs`).
+static WEAK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference", 24, &[]));
+
+/// An object that owns a value of the host: its pointer.
+static HOST: Builtin = Builtin::new(TypeDescriptor::plain(c"host object", 8, &[]));
+
+/// The type of objects that own a value of the host.
+pub fn host() -> &'static TypeInfo {
+    HOST.info()
+}
+
+/// The type of weak references.
+pub fn weak() -> &'static TypeInfo {
+    WEAK.info()
+}
+
+/// An ephemeron: value and key, as `ephemeron` says.
+static EPHEMERON: Builtin = Builtin::new(TypeDescriptor::plain(c"ephemeron", 16, &[0]).ephemeron());
+
+/// The type of ephemerons.
+pub fn ephemeron() -> &'static TypeInfo {
+    EPHEMERON.info()
+}
+
+/// The same with a callback behind that.
+static WEAK_WITH_CALLBACK: Builtin = Builtin::new(TypeDescriptor::plain(c"weak reference with callback", 32, &[]));
+
+/// `void callback(void *weak)`: the target of a weak reference is gone.
+pub type Callback = crate::services::finalizer::Finalizer;
+/// Where the callback of a weak reference stands.
+pub const CALLBACK: u64 = 24;
+
+/// The type of weak references with callbacks.
+pub fn weak_with_callback() -> &'static TypeInfo {
+    WEAK_WITH_CALLBACK.info()
+}
+
+/// Whether the object is a weak reference, with a callback or without.
+#[inline]
+pub fn is_weak(object: ObjectRef) -> bool {
+    WEAK.is_type_of(object) || WEAK_WITH_CALLBACK.is_type_of(object)
+}
+
+/// The callback of a weak reference, if it has one.
+pub fn callback_of(object: ObjectRef) -> Option<Callback> {
+    if !WEAK_WITH_CALLBACK.is_type_of(object) {
+        return None;
+    }
+    let word = object.slot(CALLBACK).read() as usize;
+    // SAFETY: what `new_weak_with` has stored there, or 0.
+    unsafe { std::mem::transmute::<usize, Option<Callback>>(word) }
+}
+
+/// Whether something is to be done when a weak reference in the object was cleared.
+pub fn has_errand(object: ObjectRef) -> bool {
+    WEAK_WITH_CALLBACK.is_type_of(object) || entry_type(WeakMode::Values).is_type_of(object)
+}
+
+/// A weak map: directory, number, mode, places in use, buckets.
+static WEAK_MAP: Builtin = Builtin::new(TypeDescriptor::plain(c"weak map", 40, &[0]));
+/// Its directory, and a segment of it: the number of places, the segments or the buckets.
+static WEAK_MAP_TABLE: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"table of a weak map", 8, &[]).with_tail(0, 8, &[0]));
+/// A bucket: the number of places, how many of them are in use, the places.
+static WEAK_MAP_BUCKET: Builtin =
+    Builtin::new(TypeDescriptor::plain(c"bucket of a weak map", 16, &[]).with_tail(0, 8, &[0]));
+/// Entries, as `weak_map` says: value, key, number of the map.
+static WEAK_KEY_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak key", 24, &[0]).ephemeron());
+/// Key, value, number.
+static WEAK_VALUE_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"entry with a weak value", 24, &[0]));
+/// Key, value, number.
+static WEAK_ENTRY: Builtin = Builtin::new(TypeDescriptor::plain(c"weak entry", 24, &[]));
+
+/// The type of weak maps.
+pub fn weak_map() -> &'static TypeInfo {
+    WEAK_MAP.info()
+}
+
+/// The type of their directories.
+pub fn weak_map_table() -> &'static TypeInfo {
+    WEAK_MAP_TABLE.info()
+}
+
+/// The type of their buckets.
+pub fn weak_map_bucket() -> &'static TypeInfo {
+    WEAK_MAP_BUCKET.info()
+}
+
+/// The type of entries in that mode.
+pub fn weak_map_entry(mode: WeakMode) -> &'static TypeInfo {
+    entry_type(mode).info()
+}
+
+fn entry_type(mode: WeakMode) -> &'static Builtin {
+    match mode {
+        WeakMode::Keys => &WEAK_KEY_ENTRY,
+        WeakMode::Values => &WEAK_VALUE_ENTRY,
+        WeakMode::Both => &WEAK_ENTRY,
+    }
+}
+
+/// The mode of the map that the object is an entry of, if it is one.
+pub fn mode_of_entry(object: ObjectRef) -> Option<WeakMode> {
+    [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().find(|&mode| entry_type(mode).is_type_of(object))
+}
+
+/// A type that is registered when it is first needed.
+struct Builtin {
+    descriptor: TypeDescriptor,
+    info: OnceLock<&'static TypeInfo>,
+}
+
+impl Builtin {
+    const fn new(descriptor: TypeDescriptor) -> Builtin {
+        Builtin { descriptor, info: OnceLock::new() }
+    }
+
+    /// Not the moment to register a type: the collector asks, too. `[MEMORY]`
+    #[inline]
+    fn is_type_of(&self, object: ObjectRef) -> bool {
+        self.info.get().is_some_and(|info| info.id == object.meta() & !flag::ALL)
+    }
+
+    fn info(&'static self) -> &'static TypeInfo {
+        self.info.get_or_init(|| {
+            let registered = register(&self.descriptor);
+            registered.expect("a type of the runtime's own is in order, and a heap has reserved the range").info()
+        })
+    }
+}

@@ -1,0 +1,288 @@
+//! Ephemerons: objects whose references are alive only while their key is (Hayes 1997, "Ephemerons: A New Finalization
+//! Mechanism").
+//!
+//! The key is a weak slot of the kind [`Key`](WeakKind::Key); the references are ordinary fields of a type with the
+//! flag `TALLY_EPHEMERON`, counted like any others. When the memory of the key goes, they are released, as if null had
+//! been written to them.
+//!
+//! Counting alone keeps a key alive that its own value leads to. Trials see nothing wrong with that, since the
+//! ephemeron is alive; they count it as evidence for a mark. A mark knows better:
+//!
+//! ```text
+//!   visit(E), E has a key:   key marked?  follow E : hold E back
+//!   visit(K), K is a key:    for each ephemeron E of K that is marked: follow E
+//!   at the end:              whoever is held back and has a key that is not marked loses key and references
+//! ```
+//!
+//! Each ephemeron is followed at most once for itself and once for each of its keys: the time is linear, however they are nested.
+//! Every line goes in slices, a key with a million ephemerons, too; what the program changes meanwhile is shown to the mark
+//! where it happens ([`Heap::write_weak`]). `[BOUND]`
+//!
+//! **Who reads a value has its key.** Under the deferred plan a mark may be about to find that key and value are dead.
+//! The program then has no reference to the key, unless it makes one of a weak slot, and that shows the key to the
+//! mark. So a value is read by whoever holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
+
+use crate::allocate::OutOfMemory;
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::range::MARK;
+use crate::object::{ObjectRef, Slot, flag};
+use crate::plan::Plan;
+use crate::services::builtin;
+use crate::services::special::SLOT_UNITS;
+use crate::services::weak::{Node, WeakKind};
+use crate::visit::Part;
+
+/// Where the value of a built-in ephemeron stands.
+pub const VALUE: u64 = 0;
+/// Where its key stands.
+pub const KEY: u64 = 8;
+/// Ephemerons of one key that a mark visits in one step, about.
+const VALUES_AT_ONCE: i64 = 64;
+/// Ephemerons that a mark held back and looks at once more in one step.
+const LOOKS_AT_ONCE: i64 = 64;
+
+impl Heap {
+    /// A new ephemeron of the built-in type. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_ephemeron(&mut self, key: ObjectRef, value: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::ephemeron();
+        self.holding(&[Some(key), value], |heap| {
+            let ephemeron = heap.allocate_cell(info, 0)?;
+            heap.write_weak(ephemeron, ephemeron.slot(KEY), Some(key), WeakKind::Key);
+            heap.write(ephemeron, ephemeron.slot(VALUE), value.map_or(0, ObjectRef::address));
+            Ok(ephemeron)
+        })
+    }
+
+    /// The value of a built-in ephemeron, until the next safepoint; `None` when its key is dead.
+    pub fn ephemeron_value(&mut self, ephemeron: ObjectRef) -> Option<ObjectRef> {
+        self.read_weak(ephemeron.slot(KEY))?;
+        ephemeron.type_info().decode(ephemeron.slot(VALUE).read())
+    }
+
+    /// Whether a mark must not follow the object now: it is an ephemeron, and a key of it is not marked.
+    pub fn is_held_back(&self, object: ObjectRef) -> bool {
+        if !object.type_info().ephemeron {
+            return false;
+        }
+        self.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
+    }
+
+    /// Whether the link is a key, and the mark has not come to its target. Young objects of the deferred plan are not its concern.
+    fn is_dead_key(&self, link: u32) -> bool {
+        let link = &self.specials.links[link];
+        link.is_key() && self.specials.at(link.target).is_some_and(|key| self.is_unmarked(key))
+    }
+
+    pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
+        (self.plan == Plan::Prompt || object.is_mature()) && !MARK.get(object.address())
+    }
+
+    /// A mark has come to `key`: calls `visit` with what its marked ephemerons refer to, of a few of them if there are many. What
+    /// that cost, and whether those were all: if not, the mark is to come to the key again. `[BOUND]`
+    pub fn visit_values_of_key(&mut self, key: ObjectRef, mut visit: impl FnMut(&mut Heap, ObjectRef)) -> (i64, bool) {
+        let number = self.number_of(key);
+        if number == 0 || self.specials.records[number].keys == 0 {
+            return (0, true);
+        }
+        let mark = self.specials.marks;
+        let reached = self.rest_of(key).map(|rest| std::mem::take(&mut rest.next_ephemeron));
+        let mut node = match reached {
+            Some((number, node)) if number == mark && node.is_some() => node,
+            _ => Node::of_link(self.specials.records[number].keys),
+        };
+        let mut spent = 0;
+        while node.is_some() && spent < VALUES_AT_ONCE {
+            let next = self.specials.next_of(node);
+            let ephemeron = self.specials.holder_of(node);
+            spent += 1;
+            if MARK.get(ephemeron.address()) && !self.is_held_back(ephemeron) {
+                ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
+                    spent += 1;
+                    visit(self, value);
+                });
+            }
+            node = next;
+        }
+        if node.is_some() {
+            self.rest(key).next_ephemeron = (mark, node);
+        } else if reached.is_some() {
+            self.tidy_special(key);
+        }
+        (spent, !node.is_some())
+    }
+
+    /// What ephemerons refer to whose key the object is, and will let go of when that goes.
+    pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
+        let mut values = List::new();
+        let Some(record) = self.specials.records.get(self.number_of(key)) else { return values };
+        for node in self.specials.list_from(Node::of_link(record.keys)) {
+            let ephemeron = self.specials.holder_of(node);
+            ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| values.push(value));
+        }
+        values
+    }
+
+    /// The program has given an ephemeron another key, or none: a mark that has come to it, and held it back, looks again.
+    pub(crate) fn note_other_key(&mut self, ephemeron: ObjectRef) {
+        if !ephemeron.type_info().ephemeron {
+            return;
+        }
+        if self.mark_discovers && MARK.get(ephemeron.address()) && ephemeron.count() != 0 && !ephemeron.has(flag::DEAD)
+        {
+            self.push_marked(ephemeron);
+        }
+        if self.prompt.watch.is_on {
+            MARK.set(ephemeron.address());
+            let watch = &mut self.prompt.watch;
+            watch.starved |= !watch.touched.try_push(ephemeron);
+        }
+    }
+
+    /// Deferred plan: the mark has come to its end, or nearly so: some of those that it held back are looked at once more, and
+    /// followed if they have another key or none by now. What that cost; `None` when all were.
+    pub fn follow_released_ephemerons(&mut self) -> Option<i64> {
+        let from = self.specials.held_back_at;
+        for _ in 0..LOOKS_AT_ONCE {
+            let Some(&object) = self.specials.held_back.get(self.specials.held_back_at) else { break };
+            if object.has(flag::DEAD) || object.count() == 0 {
+                self.specials.held_back.swap_remove(self.specials.held_back_at);
+            } else if self.is_held_back(object) {
+                self.specials.held_back_at += 1;
+            } else {
+                self.specials.held_back.swap_remove(self.specials.held_back_at);
+                self.push_marked(object);
+                return Some(LOOKS_AT_ONCE);
+            }
+        }
+        (self.specials.held_back_at != from || from < self.specials.held_back.len()).then_some(LOOKS_AT_ONCE)
+    }
+
+    /// What is unmarked is known to be dead, and nobody can come to it: an ephemeron that the mark held back, and that is alive,
+    /// loses keys that are not marked, and its references. What that cost. The program may have run since the mark's end: it
+    /// cannot have read the values, since it cannot have the key.
+    ///
+    /// Deferred plan, not while increments are pending: what is dead is decremented at once, so that counts are right whatever
+    /// becomes of it. An ephemeron that was logged since the mark's end, with its block, has its values in the log, which lets
+    /// go of them when the mark may have freed them: it keeps them, and they are shown to the mark, which goes on. `[LOG]`
+    pub fn empty_ephemeron(&mut self, ephemeron: ObjectRef) -> i64 {
+        if !self.is_held_back(ephemeron) {
+            return 1;
+        }
+        let mut spent = 2;
+        let info = ephemeron.type_info();
+        if self.plan == Plan::Deferred && ephemeron.stamp() != 0 {
+            let before = self.mark_stack.len();
+            info.for_each_reference(ephemeron, Part::Whole, |value| {
+                spent += 1;
+                if self.is_unmarked(value) {
+                    self.show_to_mark(value);
+                }
+            });
+            if self.mark_stack.len() != before || self.mark_overflowed {
+                return spent;
+            }
+        }
+        let mut link = self.first_slot(ephemeron);
+        while link != 0 {
+            let next = self.specials.slots_from(link).nth(1).unwrap_or(0);
+            if self.is_dead_key(link) {
+                let target = self.specials.links[link].target;
+                self.clear_weak_slot(target, WeakKind::Key, Node::of_link(link));
+            }
+            (link, spent) = (next, spent + 1);
+        }
+        for slot in info.reference_slots(ephemeron) {
+            spent += 2;
+            match info.decode(slot.read()).filter(|&value| self.is_unmarked(value)) {
+                Some(value) => self.lose_dead_value(slot, value),
+                None => self.empty_slot(ephemeron, slot),
+            }
+        }
+        spent
+    }
+
+    fn lose_dead_value(&mut self, slot: Slot, value: ObjectRef) {
+        slot.store(0);
+        match self.plan {
+            Plan::Deferred => self.decrement(value),
+            // Nothing is noted: that would show it to the mark as alive.
+            Plan::Prompt if value.is_stuck() => {}
+            Plan::Prompt => value.set_exact_count(value.exact_count() - 1),
+        }
+    }
+
+    /// The ephemerons whose key the object was lose it, and let go of what they refer to; as far as `units` go. Whether those
+    /// were all.
+    pub(crate) fn end_key_some(&mut self, key: ObjectRef, units: &mut i64) -> bool {
+        while let number @ 1.. = self.number_of(key)
+            && let node = Node::of_link(self.specials.records[number].keys)
+            && node.is_some()
+        {
+            if *units <= 0 {
+                return false;
+            }
+            *units -= SLOT_UNITS;
+            let ephemeron = self.clear_weak_slot(number, WeakKind::Key, node);
+            if ephemeron.type_info().ephemeron {
+                self.release_ephemeron(ephemeron);
+            }
+        }
+        true
+    }
+
+    fn release_ephemeron(&mut self, ephemeron: ObjectRef) {
+        if self.specials.mark_condemns && self.is_unmarked(ephemeron) {
+            // It is dead itself, and so may its values be.
+            return;
+        }
+        for slot in ephemeron.type_info().reference_slots(ephemeron) {
+            self.empty_slot(ephemeron, slot);
+        }
+    }
+
+    /// Nulls a reference. Deferred plan: not by way of the log: the ephemeron may have died at the last flip, and marks
+    /// do not follow what the log says of such. The count that a clean object's reference had goes at once: the key was
+    /// unreachable at the flip and nobody has made a reference of its slot since, so the program has not read the value since
+    /// either, and chains of ephemerons die in one epoch. (It went to the flip's roots: a chain lost one link in an
+    /// epoch, and marks found the next alive.) Only while increments are pending it waits there, and goes after the next flip.
+    ///
+    /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no
+    /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
+    /// before, and the log then let go of what was gone.)
+    fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
+        if self.plan == Plan::Prompt {
+            return self.write(ephemeron, slot, 0);
+        }
+        let value = ephemeron.type_info().decode(slot.read());
+        let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
+        if !clean {
+            let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;
+            if ephemeron.count() == 0
+                && let Some(value) = value.filter(was_counted)
+            {
+                self.hold_until_flip(value);
+            }
+            return self.write(ephemeron, slot, 0);
+        }
+        slot.store(0);
+        let Some(value) = value else { return };
+        if self.mark_discovers {
+            self.show_to_mark(value);
+        }
+        if !self.counting {
+            return self.decrement(value);
+        }
+        value.add_flags(flag::ROOTED);
+        self.specials.upgraded.push(value);
+    }
+
+    /// Whether ephemerons have the object as their key: a trial that found it alive may have been misled by one.
+    pub fn is_key(&self, object: ObjectRef) -> bool {
+        object.has(flag::SPECIAL)
+            && self.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
+    }
+}

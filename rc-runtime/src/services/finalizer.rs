@@ -1,0 +1,263 @@
+//! Finalizers: a type's destructor, called when an object of it was found dead. Once, unless it is registered again.
+//!
+//! It runs as ordinary mutator code at a safepoint, with its object held by one count meanwhile. So it may do anything
+//! the program may: allocate, collect (put off until it has returned), write into the dying object, store the object
+//! somewhere (then that lives on with all it reaches), drop other objects. Under the prompt plan an object that dies by
+//! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
+//!
+//! What leaves a finalizer by unwinding is caught ([`crate::services::exception`]) and told to the hook for errors, or said on
+//! standard error; the rest goes on. So is what `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
+//! collector's caller again afterwards.
+
+mod exit;
+mod jump;
+mod queue;
+mod turn;
+
+pub use exit::{run_at_exit, tally_finalize_at_exit};
+pub use jump::note_landing;
+pub(crate) use queue::ROUNDS_MAX;
+pub(crate) use turn::Turn;
+
+use crate::heap::Heap;
+use crate::memory::list::{List, Queue};
+use crate::object::{ObjectRef, flag};
+use crate::services::exception;
+use crate::services::exception::Escaped;
+use crate::type_registry::TypeInfo;
+use std::cell::Cell;
+use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// `void finalize(void *object)`.
+pub type Finalizer = unsafe extern "C-unwind" fn(object: *mut c_void);
+
+/// `void hook(void *object, const char *type, const char *message, void *exception)`: something has left a finalizer.
+pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *const c_char, *mut c_void);
+
+/// Words by which a call's frame is larger than those of the runtime that look from the same place whether it was left.
+const FRAME_WORDS: usize = 256;
+
+/// What has left a finalizer, for a hook in Rust.
+#[derive(Debug)]
+pub struct FinalizerError<'a> {
+    /// Whose finalizer it was.
+    pub object: ObjectRef,
+    /// Its type.
+    pub type_name: &'a str,
+    /// What the exception says of itself.
+    pub message: &'a str,
+}
+
+/// Finalizers of one heap that are to run, that run, and that have run.
+#[derive(Default)]
+pub struct Finalizers {
+    /// Found dead, with a finalizer that is to run at the end of a safepoint. Each is held by one count.
+    pub queue: Queue<ObjectRef>,
+    /// Deferred plan: as many of the queue, from the first, were there when the running mark began, and it has not come to them.
+    pub unshown: usize,
+    /// Deferred plan: what finalizers had run for has died lately, and with it the last reference to something that is to be finalized
+    /// in its turn.
+    pub chained: bool,
+    /// Whose finalizers are running, one inside the other; each is held by one count.
+    pub running: List<ObjectRef>,
+    /// The same: what their calls have interrupted.
+    calls: List<jump::Call>,
+    /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their
+    /// counts go at the end of the safepoint.
+    pub done: List<ObjectRef>,
+    /// Registered anew while a collection is running; done when that ends.
+    later: List<ObjectRef>,
+    /// Held for a set that the mark has not found all of.
+    found_by_mark: List<ObjectRef>,
+    /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
+    complete: bool,
+    /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
+    pub(crate) left_in_set: usize,
+    pub(crate) turn_ended: turn::Ended,
+    /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
+    ready: bool,
+    young: queue::Young,
+    /// Deferred plan: objects with finalizers that have not run.
+    pub due: u64,
+    /// Registrations so far, those at birth included (prompt plan: not where allocation is inline).
+    registrations: u64,
+    /// A collection is running.
+    pub(crate) collecting: bool,
+    /// A collection was asked for inside a finalizer.
+    pub(crate) collect_wanted: bool,
+    /// Finalizers that were called so far.
+    pub(crate) called: u64,
+    /// Is told of errors before the process's hook is.
+    pub on_error: Option<ErrorListener>,
+}
+
+/// A hook for errors in Rust.
+pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
+
+impl Finalizers {
+    /// Deferred plan: objects that are not mature are to be finalized.
+    pub(crate) fn has_young(&self) -> bool {
+        !self.young.is_empty()
+    }
+
+    /// Finalizers that are running, one inside the other.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.running.len() as u32
+    }
+
+    /// Whether a collection was asked for inside a finalizer, and may take place now: none is running.
+    pub(crate) fn takes_wanted_collection(&mut self) -> bool {
+        !self.collecting && std::mem::take(&mut self.collect_wanted)
+    }
+
+    /// Deferred plan: whether something waits for the end of the next safepoint.
+    #[inline(always)]
+    pub fn are_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Deferred plan: nothing is due, and what finalizers have run for holds others that are to be finalized when it goes, as far
+    /// as the last epoch can tell; or some of those wait for the end of an epoch.
+    pub fn has_chain(&self) -> bool {
+        self.chained && !self.ready && !(self.done.is_empty() && self.queue.is_empty())
+    }
+
+    /// Objects that are held by one count for their finalizers' sake, once for each count.
+    pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.queue.iter().chain(&self.done).copied().chain(self.held_beside_lists())
+    }
+
+    /// Those that are neither in the queue nor done.
+    pub fn held_beside_lists(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        self.found_by_mark.iter().chain(&self.running).chain(&self.later).copied()
+    }
+}
+
+/// The process's hook; 0: none.
+static HOOK: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The heap whose finalizer runs on this thread.
+    static RUNNING: Cell<*mut Heap> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Sets the process's hook for errors; `None`: they are said on standard error.
+pub fn on_error(hook: Option<ErrorHook>) {
+    HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::Release);
+}
+
+/// The heap whose finalizer runs on this thread; null outside of finalizers.
+pub fn running_heap() -> *mut Heap {
+    RUNNING.get()
+}
+
+impl Heap {
+    /// Calls the object's finalizer, if its type has one; it will not run again. A count holds the object meanwhile.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
+        let Some(finalizer) = object.type_info().finalizer() else { return };
+        // SAFETY: by the caller's promise.
+        unsafe {
+            (&mut *heap).end_registration(object);
+            Heap::call_program(heap, object, finalizer);
+        }
+    }
+
+    /// Calls a function of the program with an object, which a count holds meanwhile.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    #[inline(never)]
+    pub(crate) unsafe fn call_program(heap: *mut Heap, object: ObjectRef, function: Finalizer) {
+        let info = object.type_info();
+        // SAFETY: by the caller's promise; the borrows end before the calls.
+        unsafe {
+            let mut room = MaybeUninit::<[u64; FRAME_WORDS]>::uninit();
+            let frame: *mut u64 = room.as_mut_ptr().cast();
+            frame.write_volatile((&mut *heap).begin_call(object, frame as u64));
+            if let Err(escaped) = exception::call(function, object.address() as *mut c_void) {
+                Heap::report_error(heap, object, info, &escaped);
+            }
+            (&mut *heap).end_call(frame as u64);
+        }
+    }
+
+    unsafe fn report_error(heap: *mut Heap, object: ObjectRef, info: &TypeInfo, escaped: &Escaped) {
+        let (name, message) = (&*info.name, escaped.message());
+        // SAFETY: as for `finalize`.
+        let listener = unsafe { (*heap).finalizers.on_error.take() };
+        let told = if let Some(mut listener) = listener {
+            let told = exception::guard(|| listener(&FinalizerError { object, type_name: name, message: &message }));
+            // SAFETY: as above.
+            unsafe { (*heap).finalizers.on_error.get_or_insert(listener) };
+            told
+        } else if let Some(hook) = hook() {
+            let [name, message] =
+                [name, message.as_str()].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
+            exception::guard(|| {
+                // SAFETY: whoever set the hook promises that it takes these.
+                unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
+            })
+        } else {
+            eprintln!("tally: the finalizer of an object of type `{name}` {message}; the others go on");
+            Ok(())
+        };
+        if let Err(again) = told {
+            eprintln!("tally: the hook for errors of finalizers {}", again.message());
+        }
+    }
+}
+
+/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`] from C.
+///
+/// # Safety
+/// `object` is an object of this thread's heap, or outside of all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
+    // SAFETY: [HEADER] by the caller's promise.
+    let object = unsafe { ObjectRef::of_word(object) };
+    object.is_some_and(|object| crate::abi::thread_heap().register_finalizer(object)).into()
+}
+
+/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`] from C.
+///
+/// # Safety
+/// As for [`tally_finalize_register`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+        crate::abi::thread_heap().forget_finalizer(object);
+    }
+}
+
+/// `void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception))`:
+/// [`on_error`] from C.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
+    on_error(hook);
+}
+
+fn hook() -> Option<ErrorHook> {
+    // SAFETY: 0, or what `on_error` was given.
+    unsafe { std::mem::transmute::<usize, Option<ErrorHook>>(HOOK.load(Ordering::Acquire)) }
+}
+
+impl ObjectRef {
+    /// Whether the object has a finalizer that is to run when it is found dead.
+    #[inline(always)]
+    pub fn needs_finalizer(self) -> bool {
+        self.meta() & (flag::ODD | flag::FINALIZED) == flag::ODD && self.type_info().finalizer().is_some()
+    }
+}
+
+impl std::fmt::Debug for Finalizers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Finalizers({} wait, {} run)", self.queue.len(), self.running.len())
+    }
+}

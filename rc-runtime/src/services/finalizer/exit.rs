@@ -1,0 +1,193 @@
+//! The last finalizers: at the end of the program, and when a module goes whose code they are.
+//!
+//! Whatever has a finalizer that has not run is finalized, reachable or not; what those finalizers make is, too, round
+//! by round, and a chain that never ends is cut off with a message. Who has been stored somewhere lives on and is not
+//! finalized again. An error stops nobody ([`super::on_error`]).
+//!
+//! Order: owners before what they own, where the type says so (by depth-first search, whose order of leaving is the
+//! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
+//! others, roughly the newest first.
+
+use super::{ROUNDS_MAX, RUNNING};
+use crate::descriptor::FinalizeOrder;
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::object::{ObjectRef, flag};
+use crate::plan::Plan;
+use crate::type_registry::{self, TypeInfo};
+use crate::visit::Part;
+use rustc_hash::FxHashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether finalizers run at the end of the program.
+static AT_EXIT: AtomicBool = AtomicBool::new(true);
+
+/// `void tally_finalize_at_exit(int32_t on)`: 0: finalizers that have not run when the program ends never do.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_finalize_at_exit(on: i32) {
+    AT_EXIT.store(on != 0, Ordering::Release);
+}
+
+/// Whether [`tally_finalize_at_exit`] has left it switched on.
+pub fn run_at_exit() -> bool {
+    AT_EXIT.load(Ordering::Acquire)
+}
+
+impl Heap {
+    /// Runs all finalizers that have not run. A finalizer that has called this, through `exit`, never returns.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect); nothing of the program runs.
+    pub unsafe fn finalize_all(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            (&mut *heap).abandon_running_finalizers();
+            if Heap::finalize_remaining(heap, &|_| true) {
+                return;
+            }
+        }
+        eprintln!(
+            "tally: finalizers go on making objects with finalizers at the end of the program; after {ROUNDS_MAX} rounds the rest is \
+             not finalized"
+        );
+    }
+
+    /// Runs the finalizers of those types of which `is_meant` that have not run. False when there are ever more.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn finalize_remaining(heap: *mut Heap, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
+        // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
+        unsafe {
+            for _ in 0..ROUNDS_MAX {
+                let remaining = (&mut *heap).queue_remaining(is_meant);
+                if remaining == 0 {
+                    return true;
+                }
+                for _ in 0..remaining {
+                    let Some(object) = (&mut *heap).take_waiting() else { break };
+                    match (*heap).plan {
+                        Plan::Deferred => Heap::run_waiting(heap, object),
+                        Plan::Prompt => Heap::finalize_in_cycle(heap, object),
+                    }
+                }
+                if (*heap).plan == Plan::Prompt {
+                    Heap::drain_all(heap);
+                    (&mut *heap).let_registered_anew_go();
+                }
+            }
+            !(&mut *heap).has_remaining(is_meant)
+        }
+    }
+
+    /// Puts everything that is to be finalized in front of the queue, in order. Answers how much that is.
+    fn queue_remaining(&mut self, is_meant: &dyn Fn(&TypeInfo) -> bool) -> usize {
+        if !type_registry::has_finalizers() || self.plan == Plan::Deferred && self.finalizers.due == 0 {
+            return 0;
+        }
+        let mut found = List::new();
+        let is_due = |object: ObjectRef| object.needs_finalizer() && is_meant(object.type_info());
+        if self.plan == Plan::Deferred {
+            // Afterwards no object is young, and no mark is running.
+            self.with_driver(|driver, heap| driver.collect(heap));
+        }
+        let waiting = std::mem::take(&mut self.finalizers.queue);
+        let (held, others): (List<ObjectRef>, List<ObjectRef>) =
+            waiting.into_iter().partition(|&object| is_due(object));
+        if self.plan == Plan::Prompt {
+            self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
+            found.iter().for_each(|object| object.increment_exact());
+            // Those that waited already were held by a count, and are among what was found.
+            held.iter().for_each(|&object| self.decrement_exact(object));
+            return self.put_first_in_the_queue(found, others);
+        }
+        held.iter().for_each(|object| object.add_flags(flag::FOUND));
+        self.for_each_mature(|heap, object| {
+            if object.count() == 0 || object.has(flag::DEAD) || !is_due(object) {
+                return;
+            }
+            if !object.has(flag::FOUND) {
+                heap.increment(object);
+            }
+            object.remove_flags(flag::FOUND);
+            found.push(object);
+        });
+        self.put_first_in_the_queue(found, others)
+    }
+
+    /// Answers how many were found.
+    fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
+        let count = found.len();
+        self.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
+        count
+    }
+
+    fn has_remaining(&mut self, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
+        let mut found = false;
+        let mut look = |object: ObjectRef| found |= object.needs_finalizer() && is_meant(object.type_info());
+        match self.plan {
+            Plan::Deferred => self.for_each_mature(|_, object| look(object)),
+            Plan::Prompt => self.for_each_counted(|_, object| look(object)),
+        }
+        found || self.plan == Plan::Deferred && !self.finalizers.young.is_empty()
+    }
+
+    fn in_last_order(&mut self, mut objects: List<ObjectRef>) -> List<ObjectRef> {
+        objects.reverse();
+        let of = |order| move |object: &ObjectRef| object.type_info().finalize_order == order;
+        let (owners, others): (List<ObjectRef>, List<ObjectRef>) =
+            objects.into_iter().partition(of(FinalizeOrder::OwnerFirst));
+        let (mut numbered, others): (List<ObjectRef>, List<ObjectRef>) =
+            others.into_iter().partition(of(FinalizeOrder::Reverse));
+        self.sort_latest_first(&mut numbered);
+        // Without memory to find out who owns whom they keep their order.
+        let mut ordered = owners_first(&owners).unwrap_or(owners);
+        ordered.append(&mut numbered);
+        ordered.extend(others);
+        ordered
+    }
+
+    /// Their frames are gone: they never return, and what they were called for is as dead as if they had.
+    fn abandon_running_finalizers(&mut self) {
+        RUNNING.set(std::ptr::null_mut());
+        self.abandon_calls(u64::MAX);
+        if self.plan == Plan::Prompt {
+            self.let_registered_anew_go();
+        }
+    }
+}
+
+/// The objects, each before those of them that it reaches, as far as they are in no ring; `None` when there is no
+/// memory to find out.
+fn owners_first(objects: &[ObjectRef]) -> Option<List<ObjectRef>> {
+    let (mut meant, mut seen) = (FxHashSet::default(), FxHashSet::default());
+    meant.try_reserve(objects.len()).ok()?;
+    meant.extend(objects);
+    let mut left = List::new();
+    let references = |object: ObjectRef| {
+        let mut targets = List::new();
+        object.type_info().for_each_reference(object, Part::Whole, |target| targets.push(target));
+        targets
+    };
+    for &start in objects {
+        seen.try_reserve(1).ok()?;
+        if !seen.insert(start) {
+            continue;
+        }
+        let mut path = List::new();
+        path.push((start, references(start)));
+        while let Some((object, targets)) = path.last_mut() {
+            seen.try_reserve(1).ok()?;
+            match targets.pop() {
+                Some(target) if seen.insert(target) => path.push((target, references(target))),
+                Some(_) => {}
+                None => {
+                    left.extend(meant.get(object));
+                    path.pop();
+                }
+            }
+        }
+    }
+    left.reverse();
+    Some(left)
+}

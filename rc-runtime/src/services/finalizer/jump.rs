@@ -1,0 +1,185 @@
+//! Calls of the program by the runtime, and those among them that `longjmp` has left.
+//!
+//! A finalizer or a callback may jump to a `setjmp` further out. Nothing tells the runtime: its own frames in between
+//! are gone, with what they had in hand. So all that must not be lost is in the heap while the program is called: each
+//! call has a record here, and what is being taken apart is parked (`prompt::reclaim`). A call is known to be left when
+//!
+//! - a safepoint comes from a frame that lies above that of the call: stacks grow downwards;
+//! - managed code has come back from `setjmp` to such a frame (`tally_landed`), however deep it goes then;
+//! - the number that the caller has written into its frame is not there any more.
+//!
+//! ```text
+//! higher │ main: setjmp, a safepoint        ◄─── longjmp
+//!        │ the runtime: drain, cascade
+//!        │ call_program: its number          frame of the record
+//!        │ the finalizer, what it calls
+//! lower  │ …
+//! ```
+//!
+//! What is made good then is what an exception would have made: the object counts as finalized, the hook is told, and what was
+//! being taken apart goes on at this safepoint. Native code that jumps, and calls deeper at once without touching the place
+//! of the number, is found out later, by the first safepoint that comes from above.
+
+use super::RUNNING;
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::object::ObjectRef;
+use crate::plan::Plan;
+
+/// A call that has not returned.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// Where its number lies, in the frame of its caller.
+    frame: u64,
+    number: u64,
+    /// The program has landed in a frame above.
+    left: bool,
+    /// The heap whose finalizer ran on this thread before.
+    outer: *mut Heap,
+    /// Objects that were protected for those further out.
+    protected: usize,
+    drain_from: usize,
+    units_left: i64,
+    anchor: [u64; 4],
+    lent: u64,
+}
+
+impl Call {
+    fn is_left(&self, here: u64) -> bool {
+        // SAFETY: above `here`, on this thread's stack.
+        self.left || self.frame < here || unsafe { std::ptr::read_volatile(self.frame as *const u64) } != self.number
+    }
+}
+
+/// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
+pub fn note_landing(here: u64) {
+    // SAFETY: this thread's context, and its heap, if it has one.
+    let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
+    heap.note_landing_of_host(here);
+    heap.prompt.may_jump = true;
+    let mut any = false;
+    for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
+        (call.left, any) = (true, true);
+    }
+    if any && heap.plan == Plan::Prompt {
+        heap.context_mut().pending = 1;
+    } else if any {
+        heap.finalizers_are_ready();
+        heap.set_poll(true);
+    }
+}
+
+impl super::Finalizers {
+    /// Objects that were protected when the innermost call began.
+    pub(crate) fn protected_outside(&self) -> usize {
+        self.calls.last().map_or(0, |call| call.protected)
+    }
+}
+
+impl Heap {
+    /// The program is called with an object; `frame` is where the caller keeps the number that is returned.
+    pub(super) fn begin_call(&mut self, object: ObjectRef, frame: u64) -> u64 {
+        let drain_from = self.enter_nested_drains();
+        let number = self.finalizers.called ^ frame.rotate_left(32) | 1;
+        self.finalizers.called += 1;
+        self.finalizers.running.push(object);
+        let (units_left, protected) = (self.prompt.units_left, self.prompt.protected.len());
+        let outer = RUNNING.replace(self);
+        let context = self.context_mut();
+        let (anchor, lent) = (context.exit_anchor(), context.lent);
+        let call = Call { frame, number, left: false, outer, protected, drain_from, units_left, anchor, lent };
+        self.finalizers.calls.push(call);
+        number
+    }
+
+    /// It has returned.
+    pub(super) fn end_call(&mut self, frame: u64) {
+        if self.finalizers.calls.last().is_none_or(|call| call.frame != frame) {
+            crate::fatal::stop(
+                crate::fatal::STATUS_VIOLATION,
+                "a finalizer returns that longjmp has left; it must not come back to it",
+            );
+        }
+        self.close_call();
+        // By one the finalizer may have saved its object.
+        self.count_handles();
+    }
+
+    /// What the innermost call has changed is as it was.
+    fn close_call(&mut self) -> Option<ObjectRef> {
+        let call = self.finalizers.calls.pop()?;
+        RUNNING.set(call.outer);
+        self.leave_nested_drains(call.drain_from);
+        self.prompt.units_left = call.units_left;
+        let context = self.context_mut();
+        context.set_exit_anchor(call.anchor);
+        context.lent = call.lent;
+        self.finalizers.running.pop()
+    }
+
+    /// Whether calls are left that this thread made, as seen from here: their objects, which are held by what is done.
+    #[inline(never)]
+    pub(crate) fn abandon_left_calls(&mut self) -> List<ObjectRef> {
+        let here = 0_u64;
+        self.abandon_calls(&raw const here as u64)
+    }
+
+    /// The same of calls from frames below `here`.
+    pub(super) fn abandon_calls(&mut self, here: u64) -> List<ObjectRef> {
+        let mut left = List::new();
+        let context = self.context_mut();
+        let (anchor, lent) = (context.exit_anchor(), context.lent);
+        while self.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
+            let depth = self.finalizers.calls.len() - 1;
+            let object = self.close_call().expect("one for each call");
+            if self.plan == Plan::Prompt {
+                self.take_over_parked(depth);
+            }
+            self.finalizers.done.push(object);
+            left.push(object);
+        }
+        if left.is_empty() {
+            return left;
+        }
+        let context = self.context_mut();
+        // The program is at this safepoint, and its frames that lent anything since are as gone as those of the calls.
+        context.set_exit_anchor(anchor);
+        context.lent = context.lent.min(lent);
+        let protected = self.finalizers.protected_outside();
+        self.prompt.protected.truncate(protected);
+        if self.finalizers.calls.is_empty() {
+            self.end_interrupted_work();
+        }
+        left
+    }
+
+    /// No call is left on the stack, and no frame of the collector.
+    fn end_interrupted_work(&mut self) {
+        self.specials.errands.abandon();
+        let finalizers = &mut self.finalizers;
+        (finalizers.collecting, finalizers.collect_wanted) = (false, false);
+        finalizers.done.append(&mut finalizers.later);
+        if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
+            (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
+        }
+        match self.plan {
+            Plan::Prompt => self.context_mut().pending = 1,
+            Plan::Deferred if self.specials.errands.are_due() => {
+                self.finalizers_are_ready();
+                self.set_poll(true);
+            }
+            Plan::Deferred => {}
+        }
+    }
+
+    /// Tells the hook of the objects whose finalizers were left.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn tell_of_jumps(heap: *mut Heap, objects: List<ObjectRef>) {
+        for object in objects {
+            // SAFETY: by the caller's promise.
+            unsafe { Heap::report_error(heap, object, object.type_info(), &crate::services::exception::Escaped::Jump) };
+        }
+    }
+}

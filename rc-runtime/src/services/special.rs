@@ -1,0 +1,384 @@
+//! Special objects: what the heap keeps about the few objects that need more than a header.
+//!
+//! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
+//! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
+//! goes when nothing needs it any more or with the object's memory. A table beside the heap has its number
+//! ([`record_cell`]), so that it is found by a load, and nothing is ever hashed or moved. Two kinds of objects are special
+//! without a record: a weak reference of the built-in type, whose links are in its payload ([`crate::services::weak`]), and an object that
+//! has one weak slot and nothing else: the table has the number of that slot's link.
+//!
+//! The end of a special object, under both plans:
+//!
+//! | step | called by | does |
+//! |---|---|---|
+//! | [`Heap::begin_reclaim`] | whoever found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
+//!
+//! Each step costs a few units of work for each slot. What goes in slices takes [`Heap::begin_reclaim_some`] and
+//! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
+//! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
+//! them before any finalizer runs: [`Heap::begin_reclaim_all`].
+
+mod end;
+
+pub(crate) use end::SLOT_UNITS;
+
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::range::{HEAP_BASE, HEAP_SPAN, record_cell};
+use crate::memory::record_slab::{LAST_NUMBER, Record, Slab};
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
+use crate::plan::Plan;
+use crate::plan::deferred::young_special::Judgement;
+use crate::services::post_clear_queue::Errands;
+use crate::services::weak::{Link, Node};
+use rustc_hash::FxHashMap;
+
+/// What the heap keeps about one special object.
+///
+/// ```text
+/// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
+/// node_and_flags    bits 0 to 15: its upper bits; 16 to 18: flags
+/// ```
+#[derive(Debug, Default)]
+pub struct Special {
+    object_and_node: u64,
+    node_and_flags: u32,
+    /// The first key slot that refers to it: the link's number.
+    pub(crate) keys: u32,
+    /// The first weak slot or key in it: the link's number.
+    pub(crate) slots: u32,
+    /// The number of what few of the records hold.
+    rest: u32,
+}
+
+const _: () = assert!(std::mem::size_of::<Special>() == 24);
+
+/// Bits of an object's place in the heap range, in words, and of a node.
+const PLACE_BITS: u32 = 40;
+const _: () = assert!(HEAP_SPAN >> 3 < 1 << (PLACE_BITS - 1));
+
+/// In a record: its reclaim begins together with that of others.
+pub(crate) const CONDEMNED: u32 = 1 << 16;
+/// Its reclaim has begun: it was found dead, and its finalizer is to run.
+pub(crate) const AWAITS_FINALIZER: u32 = 1 << 17;
+/// Prompt plan: its reclaim has begun, and goes on in the next slice.
+pub(crate) const FADES: u32 = 1 << 18;
+
+/// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
+const LONE: u32 = LAST_NUMBER + 1;
+
+/// What the heap keeps about even fewer.
+#[derive(Debug, Default)]
+pub struct Rest {
+    /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
+    pub(crate) registration: u64,
+    /// Bytes that it owns outside the heap.
+    pub(crate) external: u64,
+    /// A value of the host that is dropped with its memory.
+    pub(crate) host: Option<Box<dyn std::any::Any>>,
+    /// Its number, of a weak map; 0: it is none.
+    pub(crate) map: u64,
+    /// Its place in the queue of errands.
+    pub(crate) errand: Option<u64>,
+    /// Of a key that the mark with this number visits: the ephemeron that is next.
+    pub(crate) next_ephemeron: (u64, Node),
+    free: u32,
+}
+
+impl Record for Special {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.rest
+    }
+}
+
+impl Record for Rest {
+    fn link(&mut self) -> &mut u32 {
+        &mut self.free
+    }
+}
+
+impl Special {
+    fn of(object: ObjectRef) -> Special {
+        Special { object_and_node: place_of(object.address()), ..Special::default() }
+    }
+
+    /// Whether anything but its slots needs it.
+    fn is_needed(&self) -> bool {
+        self.referrers().is_some() || self.keys != 0 || self.rest != 0 || self.has(FADES)
+    }
+
+    /// The object's address; 0: no record.
+    fn address(&self) -> u64 {
+        address_of(self.object_and_node & ((1 << PLACE_BITS) - 1))
+    }
+
+    /// The object that it is about; `None` of a free place.
+    pub(crate) fn object(&self) -> Option<ObjectRef> {
+        // SAFETY: [HEADER] an object's address as long as the record is one, or 0.
+        unsafe { ObjectRef::of_word(self.address()) }
+    }
+
+    /// Weak references to it.
+    pub(crate) fn referrers(&self) -> Node {
+        Node::of_bits(self.object_and_node >> PLACE_BITS | (self.node_and_flags as u64 & 0xffff) << (64 - PLACE_BITS))
+    }
+
+    pub(crate) fn set_referrers(&mut self, node: Node) {
+        let (place, flags) = (self.object_and_node & ((1 << PLACE_BITS) - 1), self.node_and_flags & !0xffff);
+        self.object_and_node = place | node.bits() << PLACE_BITS;
+        self.node_and_flags = flags | (node.bits() >> (64 - PLACE_BITS)) as u32;
+    }
+
+    pub(crate) fn has(&self, flags: u32) -> bool {
+        self.node_and_flags & flags != 0
+    }
+
+    pub(crate) fn set(&mut self, flag: u32, on: bool) {
+        self.node_and_flags = if on { self.node_and_flags | flag } else { self.node_and_flags & !flag };
+    }
+}
+
+/// Where in the heap range an address is, in words; 0 for none.
+pub(crate) fn place_of(address: u64) -> u64 {
+    if address == 0 { 0 } else { (address - HEAP_BASE) >> 3 }
+}
+
+/// The address of a place.
+pub(crate) fn address_of(place: u64) -> u64 {
+    if place == 0 { 0 } else { HEAP_BASE + (place << 3) }
+}
+
+impl Rest {
+    fn is_needed(&self) -> bool {
+        let hosts = self.external != 0 || self.host.is_some();
+        hosts || self.registration != 0 || self.errand.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
+    }
+}
+
+/// The records of one heap.
+#[derive(Debug, Default)]
+pub struct Specials {
+    pub(crate) records: Slab<Special>,
+    rests: Slab<Rest>,
+    /// Weak slots of objects that are not weak references of the built-in types.
+    pub(crate) links: Slab<Link>,
+    /// Deferred plan: became special in the running epoch, before they were mature.
+    pub(crate) young: List<ObjectRef>,
+    /// The same, of the epoch before.
+    pub(crate) pending: List<ObjectRef>,
+    pub(crate) judgement: Judgement,
+    /// Number of a weak map → its entries that have died and still stand in its table.
+    pub(crate) dead_entries: FxHashMap<u64, u64>,
+    pub(crate) maps_made: u64,
+    /// What is to be done when the collector has returned.
+    pub errands: Errands,
+    /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
+    /// roots of it.
+    pub upgraded: List<ObjectRef>,
+    /// A mark has seen all there is; what is unmarked (deferred plan: and mature) is dead.
+    pub mark_condemns: bool,
+    /// Finalizers of what is found dead now come before its end, and may bring some of it back.
+    pub finalizers_follow: bool,
+    /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
+    pub held_back: List<ObjectRef>,
+    /// So many of those, from the first, were looked at again when the mark had seen all else.
+    pub held_back_at: usize,
+    /// Numbers the marks: where a mark is in the list of a key's ephemerons is nothing to another.
+    pub(crate) marks: u64,
+    /// Objects that fade.
+    pub(crate) fading: u32,
+}
+
+impl Specials {
+    /// Whether there are any.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Bytes of all records, with those of weak slots; not of what hosts have given.
+    pub fn bytes(&self) -> u64 {
+        self.records.bytes() + self.rests.bytes() + self.links.bytes()
+    }
+
+    /// Weak slots and keys in objects that are no built-in weak references.
+    pub fn slots(&self) -> u32 {
+        self.links.len()
+    }
+
+    /// Every object that has a record.
+    pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
+        (1..=self.records.last()).filter_map(|number| self.at(number))
+    }
+
+    /// The object whose record has that number, if one has.
+    pub fn at(&self, number: u32) -> Option<ObjectRef> {
+        self.records.get(number).and_then(Special::object)
+    }
+
+    /// No record has a higher number.
+    pub fn last(&self) -> u32 {
+        self.records.last()
+    }
+
+    /// A key has lost an ephemeron: a mark that was to visit that next goes on with the one behind it.
+    pub(crate) fn pass_over_in_mark(&mut self, key: u32, node: Node, next: Node) {
+        let rest = self.records[key].rest;
+        if rest != 0 && self.rests[rest].next_ephemeron.1 == node {
+            self.rests[rest].next_ephemeron.1 = next;
+        }
+    }
+
+    /// A mark begins, or begins anew.
+    pub fn mark_begins(&mut self) {
+        self.marks += 1;
+        self.held_back.clear();
+        self.held_back_at = 0;
+    }
+
+    /// At a flip: what is young is pending.
+    pub fn flip(&mut self) {
+        debug_assert!(self.pending.is_empty());
+        std::mem::swap(&mut self.young, &mut self.pending);
+        self.judgement = Judgement::Waits;
+    }
+
+    /// Whether the young objects of the last flip are judged: who is not mature by now is dead. `[WEAK]`
+    #[inline(always)]
+    pub fn young_are_judged(&self) -> bool {
+        self.judgement != Judgement::Waits
+    }
+}
+
+fn number_cell(object: ObjectRef) -> *mut u32 {
+    record_cell(object.address() - HEADER_BYTES)
+}
+
+impl Heap {
+    /// The object may have a record from now on, or is one of the built-in types that need none.
+    #[inline]
+    pub(crate) fn note_special(&mut self, object: ObjectRef) {
+        if !object.has(flag::SPECIAL) {
+            object.add_flags(flag::SPECIAL);
+            if self.plan == Plan::Deferred && !object.is_mature() {
+                match object.stamp() == self.epoch {
+                    true => self.specials.young.push(object),
+                    false => self.specials.pending.push(object),
+                }
+            }
+        }
+    }
+
+    /// The number of the object's record; 0: it has none.
+    #[inline]
+    pub(crate) fn number_of(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
+        let number = unsafe { *number_cell(object) };
+        if self.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
+            number
+        } else {
+            0
+        }
+    }
+
+    /// The same; the object has one afterwards.
+    #[inline]
+    pub(crate) fn make_number(&mut self, object: ObjectRef) -> u32 {
+        let number = self.number_of(object);
+        if number != 0 {
+            return number;
+        }
+        let slots = self.lone_slot(object);
+        self.note_special(object);
+        let number = self.specials.records.insert(Special { slots, ..Special::of(object) });
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = number };
+        number
+    }
+
+    /// The link of the object's only weak slot, if it has one and no record; else 0.
+    #[inline]
+    fn lone_slot(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: as in `number_of`.
+        let number = unsafe { *number_cell(object) };
+        let link = number & !LONE;
+        let is_its = |link: &Link| link.holder_address() == object.address();
+        if number & LONE != 0 && self.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
+    }
+
+    /// The object has no record, and this one weak slot; 0: none any more.
+    pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
+    }
+
+    /// The first link of the weak slots that lie in the object; 0: there is none.
+    pub(crate) fn first_slot(&self, object: ObjectRef) -> u32 {
+        match self.number_of(object) {
+            0 => self.lone_slot(object),
+            number => self.specials.records[number].slots,
+        }
+    }
+
+    /// The object's record; it is special from now on.
+    pub(crate) fn special(&mut self, object: ObjectRef) -> &mut Special {
+        let number = self.make_number(object);
+        &mut self.specials.records[number]
+    }
+
+    /// The record, if there is one.
+    pub(crate) fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
+        match self.number_of(object) {
+            0 => None,
+            number => Some(&mut self.specials.records[number]),
+        }
+    }
+
+    /// What few records hold, of the object's, which has it from now on.
+    pub(crate) fn rest(&mut self, object: ObjectRef) -> &mut Rest {
+        let number = self.make_number(object);
+        let record = &mut self.specials.records[number];
+        if record.rest == 0 {
+            record.rest = self.specials.rests.insert(Rest::default());
+        }
+        &mut self.specials.rests[record.rest]
+    }
+
+    /// The same, if it has it.
+    pub(crate) fn rest_of(&mut self, object: ObjectRef) -> Option<&mut Rest> {
+        match self.special_of(object)?.rest {
+            0 => None,
+            rest => Some(&mut self.specials.rests[rest]),
+        }
+    }
+
+    /// The object is plain again if nothing needs its record.
+    pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
+        let number = self.number_of(object);
+        if number != 0 {
+            let specials = &mut self.specials;
+            let record = &mut specials.records[number];
+            if record.rest != 0 && !specials.rests[record.rest].is_needed() {
+                specials.rests.remove(std::mem::take(&mut record.rest));
+            }
+            let (slots, is_needed) = (record.slots, record.is_needed());
+            let keeps =
+                slots != 0 && (record.has(CONDEMNED | AWAITS_FINALIZER) || !specials.links[slots].may_be_lone());
+            if is_needed || keeps {
+                return;
+            }
+            specials.records.remove(number);
+            self.set_lone_slot(object, slots);
+        }
+        if self.lone_slot(object) == 0 && !crate::services::weak::is_linked(object) {
+            object.remove_flags(flag::SPECIAL);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! How a special object ends: the steps of `special`'s table, at once and in slices. `[WEAK]` `[BOUND]`
+
+use super::{CONDEMNED, FADES};
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+use crate::services::builtin;
+use crate::services::weak::{Node, WeakKind};
+
+/// As many units as anything may take.
+const ALL: i64 = i64::MAX / 2;
+/// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
+/// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
+/// for a slot it did so after several milliseconds.
+pub(crate) const SLOT_UNITS: i64 = 24;
+/// The same if its holder is told that it was cleared: that is run outside of the slice, but soon after it.
+const ERRAND_UNITS: i64 = 32;
+/// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
+pub const SLOTS_AT_ONCE: i64 = 4096;
+
+impl Heap {
+    /// The object is dead: its finalizer runs next, or its memory goes. Weak references to it are cleared.
+    #[cold]
+    pub fn begin_reclaim(&mut self, object: ObjectRef) {
+        self.begin_reclaim_some(object, &mut ALL.clone());
+    }
+
+    /// The same as far as `units` go; whether that was all. Until it is, no upgrade may yield the object: the caller sees to that.
+    pub fn begin_reclaim_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
+        // The record may go with the last of them, if the object refers to itself.
+        while let number @ 1.. = self.number_of(object)
+            && let node = self.specials.records[number].referrers()
+            && node.is_some()
+        {
+            if *units <= 0 {
+                return false;
+            }
+            let holder = self.clear_weak_slot(number, WeakKind::Reference, node);
+            *units -= if builtin::has_errand(holder) { ERRAND_UNITS } else { SLOT_UNITS };
+        }
+        true
+    }
+
+    /// The same for objects that are found dead together.
+    pub fn begin_reclaim_all(&mut self, dead: &[ObjectRef]) {
+        dead.iter().for_each(|&object| self.condemn_special(object, true));
+        dead.iter().for_each(|&object| self.begin_reclaim(object));
+        dead.iter().for_each(|&object| self.condemn_special(object, false));
+    }
+
+    /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value lets go
+    /// of its key also if it was found dead with that. (It kept its key alive for ever.)
+    pub fn begin_reclaim_before_finalizers(&mut self, dead: &[ObjectRef]) {
+        self.specials.finalizers_follow = true;
+        self.begin_reclaim_all(dead);
+        self.specials.finalizers_follow = false;
+    }
+
+    /// The object is one of those whose reclaim begins together, or is no more. Whoever is called when a weak reference is
+    /// cleared gets a record for it.
+    pub(crate) fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
+        if condemned && builtin::has_errand(object) {
+            self.special(object).set(CONDEMNED, true);
+        } else if let Some(record) = self.special_of(object) {
+            record.set(CONDEMNED, condemned);
+            self.tidy_special(object);
+        }
+    }
+
+    /// Objects that are found dead together are freed without finalizers: all that belongs before the first of them is freed.
+    #[cold]
+    pub fn reclaim_special_all(&mut self, dead: &[ObjectRef]) {
+        self.begin_reclaim_all(dead);
+        dead.iter().for_each(|&object| self.dismantle(object));
+    }
+
+    /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
+    pub fn dismantle(&mut self, object: ObjectRef) {
+        self.dismantle_some(object, &mut ALL.clone());
+    }
+
+    /// [`dismantle`](Self::dismantle) as far as `units` go; whether that was all.
+    pub(crate) fn dismantle_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
+        self.forget_errand(object);
+        self.unlink_weak(object);
+        while let link @ 1.. = self.first_slot(object) {
+            if *units <= 0 {
+                return false;
+            }
+            *units -= SLOT_UNITS;
+            self.forget_link(link);
+        }
+        true
+    }
+
+    /// The object is dead, and has no finalizer left to run: its weak slots are forgotten, and it is nobody's key any more; as
+    /// far as `units` go. Whether that was all.
+    #[cold]
+    pub fn let_go_weakly(&mut self, object: ObjectRef, units: &mut i64) -> bool {
+        self.dismantle_some(object, units) && self.end_key_some(object, units)
+    }
+
+    /// Whether more weak slots hang on those of the objects that `dead` names than may be taken apart at once.
+    pub fn has_too_many_slots(&mut self, dead: impl Iterator<Item = ObjectRef>) -> bool {
+        let mut left = SLOTS_AT_ONCE;
+        for object in dead {
+            left -= self.slots_of(object, left);
+            if left <= 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// How many weak slots refer to the object or lie in it; `most` if there are more.
+    pub(crate) fn slots_of(&self, object: ObjectRef, most: i64) -> i64 {
+        let specials = &self.specials;
+        let record = specials.records.get(self.number_of(object));
+        let (referrers, keys) = record.map(|record| (record.referrers(), record.keys)).unwrap_or_default();
+        let (referrers, keys) = (specials.list_from(referrers), specials.list_from(Node::of_link(keys)));
+        let slots = specials.slots_from(self.first_slot(object));
+        referrers.map(|_| ()).chain(keys.map(|_| ())).chain(slots.map(|_| ())).take(most.max(0) as usize).count() as i64
+    }
+
+    /// The memory of a dead object is about to go.
+    #[cold]
+    pub fn end_special(&mut self, object: ObjectRef) {
+        self.begin_reclaim(object);
+        self.let_go_weakly(object, &mut ALL.clone());
+        let number = self.number_of(object);
+        object.remove_flags(flag::SPECIAL);
+        if number == 0 {
+            return;
+        }
+        let record = self.specials.records.remove(number);
+        self.specials.fading -= u32::from(record.has(FADES));
+        if record.rest != 0 {
+            let rest = self.specials.rests.remove(record.rest);
+            if rest.map != 0 {
+                self.specials.dead_entries.remove(&rest.map);
+            }
+            self.release_external_bytes(rest.external);
+            drop(rest.host);
+        }
+    }
+
+    /// Prompt plan: the object's reclaim has begun, and goes on in another slice; or has come to its end.
+    #[cold]
+    pub(crate) fn set_fading(&mut self, object: ObjectRef, fades: bool) {
+        if let Some(record) = self.special_of(object)
+            && record.has(FADES) != fades
+        {
+            record.set(FADES, fades);
+            match fades {
+                true => self.specials.fading += 1,
+                false => self.specials.fading -= 1,
+            }
+            self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Weak slots: words of objects that refer without counting. `[WEAK]`
+//!
+//! A weak slot is any word of an object that its descriptor does not name. Which words are weak slots now, and what
+//! they refer to, is known here and nowhere else: the passes never see such a word. When the reclaim of a target
+//! begins, its slots are cleared: they become 0, or what the holder's type makes of them
+//! ([`TypeInfo::on_clear`](crate::type_registry::TypeInfo)).
+//!
+//! The key of an ephemeron is such a slot, too; it is cleared later, when the memory of its target goes: a dead key
+//! with a finalizer is still one while that runs.
+//!
+//! **Upgrade** makes a reference of a weak slot's word, or null. Under the prompt plan counts say all: what is not
+//! being taken apart may be had, also when it is at zero and waits for the drain. Under the deferred plan the target
+//! may have been unreachable at the last flip, while the passes over that are still running: it is counted once more
+//! and entered with the flip's roots, so that it survives what they will find, as if a root had held it
+//! ([`Specials::upgraded`](crate::services::special::Specials)). Expected cost: when the target is young or among the flip's
+//! roots 20 instructions; the first upgrade of an epoch a push.
+//!
+//! Both ends of a slot find it in constant time, so that a holder with a million of them, or a target, is no worse than
+//! a million holders (`weak/links.rs`).
+
+mod links;
+
+pub(crate) use links::is_linked;
+pub use links::{Link, Node};
+
+use crate::allocate::OutOfMemory;
+use crate::heap::Heap;
+use crate::memory::range::MARK;
+use crate::object::{ObjectRef, Slot, flag, prompt_flag};
+use crate::plan::Plan;
+use crate::services::builtin;
+use crate::services::builtin::Callback;
+use crate::services::special::{AWAITS_FINALIZER, CONDEMNED};
+
+/// What a slot that does not count is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WeakKind {
+    /// A weak reference.
+    Reference,
+    /// The key of an ephemeron.
+    Key,
+}
+
+impl Heap {
+    /// Lets `slot` of `holder`, an aligned word that its descriptor does not name, refer to `target` without counting it.
+    pub fn write_weak(&mut self, holder: ObjectRef, slot: Slot, target: Option<ObjectRef>, kind: WeakKind) {
+        self.forget_weak_slot(holder, slot);
+        slot.store(target.map_or(0, ObjectRef::address));
+        if let Some(target) = target {
+            self.link_weak_slot(holder, slot, target, kind);
+        }
+        if kind == WeakKind::Key {
+            self.note_other_key(holder);
+        }
+    }
+
+    /// A new weak reference: an object of a built-in type, whose first word is the slot. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak(&mut self, target: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak();
+        let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
+        self.begin_weak(weak, target);
+        Ok(weak)
+    }
+
+    /// The same with a callback, which is called with the weak reference once that was cleared, if that is alive then.
+    /// A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak_with(&mut self, target: ObjectRef, callback: Callback) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak_with_callback();
+        let weak = self.holding(&[Some(target)], |heap| heap.allocate_cell(info, 0))?;
+        weak.slot(builtin::CALLBACK).store(callback as usize as u64);
+        self.begin_weak(weak, Some(target));
+        Ok(weak)
+    }
+
+    fn begin_weak(&mut self, weak: ObjectRef, target: Option<ObjectRef>) {
+        weak.slot(0).store(target.map_or(0, ObjectRef::address));
+        if let Some(target) = target {
+            self.link_weak_slot(weak, weak.slot(0), target, WeakKind::Reference);
+        }
+    }
+
+    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
+    /// `object` is what the slot's word says; `None` when its reclaim has begun. `[WEAK]`
+    #[inline(always)]
+    pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        match self.plan {
+            _ if self.may_be_had(object) => Some(object),
+            Plan::Prompt => self.upgrade_watched(object),
+            Plan::Deferred => self.upgrade_slow(object),
+        }
+    }
+
+    /// Whether an upgrade needs no more than the reference.
+    #[inline(always)]
+    pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
+        match self.plan {
+            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades,
+            Plan::Deferred => {
+                object.has(flag::ROOTED) && !self.roots_uncounted
+                    || (object.stamp() == self.epoch && !object.is_mature())
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the
+        // program's hands.
+        if self.special_of(object).is_some_and(|record| record.has(AWAITS_FINALIZER)) {
+            return None;
+        }
+        let dead = if object.is_mature() {
+            let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+            object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
+        } else {
+            !self.counting || self.specials.young_are_judged()
+        };
+        if dead {
+            return None;
+        }
+        self.hold_until_flip(object);
+        Some(object)
+    }
+
+    /// Deferred plan: the object is counted once more, and held as by a root of the last flip, until the passes of the next.
+    pub(crate) fn hold_until_flip(&mut self, object: ObjectRef) {
+        self.increment(object);
+        object.add_flags(flag::ROOTED);
+        self.specials.upgraded.push(object);
+        if self.mark_discovers {
+            self.show_to_mark(object);
+        }
+    }
+
+    /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet,
+    /// and lives. What died by counting has none any more, and was not written to since the flip.
+    #[cold]
+    fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
+        let epoch = self.epoch;
+        let written = match object.has(flag::LARGE) {
+            true => self.large.stamps(object).contains(&epoch),
+            false => object.stamp() == epoch,
+        };
+        self.counting && written
+    }
+
+    /// The target of a weak slot, read and upgraded.
+    #[inline(always)]
+    pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
+        let word = slot.read();
+        // SAFETY: [WEAK] a weak slot's word in the heap range is an object whose memory is there.
+        unsafe { ObjectRef::of_word(word) }.and_then(|object| self.upgrade(object))
+    }
+
+    /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
+    pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
+        let before = self.host_roots.stack.len();
+        self.host_roots.stack.extend(objects);
+        let prompt = self.plan == Plan::Prompt;
+        if prompt {
+            objects.iter().flatten().for_each(|object| object.increment_exact());
+        }
+        let answer = call(self);
+        self.host_roots.stack.truncate(before);
+        if prompt {
+            objects.iter().flatten().for_each(|&object| self.decrement_exact(object));
+        }
+        answer
+    }
+
+    /// What a weak slot of `holder` refers to; for tests and recounts.
+    pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
+        if slot == holder.slot(0) && builtin::is_weak(holder) {
+            // SAFETY: [WEAK] the word of a weak reference.
+            return unsafe { ObjectRef::of_word(slot.read()) }.filter(|_| holder.has(flag::SPECIAL));
+        }
+        let link = self.link_of(holder, slot)?;
+        self.specials.at(self.specials.links[link].target)
+    }
+
+    /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
+    /// holder.
+    pub(crate) fn clear_weak_slot(&mut self, target: u32, kind: WeakKind, node: Node) -> ObjectRef {
+        let (holder, slot) = self.take_node(target, kind, node);
+        self.note_entry_before_clear(holder);
+        match holder.type_info().on_clear() {
+            // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
+            Some(clear) => unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) },
+            None => slot.store(0),
+        }
+        if kind == WeakKind::Reference && self.is_told(holder) {
+            self.add_errand(holder);
+        }
+        self.tidy_special(holder);
+        holder
+    }
+
+    /// Whether something is done because a weak reference in the object was cleared: not if the object is part of the garbage
+    /// whose reclaim begins, unless a finalizer may bring it back, and it is an entry that keeps a key.
+    fn is_told(&mut self, holder: ObjectRef) -> bool {
+        builtin::has_errand(holder)
+            && (!self.is_condemned_too(holder)
+                || self.specials.finalizers_follow && builtin::callback_of(holder).is_none())
+    }
+
+    fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
+        let by_mark = self.specials.mark_condemns && self.is_unmarked(object);
+        by_mark || self.special_of(object).is_some_and(|record| record.has(CONDEMNED))
+    }
+}
