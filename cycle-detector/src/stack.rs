@@ -30,7 +30,7 @@ use tally_heap::memory::range;
 use tally_heap::module_record::{LENT_ROOT, OWN_ROOT};
 use tally_heap::module_registry::text;
 use tally_heap::object::Slot;
-use tally_heap::{Heap, ObjectRef, abi};
+use tally_heap::{Heap, ObjectRef, zeal};
 
 /// A heap's view of the registered modules.
 #[derive(Debug, Default)]
@@ -320,7 +320,7 @@ fn refuse_foreign(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
         heap.violation("ROOT", &what);
     }
     if !heap.owns(object) {
-        let what = format!("{} holds {:#x}, {}", name(), object.address(), abi::FOREIGN);
+        let what = format!("{} holds {:#x}, {}", name(), object.address(), zeal::access::FOREIGN);
         heap.violation("ROOT", &what);
     }
 }

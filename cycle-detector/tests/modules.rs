@@ -6,7 +6,8 @@ use std::ptr::{null, null_mut};
 use tally_collector::Mutator;
 use tally_heap::descriptor::TraceVisit;
 use tally_heap::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
-use tally_heap::module_registry::{for_each_global_reference, register, unregister};
+use tally_heap::module_registry::{register, unregister};
+use tally_heap::services::global_roots;
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
@@ -62,7 +63,7 @@ fn a_global_whose_descriptor_is_malformed_is_refused() {
     let module = ModuleRecord { global_count: 1, globals: slots.as_ptr(), ..record() };
     let said = refusal(&module);
     assert!(said.starts_with("module `wrong.ll`: type descriptor `Crooked`: offset 4"), "{said}");
-    for_each_global_reference(|_, global| assert_ne!(&*global.name, "crooked"));
+    global_roots::for_each_reference(|_, global| assert_ne!(&*global.name, "crooked"));
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn a_refused_module_leaves_no_type_and_no_global() {
     *sound = TypeDescriptor::plain(c"After", 48, &[]);
     let id = type_registry::register(sound).expect("a sound descriptor");
     assert_eq!((&*id.info().name, id.info().size), ("After", 48));
-    for_each_global_reference(|_, global| assert_ne!(&*global.name, "refused"));
+    global_roots::for_each_reference(|_, global| assert_ne!(&*global.name, "refused"));
 }
 
 #[test]

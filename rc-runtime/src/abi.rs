@@ -9,9 +9,11 @@
 //! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
+mod finalizer;
 mod weak;
 mod zeal;
 
+pub use finalizer::*;
 pub use weak::*;
 pub use zeal::*;
 
@@ -23,6 +25,7 @@ use crate::heap::Heap;
 use crate::module_record::TypeHandle;
 use crate::object::{ObjectRef, Slot};
 use crate::type_registry::{self, TypeInfo};
+use crate::zeal::access::FOREIGN;
 use std::arch::naked_asm;
 use std::sync::OnceLock;
 
@@ -378,11 +381,6 @@ extern "C" fn log_slow(object: u64, slot: u64) {
     }
     heap.log_slow(object, slot);
 }
-
-/// What an object of another heap is, and what not to do with it.
-pub const FOREIGN: &str = "which is not an object of this thread's heap but of another thread's, which may have ended: \
-                           each thread has a heap of its own, and references do not pass from one to another; \
-                           pass copies of the data";
 
 /// `void tally_copy_refs(void *dst_object, void *dst, const void *src, uint64_t n)`: memmove of `n` words with barrier.
 ///

@@ -17,6 +17,27 @@ pub fn raw_variable(name: &str) -> Option<OsString> {
     if is_trusted(auxiliary) { std::env::var_os(name) } else { None }
 }
 
+/// A number of bytes: a number and an optional unit B, K/KB/KiB, M/MB/MiB, G/GB/GiB, T/TB/TiB (all powers of 1024).
+pub fn size(text: &str) -> Option<u64> {
+    let (number, unit) = split_unit(text);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// The digits that a text begins with, and what comes after them.
+pub(crate) fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
 /// Whether the environment was set by a user with the process's own rights. `auxiliary` reads the auxiliary vector.
 fn is_trusted(auxiliary: impl Fn(u64) -> u64) -> bool {
     auxiliary(libc::AT_SECURE) == 0

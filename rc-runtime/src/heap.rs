@@ -416,7 +416,7 @@ impl Heap {
             if (*heap).plan == Plan::Prompt {
                 Heap::drain_all(heap);
             }
-            if crate::services::finalizer::run_at_exit() {
+            if crate::services::finalizer::are_run_at_exit() {
                 Heap::finalize_all(heap);
             }
         }

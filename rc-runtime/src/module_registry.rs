@@ -1,17 +1,15 @@
-//! Registered modules: their types get ids, their global slots become roots, and who needs to know is told.
+//! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), and who needs to know is told.
 //!
-//! The map module → record is shared by all threads; flips and marks read it, and may not allocate for that (a
-//! `DashMap` does when it is iterated). Stack maps are not this crate's matter: `cycle-detector` registers a
+//! Stack maps are not this crate's matter: `cycle-detector` registers a
 //! [`ModuleListener`] and reads them there.
 
 use crate::descriptor::{DescriptorError, TypeDescriptor};
 use crate::heap::Heap;
-use crate::memory::range;
 use crate::module_record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
-use crate::object::ObjectRef;
 use crate::plan::{MODULE_FLAG_PROMPT, Plan};
+use crate::services::global_roots::{self, GlobalSlot};
 use crate::type_registry::{self, TypeId, TypeInfo};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
@@ -28,19 +26,7 @@ pub trait ModuleListener: Send + Sync {
     fn unregistered(&self, key: u64);
 }
 
-/// One global root slot.
-#[derive(Debug, Clone)]
-pub struct GlobalSlot {
-    /// Address of the slot.
-    pub slot: u64,
-    /// How it is read; `None` = one plain reference.
-    pub how: Option<Arc<TypeInfo>>,
-    /// Its name.
-    pub name: Arc<str>,
-}
-
 struct Registered {
-    globals: Vec<GlobalSlot>,
     descriptors: Vec<*const TypeDescriptor>,
     plan: Plan,
     counts: bool,
@@ -157,7 +143,7 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     if let Some(global) = globals.iter().find(|global| global.slot.is_null()) {
         return Err(malformed(format!("a global root at address {:#x}", global.slot as u64)));
     }
-    let globals = globals.iter().map(global_slot).collect::<Result<_, _>>().map_err(wrong)?;
+    let globals = globals.iter().map(global_slot).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
     if let Some(listener) = LISTENER.get() {
         let wrong = |what| ModuleError::StackMaps { module: name.clone(), what };
         listener.registered(module as u64, record).map_err(wrong)?;
@@ -178,7 +164,8 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         descriptors.push(handle.descriptor);
     }
     let counts = record.flags & MODULE_FLAG_COUNTS != 0;
-    modules_mut().insert(module as u64, Registered { globals, descriptors, plan, counts, name });
+    modules_mut().insert(module as u64, Registered { descriptors, plan, counts, name });
+    global_roots::add(module as u64, globals);
     Ok(())
 }
 
@@ -244,8 +231,9 @@ pub fn unregister(module: *const ModuleRecord) {
     finalize_last_objects(&types);
     let removed = modules_mut().remove(&(module as u64));
     if let Some(registered) = removed {
+        let globals = global_roots::take(module as u64);
         if registered.plan == Plan::Prompt {
-            release_globals(&registered.globals);
+            release_globals(&globals);
         }
         forget(module as u64, registered.descriptors);
     }
@@ -254,10 +242,10 @@ pub fn unregister(module: *const ModuleRecord) {
 /// Lets go of what the module's globals hold while its code is still there, so that the destructors of what dies then can run;
 /// they are no roots any more. Answers whether something may have died. Under the deferred plan nothing does.
 pub fn let_go_of_globals(module: u64) -> bool {
-    let globals = match modules_mut().get_mut(&module) {
-        Some(registered) if registered.plan == Plan::Prompt => std::mem::take(&mut registered.globals),
-        _ => return false,
-    };
+    if modules().get(&module).is_none_or(|registered| registered.plan != Plan::Prompt) {
+        return false;
+    }
+    let globals = global_roots::take(module);
     release_globals(&globals);
     let mut held = false;
     globals.iter().for_each(|global| global.for_each_reference(|_| held = true));
@@ -287,13 +275,7 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
 fn release_globals(globals: &[GlobalSlot]) {
     // SAFETY: this thread's context; an attached heap outlives its attachment.
     let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
-    for global in globals {
-        global.for_each_reference(|object| {
-            if heap.owns(object) {
-                heap.decrement_exact(object);
-            }
-        });
-    }
+    heap.release_globals(globals);
 }
 
 fn forget(key: u64, descriptors: Vec<*const TypeDescriptor>) {
@@ -309,32 +291,6 @@ fn global_slot(root: &GlobalRoot) -> Result<GlobalSlot, DescriptorError> {
     // SAFETY: names are C string constants.
     let name = unsafe { text(root.name) }.unwrap_or_else(|| format!("{:#x}", root.slot as u64));
     Ok(GlobalSlot { slot: root.slot as u64, how: how.map(Arc::new), name: name.into() })
-}
-
-/// Calls `visit` with every reference that a registered global slot holds, and its slot.
-pub fn for_each_global_reference(mut visit: impl FnMut(ObjectRef, &GlobalSlot)) -> u64 {
-    let mut slots = 0;
-    for module in modules().values() {
-        for global in &module.globals {
-            slots += 1;
-            global.for_each_reference(|object| visit(object, global));
-        }
-    }
-    slots
-}
-
-impl GlobalSlot {
-    fn for_each_reference(&self, mut visit: impl FnMut(ObjectRef)) {
-        if let Some(how) = &self.how {
-            return how.for_each_reference_in_root(self.slot, visit);
-        }
-        // SAFETY: [ROOT] a registered slot is readable while its module is registered.
-        let word = unsafe { crate::object::Slot::from_address(self.slot) }.read();
-        if range::in_heap(word) {
-            // SAFETY: [HEADER] what a root slot holds in the heap is an object.
-            visit(unsafe { ObjectRef::from_address(word) });
-        }
-    }
 }
 
 /// A C string as text; `None` for null.

@@ -73,18 +73,7 @@ pub enum OptionError {
 /// # Errors
 /// [`OptionError::Size`].
 pub fn parse_size(text: &str) -> Result<u64, OptionError> {
-    let wrong = || OptionError::Size(text.to_owned());
-    let (number, unit) = split_unit(text);
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).ok_or_else(wrong)
+    crate::environment::size(text).ok_or_else(|| OptionError::Size(text.to_owned()))
 }
 
 /// Reads a time in ns, us, ms or s; the answer is in nanoseconds.
@@ -93,7 +82,7 @@ pub fn parse_size(text: &str) -> Result<u64, OptionError> {
 /// [`OptionError::Time`].
 pub fn parse_time(text: &str) -> Result<u64, OptionError> {
     let wrong = || OptionError::Time(text.to_owned());
-    let (number, unit) = split_unit(text);
+    let (number, unit) = crate::environment::split_unit(text);
     let scale = match unit {
         "ns" => 1,
         "us" | "µs" => 1_000,
@@ -103,12 +92,6 @@ pub fn parse_time(text: &str) -> Result<u64, OptionError> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(scale).ok_or_else(wrong)
-}
-
-fn split_unit(text: &str) -> (&str, &str) {
-    let text = text.trim();
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    (&text[..end], text[end..].trim())
 }
 
 /// Reads the number of an allocation.

@@ -5,6 +5,7 @@ pub mod ephemeron;
 pub mod exception;
 pub mod external;
 pub mod finalizer;
+pub mod global_roots;
 pub mod handle;
 pub mod host_roots;
 pub mod immortal;

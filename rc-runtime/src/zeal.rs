@@ -11,7 +11,7 @@
 //!
 //! Cost: an ordered map per heap, and an epoch per safepoint.
 
-mod access;
+pub mod access;
 mod inspection;
 mod pace;
 pub mod site;

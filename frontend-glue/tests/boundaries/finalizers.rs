@@ -261,7 +261,7 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
         unsafe {
             keep(open_file(open_file(open_file(0, 1), 2), 3));
             open_file(0, 4);
-            tally_heap::services::finalizer::tally_finalize_forget(open_file(0, 5));
+            tally_heap::abi::tally_finalize_forget(open_file(0, 5));
         }
         // SAFETY: none of its functions runs or will.
         unsafe { session.remove(module) }.unwrap();

@@ -4,7 +4,7 @@
 //! kind ever dies, and a weak slot that holds such a word yields it. Expected cost of `tally_weak_get` of a target that
 //! is young, or was upgraded in this epoch before, and under the prompt plan, 20 instructions.
 
-use super::{FOREIGN, answer, thread_heap};
+use super::{answer, thread_heap};
 use crate::context::current;
 use crate::descriptor::TypeDescriptor;
 use crate::fatal::{self, STATUS_USAGE};
@@ -16,6 +16,7 @@ use crate::services::ephemeron::{KEY, VALUE};
 use crate::services::weak::WeakKind;
 use crate::services::weak_map::{WeakMode, object_of};
 use crate::type_registry::ClearFunction;
+use crate::zeal::access::FOREIGN;
 
 safepoint_shim! {
     /// `void *tally_weak_new(void *target)`: a weak reference.

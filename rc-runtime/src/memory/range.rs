@@ -104,7 +104,7 @@ pub fn reserve() -> Result<u64, RangeError> {
 
 /// The size that an environment variable asks for.
 fn size_asked(variable: &str) -> Option<u64> {
-    crate::options::parse_size(&crate::environment::variable(variable)?).ok()
+    crate::environment::size(&crate::environment::variable(variable)?)
 }
 
 fn reserve_range() -> Result<u64, RangeError> {

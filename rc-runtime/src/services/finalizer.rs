@@ -14,7 +14,7 @@ mod jump;
 mod queue;
 mod turn;
 
-pub use exit::{run_at_exit, tally_finalize_at_exit};
+pub use exit::{are_run_at_exit, run_at_exit};
 pub use jump::note_landing;
 pub(crate) use queue::ROUNDS_MAX;
 pub(crate) use turn::Turn;
@@ -211,36 +211,6 @@ impl Heap {
             eprintln!("tally: the hook for errors of finalizers {}", again.message());
         }
     }
-}
-
-/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`] from C.
-///
-/// # Safety
-/// `object` is an object of this thread's heap, or outside of all.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
-    // SAFETY: [HEADER] by the caller's promise.
-    let object = unsafe { ObjectRef::of_word(object) };
-    object.is_some_and(|object| crate::abi::thread_heap().register_finalizer(object)).into()
-}
-
-/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`] from C.
-///
-/// # Safety
-/// As for [`tally_finalize_register`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
-    // SAFETY: [HEADER] by the caller's promise.
-    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        crate::abi::thread_heap().forget_finalizer(object);
-    }
-}
-
-/// `void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception))`:
-/// [`on_error`] from C.
-#[unsafe(no_mangle)]
-pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
-    on_error(hook);
 }
 
 fn hook() -> Option<ErrorHook> {

@@ -132,7 +132,7 @@ impl Heap {
 
     fn globals_that_hold(&self) -> Vec<String> {
         let mut names = vec![];
-        crate::module_registry::for_each_global_reference(|object, global| {
+        crate::services::global_roots::for_each_reference(|object, global| {
             if self.owns(object) && names.len() < NAMES_MAX {
                 names.push(global.name.to_string());
             }

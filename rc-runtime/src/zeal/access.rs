@@ -1,11 +1,15 @@
 //! Is this address one that the program may touch? Asked before each access of compiled code.
 
 use super::{Language, Site, Zeal};
-use crate::abi::FOREIGN;
 use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::type_registry::TypeInfo;
+
+/// What an object of another heap is, and what not to do with it.
+pub const FOREIGN: &str = "which is not an object of this thread's heap but of another thread's, which may have ended: \
+                           each thread has a heap of its own, and references do not pass from one to another; \
+                           pass copies of the data";
 
 impl Heap {
     /// Stops the program if `address` lies in a dead object or in the heap of another thread. `site` is about to touch it.

@@ -99,7 +99,7 @@ impl Collector {
         let before = roots.len();
         heap.for_each_host_reference(|root| take_root(heap, roots, root, &|| "a root of the host".to_owned()));
         heap.statistics.roots_walked += (roots.len() - before) as u64;
-        let slots = tally_heap::module_registry::for_each_global_reference(|root, global| {
+        let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {
                 take_root(heap, roots, root, &|| format!("global root `{}`", global.name));

@@ -155,7 +155,7 @@ impl Collector {
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.statistics.roots_walked += roots;
-        let slots = tally_heap::module_registry::for_each_global_reference(|root, _| {
+        let slots = tally_heap::services::global_roots::for_each_reference(|root, _| {
             if heap.owns(root) {
                 marker.show(root);
             }

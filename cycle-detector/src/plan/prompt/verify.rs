@@ -116,7 +116,7 @@ fn recount(heap: &mut Heap) -> Result<Recount, Violation> {
     let mut held = |root| *recount.from_roots.entry(root).or_default() += 1;
     heap.for_each_host_reference(&mut held);
     heap.finalizers.held().chain(heap.immortals.objects()).chain(heap.prompt.lent.held()).for_each(held);
-    tally_heap::module_registry::for_each_global_reference(|root, _| {
+    tally_heap::services::global_roots::for_each_reference(|root, _| {
         if heap.owns(root) {
             *recount.from_roots.entry(root).or_default() += 1;
         }

@@ -22,14 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether finalizers run at the end of the program.
 static AT_EXIT: AtomicBool = AtomicBool::new(true);
 
-/// `void tally_finalize_at_exit(int32_t on)`: 0: finalizers that have not run when the program ends never do.
-#[unsafe(no_mangle)]
-pub extern "C" fn tally_finalize_at_exit(on: i32) {
-    AT_EXIT.store(on != 0, Ordering::Release);
+/// Sets whether finalizers that have not run when the program ends run then.
+pub fn run_at_exit(on: bool) {
+    AT_EXIT.store(on, Ordering::Release);
 }
 
-/// Whether [`tally_finalize_at_exit`] has left it switched on.
-pub fn run_at_exit() -> bool {
+/// Whether [`run_at_exit`] has left it switched on.
+pub fn are_run_at_exit() -> bool {
     AT_EXIT.load(Ordering::Acquire)
 }
 

@@ -1,0 +1,41 @@
+//! The C symbols of finalizers; what they mean stands in `services/finalizer.rs`.
+
+use super::thread_heap;
+use crate::object::ObjectRef;
+use crate::services::finalizer::{self, ErrorHook};
+
+/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`](crate::heap::Heap::register_finalizer) from C.
+///
+/// # Safety
+/// `object` is an object of this thread's heap, or outside of all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
+    // SAFETY: [HEADER] by the caller's promise.
+    let object = unsafe { ObjectRef::of_word(object) };
+    object.is_some_and(|object| thread_heap().register_finalizer(object)).into()
+}
+
+/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`](crate::heap::Heap::forget_finalizer) from C.
+///
+/// # Safety
+/// As for [`tally_finalize_register`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
+    // SAFETY: [HEADER] by the caller's promise.
+    if let Some(object) = unsafe { ObjectRef::of_word(object) } {
+        thread_heap().forget_finalizer(object);
+    }
+}
+
+/// `void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception))`:
+/// [`finalizer::on_error`] from C.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
+    finalizer::on_error(hook);
+}
+
+/// `void tally_finalize_at_exit(int32_t on)`: 0: finalizers that have not run when the program ends never do.
+#[unsafe(no_mangle)]
+pub extern "C" fn tally_finalize_at_exit(on: i32) {
+    finalizer::run_at_exit(on != 0);
+}
