@@ -1,6 +1,7 @@
-//! Parameters that point to memory that the caller made for the call: what lies there, and how it is aligned.
+//! What attributes say of parameters: which point to memory that the caller made for the call, what lies there and how it is
+//! aligned; which is the result, too.
 
-use super::call::attribute_kind;
+use super::call::{AttributeKind, Call, Position, attribute_kind};
 use super::{Module, Type, Value};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::prelude::*;
@@ -33,6 +34,18 @@ impl Value {
         let (index, function) = (self.parameter_index()?, self.function_of_parameter());
         let attribute = raw!(LLVMGetEnumAttributeAtIndex(function.0, index + 1, attribute_kind(name)));
         (!attribute.is_null()).then_some(attribute)
+    }
+}
+
+impl Call {
+    /// The argument that is the result, too (`returned`, said by the call or its callee); `kind` is that attribute's.
+    pub(crate) fn returned_argument(self, kind: AttributeKind) -> Option<Value> {
+        let callee = self.callee();
+        let is_returned = |index: u32| {
+            let position = Position::Parameter(index);
+            self.has_own_attribute(position, kind) || callee.has_attribute_at(position, kind)
+        };
+        (0..self.argument_count()).find(|&index| is_returned(index)).map(|index| self.argument(index))
     }
 }
 
