@@ -58,8 +58,8 @@ fn give_own_copy(builder: &Builder, function: Value, parameter: Value) {
             builder.before(end);
             copy(builder, of, (parameter, parameter.alignment_of_parameter()), (own, own.alignment()));
         }
-        forget_promises(function, parameter);
     }
+    forget_promises(function, parameter);
 }
 
 /// The returns of a function; where a guaranteed tail call stands before one, that.
@@ -81,8 +81,8 @@ fn copy(builder: &Builder, of: Type, (to, to_alignment): (Value, u32), (from, fr
     }
 }
 
-/// The function writes its result where it may only have had others write it; and calls that were given the caller's memory are
-/// now given a variable of this frame, which a call marked `tail` must not touch.
+/// The function itself writes now where it may only have read, or have had others write; and calls that were given the caller's
+/// memory are now given a variable of this frame, which a call marked `tail` must not touch.
 fn forget_promises(function: Value, parameter: Value) {
     let index = parameter.parameter_index().expect("a parameter");
     for promise in ["readonly", "readnone", "initializes"] {

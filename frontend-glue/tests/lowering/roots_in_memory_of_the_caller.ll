@@ -56,7 +56,7 @@ define void @passed_on(ptr noalias sret(%three) align 8 %out, i1 %c) gc "refcoun
   ret void
 }
 
-; CHECK: define i64 @passed_on_by_value(
+; CHECK: define i64 @passed_on_by_value(ptr byval(%three) align 32 %p)
 ; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, i64 24
 ; CHECK: store i64 5
 ; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, ptr {{any}}, i64 24
@@ -66,6 +66,17 @@ define i64 @passed_on_by_value(ptr byval(%three) align 32 %p) gc "refcount" {
   call void @work()
   %at = getelementptr %three, ptr %p, i64 0, i32 2
   store i64 5, ptr %at
+  %v = musttail call i64 @taken(ptr byval(%three) align 32 %p)
+  ret i64 %v
+}
+
+; What only read the memory before writes it now.
+; CHECK: define i64 @only_read(ptr byval(%three) align 32 %p)
+; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, ptr {{any}}, i64 24
+; CHECK: musttail call i64 @taken(
+define i64 @only_read(ptr readonly byval(%three) align 32 %p) gc "refcount" {
+  call void @llvm.gcroot(ptr %p, ptr @three)
+  call void @work()
   %v = musttail call i64 @taken(ptr byval(%three) align 32 %p)
   ret i64 %v
 }
