@@ -4,7 +4,7 @@
 
 use crate::epoch::Phase;
 use crate::mark::Mark;
-use crate::prompt::{Batch, CountedMarks, Held, Rings, SlicedMark};
+use crate::prompt::{Batch, CountedMarks, Held, LeftBehind, Rings, SlicedMark};
 use crate::report::EpochReport;
 use crate::stack::{StackRoots, stack_end};
 use crate::step::Progress;
@@ -52,6 +52,8 @@ pub struct Collector {
     pub(crate) last_upgraded: Lapsed,
     /// What finalizers have run for since the flip before, to be released.
     pub(crate) last_done: List<ObjectRef>,
+    /// Zeal, prompt plan: counts of frames that were jumped over.
+    pub(crate) left_behind: LeftBehind,
     /// So many of the roots of the last flip have been counted.
     pub(crate) counted_roots: usize,
     /// Dead objects that the last log named; they are freed once it has been reconciled.

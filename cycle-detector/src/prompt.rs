@@ -21,6 +21,7 @@ mod batch;
 mod bound;
 mod condemned;
 mod held;
+mod left_behind;
 mod mark;
 mod marker;
 mod proof;
@@ -34,6 +35,7 @@ mod verify;
 
 pub use batch::Batch;
 pub use held::Held;
+pub(crate) use left_behind::LeftBehind;
 pub use mark::CountedMarks;
 pub use sliced_mark::SlicedMark;
 pub use trial::Rings;

@@ -19,6 +19,7 @@ use thiserror::Error;
 use crate::c_frontend::{self, ClangError};
 use crate::crash_net::WorkingOn;
 use crate::diagnostic::{self, Diagnostic};
+use crate::lower::own_copy;
 use crate::memory_limit::MemoryLimit;
 use crate::source_file::{self, Kind, SourceError};
 use crate::target::{self, TargetError};
@@ -97,6 +98,7 @@ fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> R
     if !misused.is_empty() {
         return Err(LoadError::Intrinsics(misused));
     }
+    own_copy::of_rooted_parameters(llvm::Module::of(&module));
     module.verify().map_err(|message| LoadError::Invalid {
         path: path.to_owned(),
         function: first_invalid_function(&module),
