@@ -179,8 +179,8 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
 
 /* ---- Roots ----------------------------------------------------------------------------------------------------------
  * TALLY_ROOT: variables that hold a plain reference or null. TALLY_ROOT_TAGGED: variables that hold a tagged Word.
- * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only. A struct of
- * more than 16 bytes that is a parameter, or is returned, lies in memory of the caller: copy it into another local, and root that. */
+ * TALLY_ROOT_AS: struct variables laid out as Type describes, and so holding its references. Locals and parameters only, those that
+ * are returned too. As for any local, the address of one must not be used after the return, nor stored in the struct itself. */
 #define TALLY_ROOT(...) do { TALLY__EACH(TALLY__ROOT, , __VA_ARGS__) } while (0)
 #define TALLY_ROOT_TAGGED(Word, ...) do { TALLY__EACH(TALLY__ROOT_TAGGED, Word, __VA_ARGS__) } while (0)
 #define TALLY_ROOT_AS(Type, ...) do { TALLY__EACH(TALLY__ROOT_AS, Type, __VA_ARGS__) } while (0)

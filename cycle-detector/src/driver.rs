@@ -7,7 +7,7 @@ use crate::plan::deferred::mark::Mark;
 use crate::plan::deferred::step::Progress;
 use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
-use crate::plan::prompt::{Batch, CountedMarks, Held, Rings, SlicedMark};
+use crate::plan::prompt::{Batch, CountedMarks, Held, LeftBehind, Rings, SlicedMark};
 use crate::report::EpochReport;
 use crate::stack::{StackRoots, stack_end};
 use tally_heap::epoch_driver::EpochDriver;
@@ -52,6 +52,8 @@ pub struct Collector {
     pub(crate) last_upgraded: Lapsed,
     /// What finalizers have run for since the flip before, to be released.
     pub(crate) last_done: List<ObjectRef>,
+    /// Zeal, prompt plan: counts of frames that were jumped over.
+    pub(crate) left_behind: LeftBehind,
     /// So many of the roots of the last flip have been counted.
     pub(crate) counted_roots: usize,
     /// Dead objects that the last log named; they are freed once it has been reconciled.

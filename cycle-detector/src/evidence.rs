@@ -76,7 +76,7 @@ impl Evidence {
     pub(crate) fn note_epoch(&mut self, heap: &Heap, doubts: u64, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
         if heap.suspects + doubts == 0 && heap.candidates.is_empty() {
-            (self.base, self.turnover) = (self.base.max(heap.statistics.live_bytes / 2), 0);
+            (self.base, self.turnover) = (self.base.max(needed_bytes(heap) / 2), 0);
         }
     }
 
@@ -85,7 +85,7 @@ impl Evidence {
         if heap.suspects + doubts == 0 {
             return false;
         }
-        let (live, epoch) = (heap.statistics.live_bytes, heap.options.epoch_bytes);
+        let (live, epoch) = (needed_bytes(heap), heap.options.epoch_bytes);
         let worth = heap.suspects as f64 * self.yield_per_suspect;
         let patience = if worth > live as f64 / 4.0 {
             1
@@ -103,6 +103,15 @@ impl Evidence {
         grown || turned_over
     }
 
+    /// Whether the heap has grown so far that a mark which is running must hurry: what is allocated until it ends would exceed
+    /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
+    pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
+        let epoch = heap.options.epoch_bytes;
+        let base = self.base.max(epoch);
+        let grown = base.saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
+        needed_bytes(heap) > grown.saturating_add(epoch)
+    }
+
     /// A mark begins.
     pub(crate) fn note_start(&mut self, suspects: u64) {
         (self.suspects_at_start, self.turnover_at_start) = (suspects, std::mem::take(&mut self.turnover));
@@ -116,20 +125,25 @@ impl Evidence {
     /// The mark is given up: its suspects, to be counted again.
     pub(crate) fn note_abort(&mut self, heap: &Heap) -> u64 {
         self.aborted += 1;
-        self.base = heap.statistics.live_bytes;
+        self.base = needed_bytes(heap);
         self.turnover = self.turnover.saturating_add(self.turnover_at_start);
         self.suspects_at_start
     }
 
     /// The mark has freed so many bytes.
     pub(crate) fn learn(&mut self, heap: &Heap, freed: u64) {
-        let live = heap.statistics.live_bytes;
+        let live = needed_bytes(heap);
         self.base = live;
         self.aborted = 0;
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
         self.halves = if freed < live / 8 { (self.halves * 2).min(HALVES_MAX) } else { 1 };
     }
+}
+
+/// Bytes of what is not known to be dead, without the entries of weak maps that are.
+fn needed_bytes(heap: &Heap) -> u64 {
+    heap.statistics.live_bytes.saturating_sub(heap.dead_entry_bytes())
 }
 
 #[cfg(test)]

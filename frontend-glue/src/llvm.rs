@@ -44,6 +44,7 @@ pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod metadata;
 mod offset;
+mod parameter;
 pub(crate) mod processor;
 pub(crate) mod surgery;
 mod tail;

@@ -29,6 +29,7 @@ use crate::guard::messages;
 use crate::llvm;
 use crate::load::c_frontend::ClangError;
 use crate::load::source_file::{Kind, SourceError};
+use crate::lower::own_copy;
 use crate::lower::type_description::metadata;
 use crate::verify::source::intrinsics;
 
@@ -103,6 +104,7 @@ fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> R
     if !misused.is_empty() {
         return Err(LoadError::Intrinsics(misused));
     }
+    own_copy::of_rooted_parameters(llvm::Module::of(&module));
     module.verify().map_err(|message| LoadError::Invalid {
         path: path.to_owned(),
         function: first_invalid_function(&module),

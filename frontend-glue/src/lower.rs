@@ -32,6 +32,7 @@ mod mitigation;
 pub(crate) mod module_record;
 mod options;
 mod origins;
+pub(crate) mod own_copy;
 mod poll;
 mod repeated;
 pub(crate) mod result_thunk;
@@ -95,6 +96,7 @@ pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result
         return Ok(LowerReport::default());
     }
     let plan = source::plan_of(managed[0], &options.gc_names);
+    own_copy::of_rooted_parameters(module);
     let mut lowering = Lowering::new(module, options, managed, plan);
     match lowering.run() {
         Ok(()) => Ok(lowering.finish()),

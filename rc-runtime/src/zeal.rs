@@ -6,12 +6,13 @@
 //! died: nearly always the frontend forgot to put a reference into a root across that safepoint. Writes are held against what the
 //! IR contract asks of them (`write`).
 //!
-//! Now and then the heap is looked over (`inspection`): a reference that is no object's address, and a header that the
-//! program has written over, are reported there, not where counting would stumble over them. How often, `pace` says.
+//! Now and then the heap is looked over (`inspection`): a reference that is no object's address, a header that the
+//! program has written over, and bytes behind an object that have changed (`guard`), are reported there, not where counting would stumble over them. How often, `pace` says.
 //!
 //! Cost: an ordered map per heap, and an epoch per safepoint.
 
 pub mod access;
+mod guard;
 mod inspection;
 mod pace;
 pub mod site;
@@ -71,7 +72,7 @@ impl Zeal {
         self.here = self.places.number(site.place());
     }
 
-    /// Registers a new object.
+    /// Registers a new object whose length is set.
     pub fn birth(&mut self, object: ObjectRef, cell: u64) {
         self.birth_counted(object, cell);
         self.young.push(object);
@@ -81,7 +82,9 @@ impl Zeal {
     pub fn birth_counted(&mut self, object: ObjectRef, cell: u64) {
         let end = object.address() + cell - HEADER_BYTES;
         let type_meta = object.meta() & !crate::object::flag::ALL;
-        self.objects.insert(object.address(), Birth { end, type_meta, made: self.here, died: None });
+        let birth = Birth { end, type_meta, made: self.here, died: None };
+        self.guard(object, birth);
+        self.objects.insert(object.address(), birth);
         self.living.insert(object.address());
     }
 

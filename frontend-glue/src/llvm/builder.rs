@@ -133,6 +133,11 @@ impl Builder {
         Value(raw!(LLVMBuildMemSet(self.raw, address.0, zero.0, self.i64(bytes).0, alignment)))
     }
 
+    /// Copies `bytes` bytes; both ends are named with their alignment.
+    pub(crate) fn copy(&self, (to, to_alignment): (Value, u32), (from, from_alignment): (Value, u32), bytes: u64) {
+        raw!(LLVMBuildMemCpy(self.raw, to.0, to_alignment, from.0, from_alignment, self.i64(bytes).0));
+    }
+
     /// `address` plus a constant number of bytes, within one object.
     pub(crate) fn offset(&self, address: Value, bytes: u64) -> Value {
         if bytes == 0 {

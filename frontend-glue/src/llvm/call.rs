@@ -94,6 +94,10 @@ impl Call {
         self.0.operand(index)
     }
 
+    pub(crate) fn set_argument(self, index: u32, value: Value) {
+        raw!(LLVMSetOperand(self.0.0, index, value.0));
+    }
+
     pub(crate) fn is_invoke(self) -> bool {
         self.0.is(Opcode::LLVMInvoke)
     }
@@ -478,7 +482,7 @@ impl Attribute {
     }
 }
 
-fn attribute_kind(name: &str) -> u32 {
+pub(super) fn attribute_kind(name: &str) -> u32 {
     let kind = raw!(LLVMGetEnumAttributeKindForName(name.as_ptr().cast(), name.len()));
     debug_assert_ne!(kind, 0, "no attribute {name}");
     kind

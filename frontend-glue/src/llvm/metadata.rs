@@ -1,4 +1,4 @@
-//! Named metadata, read: `!name = !{!0, !1}` and what stands in the nodes.
+//! Named metadata, read and added to: `!name = !{!0, !1}` and what stands in the nodes.
 
 use super::value::owned_text;
 use super::{Module, Value};
@@ -24,6 +24,16 @@ impl Module {
         let mut nodes = vec![std::ptr::null_mut(); count as usize];
         raw!(LLVMGetNamedMetadataOperands(self.0, name.as_ptr(), nodes.as_mut_ptr()));
         nodes.into_iter().map(|node| Metadata::of(Value(node), 0)).collect()
+    }
+}
+
+impl Module {
+    /// Appends a node of one text to a named list.
+    pub(crate) fn append_named_text(self, name: &str, text: &str) {
+        let (name, context) = (super::value::c_text(name), self.context());
+        let mut text = raw!(LLVMMDStringInContext2(context, text.as_ptr().cast(), text.len()));
+        let node = raw!(LLVMMDNodeInContext2(context, &mut text, 1));
+        raw!(LLVMAddNamedMetadataOperand(self.0, name.as_ptr(), LLVMMetadataAsValue(context, node)));
     }
 }
 

@@ -19,6 +19,13 @@ impl Call {
         raw!(LLVMSetTailCallKind(self.value().0, LLVMTailCallKind::LLVMTailCallKindMustTail));
     }
 
+    /// Takes back a promise not to touch the caller's variables; what forbids a tail call stays.
+    pub(crate) fn forget_tail(self) {
+        if self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindTail {
+            raw!(LLVMSetTailCallKind(self.value().0, LLVMTailCallKind::LLVMTailCallKindNone));
+        }
+    }
+
     pub(super) fn tail_kind(self) -> LLVMTailCallKind {
         raw!(LLVMGetTailCallKind(self.value().0))
     }

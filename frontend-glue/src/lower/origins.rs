@@ -13,7 +13,7 @@
 
 use super::influence::bits;
 use crate::analysis::callee::{Callee, Callees, LEAF};
-use crate::llvm::call::{AttributeKind, Call, Position};
+use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{HandleSet, Opcode, Value};
 
 /// Finds origins in one module.
@@ -55,19 +55,7 @@ impl Origins<'_> {
         match self.callees.of_call(call) {
             Callee::OtherIntrinsic | Callee::InlineAsm => arguments,
             Callee::Ordinary if call.has_string_attribute(LEAF) => arguments,
-            Callee::Ordinary => {
-                let is_returned = |index: u32| {
-                    let position = Position::Parameter(index);
-                    call.has_own_attribute(position, self.returned)
-                        || call.callee().has_attribute_at(position, self.returned)
-                };
-                arguments
-                    .into_iter()
-                    .zip(0..)
-                    .filter(|(_, index)| is_returned(*index))
-                    .map(|(value, _)| value)
-                    .collect()
-            }
+            Callee::Ordinary => call.returned_argument(self.returned).into_iter().collect(),
             _ => Vec::new(),
         }
     }

@@ -9,7 +9,7 @@
 //!   one stack slot, and a root array overlapped a plain buffer;
 //! - every slot is null from the entry on; -O2 deletes the store where the program overwrites it first.
 //!
-//! What cannot be made clean (a gcroot of something that is no fixed-size alloca) was refused by `verify::source`.
+//! What cannot be made clean (a gcroot of something that is no variable of a fixed size) was refused by `verify::source`.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
@@ -59,7 +59,7 @@ pub(super) fn clean(
     let mut roots: Vec<Root> = Vec::new();
     let mut known = HandleMap::default();
     for call in gcroots {
-        let slot = rooted_alloca(call.argument(0)).expect("verified: a gcroot names an alloca");
+        let slot = rooted_variable(call.argument(0)).expect("verified: a gcroot names an alloca");
         let how = Some(call.argument(1)).filter(|how| !how.is_null());
         call.value().erase();
         known.entry(slot).or_insert_with(|| {
@@ -82,26 +82,41 @@ pub(super) fn clean(
     roots
 }
 
-/// The alloca behind the first argument of a gcroot.
-pub(crate) fn rooted_alloca(address: Value) -> Option<Value> {
+/// The alloca behind the first argument of a gcroot, or the parameter behind it whose memory the caller made for the call
+/// (`byval`, `sret`), which gets an alloca before anything is lowered (`own_copy.rs`).
+pub(crate) fn rooted_variable(address: Value) -> Option<Value> {
     let is_the_same = |value: Value| {
         matches!(value.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) || is_zero_offset(value)
     };
     let end = address.follow(|value| is_the_same(value).then(|| value.operand(0)))?;
-    end.is(Opcode::LLVMAlloca).then_some(end)
+    (end.is(Opcode::LLVMAlloca) || type_in_memory(end).is_some()).then_some(end)
 }
 
 fn is_zero_offset(address: Value) -> bool {
     address.is(Opcode::LLVMGetElementPtr) && address.operands().skip(1).all(Value::is_null)
 }
 
-/// The bytes of an alloca of constant size.
+/// The bytes of a variable of constant size.
 pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
-    let of = slot.allocated_type();
+    let of = variable_type(slot);
     if !has_constant_size(of) {
         return None;
     }
-    slot.operand(0).constant_integer()?.checked_mul(module.size_of(of))
+    variable_count(slot)?.checked_mul(module.size_of(of))
+}
+
+/// The type of an alloca's elements, or of what lies in a parameter's memory.
+pub(crate) fn variable_type(variable: Value) -> Type {
+    type_in_memory(variable).unwrap_or_else(|| variable.allocated_type())
+}
+
+/// How many of its type lie in a variable, if that is constant.
+pub(crate) fn variable_count(variable: Value) -> Option<u64> {
+    if variable.is_argument() { Some(1) } else { variable.operand(0).constant_integer() }
+}
+
+fn type_in_memory(value: Value) -> Option<Type> {
+    value.type_in_memory("byval").or_else(|| value.type_in_memory("sret"))
 }
 
 fn has_constant_size(of: Type) -> bool {

@@ -22,6 +22,9 @@ pub use tally_heap::descriptor::{
     FLAG_ACYCLIC, FLAG_EPHEMERON, FLAG_FINALIZE_OWNER_FIRST, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
 };
 
+/// The list of lines that name the fields of the types a module describes; zeal's lowering reads it.
+pub(crate) const FIELDS: &str = "tally.fields";
+
 /// What a type has; all that is left at its default is not there. Sizes and offsets are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeDescription {
@@ -47,6 +50,8 @@ pub struct TypeDescription {
     pub element_refs: Vec<u32>,
     /// As `ref_types`, for those.
     pub element_ref_types: Vec<Option<String>>,
+    /// Names of fields, for messages: offset and name, of references and others, and of the elements as one field.
+    pub fields: Vec<(u32, String)>,
     /// The destructor, by name.
     pub finalize: Option<String>,
     /// Whether other modules can name the descriptor.
@@ -88,6 +93,7 @@ impl Default for TypeDescription {
             stride: 0,
             element_refs: Vec::new(),
             element_ref_types: Vec::new(),
+            fields: Vec::new(),
             finalize: None,
             exported: true,
         }
@@ -111,6 +117,7 @@ impl TypeDescription {
         if declared.is_some_and(|global| global.initializer().is_some()) {
             return Err("has a value already; declare it `external`".into());
         }
+        self.check_fields()?;
         let constant = self.constant(module, name)?;
         let global = module.add_global("", constant.type_of());
         global.set_initializer(constant);
@@ -128,7 +135,33 @@ impl TypeDescription {
             module.delete_global(declared);
         }
         global.set_name(name);
+        if !self.fields.is_empty() {
+            module.append_named_text(FIELDS, &self.line_of_fields(name));
+        }
         Ok(())
+    }
+
+    /// Messages print names of fields between words.
+    fn check_fields(&self) -> Result<(), String> {
+        for (offset, field) in &self.fields {
+            if field.is_empty() || field.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
+                return Err(format!("the name of the field at {offset} is \"{}\", and no word", field.escape_debug()));
+            }
+            if u64::from(*offset) >= self.size && !(self.stride != 0 && u64::from(*offset) == self.size) {
+                return Err(format!("the field `{field}` at {offset} lies outside the {} bytes", self.size));
+            }
+        }
+        Ok(())
+    }
+
+    /// `Node 0 next 8 value`.
+    fn line_of_fields(&self, global: &str) -> String {
+        let fields = self.fields.iter().map(|(offset, field)| format!(" {offset} {field}"));
+        fields.fold(self.display_name(global).to_owned(), |line, field| line + &field)
+    }
+
+    fn display_name<'a>(&'a self, global: &'a str) -> &'a str {
+        if self.name.is_empty() { global } else { &self.name }
     }
 
     /// The struct that the runtime reads.
@@ -143,7 +176,6 @@ impl TypeDescription {
             Slots::Tagged { mask, pattern, pointer, .. } => (SlotKind::NanBoxed, [*mask, *pattern, *pointer], None),
             Slots::Trace(function) => (SlotKind::Trace, [0; 3], Some(function)),
         };
-        let name = if self.name.is_empty() { global } else { &self.name };
         let record = module.structure_constant(&[
             i32(DESCRIPTOR_VERSION as usize),
             i32(self.flags as usize),
@@ -159,7 +191,7 @@ impl TypeDescription {
             i64(self.length),
             i64(self.stride),
             offsets(module, &self.element_refs),
-            module.text_global(name),
+            module.text_global(self.display_name(global)),
             named(module, self.finalize.as_ref())?,
             named(module, trace)?,
             types(module, &self.ref_types, self.refs.len(), "ref_types")?,
@@ -245,6 +277,24 @@ mod tests {
         assert_eq!(pair.define(&module, "Pair").unwrap_err(), "has a value already; declare it `external`");
     }
 
+    fn of_two_words() -> TypeDescription {
+        TypeDescription { size: 16, ..TypeDescription::default() }
+    }
+
+    #[test]
+    fn names_of_fields_are_kept_for_messages() {
+        let context = Context::create();
+        let module = context.create_module("m");
+        let fields = vec![(0, "length".to_owned()), (8, "items".to_owned())];
+        let list = TypeDescription { name: "List".into(), size: 8, stride: 8, fields, ..TypeDescription::default() };
+        list.define(&module, "list.type").unwrap();
+        let text = module.print_to_string().to_string();
+        assert!(
+            text.contains("!tally.fields = !{!0}") && text.contains("!0 = !{!\"List 0 length 8 items\"}"),
+            "{text}"
+        );
+    }
+
     #[test]
     fn what_the_runtime_would_refuse_is_refused_and_leaves_nothing_behind() {
         let context = Context::create();
@@ -253,6 +303,11 @@ mod tests {
         assert!(wrong.define(&module, "Wrong").unwrap_err().contains("outside the 16 bytes"));
         let unknown = TypeDescription { size: 16, finalize: Some("gone".into()), ..TypeDescription::default() };
         assert_eq!(unknown.define(&module, "Unknown").unwrap_err(), "the module has no @gone");
+        let with = |offset, name: &str| TypeDescription { fields: vec![(offset, name.into())], ..of_two_words() };
+        let outside = "the field `value` at 16 lies outside the 16 bytes";
+        assert_eq!(with(16, "value").define(&module, "Unknown").unwrap_err(), outside);
+        let two_words = "the name of the field at 8 is \"a b\", and no word";
+        assert_eq!(with(8, "a b").define(&module, "Unknown").unwrap_err(), two_words);
         assert!(module.get_global("Wrong").is_none() && module.get_global("Unknown").is_none());
     }
 }

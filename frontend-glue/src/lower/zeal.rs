@@ -36,6 +36,34 @@ pub(super) const ENTRY_POINTS: [&str; 8] = [
     "tally_zeal_fill",
 ];
 
+/// Functions of the runtime that take objects which are alive, or addresses in such: what they are given is looked at before, as
+/// the runtime sees what it was handed only at its next look over the heap, when nobody knows whence it came.
+const TAKE_LIVE_OBJECTS: [&str; 23] = [
+    "tally_ephemeron_get",
+    "tally_ephemeron_key",
+    "tally_ephemeron_key_write",
+    "tally_ephemeron_new",
+    "tally_external_bytes",
+    "tally_finalize_forget",
+    "tally_finalize_register",
+    "tally_global_new",
+    "tally_global_set",
+    "tally_handle_new",
+    "tally_handle_set",
+    "tally_make_immortal",
+    "tally_weak_get",
+    "tally_weak_map_count",
+    "tally_weak_map_get",
+    "tally_weak_map_key_at",
+    "tally_weak_map_next",
+    "tally_weak_map_remove",
+    "tally_weak_map_set",
+    "tally_weak_map_value_at",
+    "tally_weak_new",
+    "tally_weak_new_with",
+    "tally_weak_write",
+];
+
 /// Inserts an epoch after each safepoint of a managed function.
 pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
     let mut sites = Sites::of(function, module_name);
@@ -165,6 +193,14 @@ impl Checks<'_> {
             }
             Callee::Runtime(_) if matches!(call.callee().name().as_str(), "tally_copy_refs" | "tally_fill_refs") => {
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(call.argument(3)));
+            }
+            Callee::Runtime(_) if TAKE_LIVE_OBJECTS.contains(&call.callee().name().as_str()) => {
+                for argument in call.arguments().into_iter().filter(|&argument| !is_elsewhere(argument)) {
+                    self.insert(instruction, "tally_zeal_value", &[argument]);
+                }
+                if self.callees.is_safepoint(call) {
+                    self.insert(instruction, "tally_zeal_here", &[]);
+                }
             }
             _ if self.callees.is_safepoint(call) => self.insert(instruction, "tally_zeal_here", &[]),
             _ => {}

@@ -31,7 +31,7 @@ use crate::analysis::callee::{Callee, Callees, signature};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Opcode, Value};
-use crate::lower::roots::rooted_alloca;
+use crate::lower::roots::rooted_variable;
 use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
@@ -297,7 +297,7 @@ impl Check<'_> {
         if names_nothing(slot) {
             return self.at(place, format!("{what} to a null slot"), "pass the address of the field to be written");
         }
-        if rooted_alloca(object).is_some() {
+        if rooted_variable(object).is_some() {
             let help = "store to a root slot with a plain store";
             return self.at(place, format!("{what} whose object is a local variable"), help);
         }

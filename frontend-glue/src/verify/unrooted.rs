@@ -117,7 +117,9 @@ impl All<'_> {
                     again.push(callee);
                 }
             }
-            Event::Returned { offset } if self.summaries.give_back(function, offset) => again.extend(callers()),
+            Event::Returned { offset, immortal } if self.summaries.give_back(function, offset, immortal) => {
+                again.extend(callers())
+            }
             Event::Stored { address, .. } => {
                 let (base, offset) = split(self.module, address);
                 if let (Some(parameter), Some(offset)) = (parameter_behind(function, base), offset)

@@ -112,3 +112,46 @@ both:
   %sum = add i64 %x, %y
   ret i64 %sum
 }
+declare void @tally_make_immortal(ptr)
+declare ptr @same(ptr returned, i64)
+declare void @store_in(ptr, ptr)
+define i64 @immortal_in_no_root() gc "refcount" {
+  %k = alloca ptr
+  %o = call ptr @tally_new(ptr @pair)
+  store ptr %o, ptr %k
+  call void @tally_make_immortal(ptr %o)
+  call void @poke()
+  %x = load ptr, ptr %k
+  %v = load i64, ptr %x
+  %w = load i64, ptr %o
+  %sum = add i64 %v, %w
+  ret i64 %sum
+}
+define ptr @interned() gc "refcount" {
+  %o = call ptr @tally_new(ptr @pair)
+  call void @tally_make_immortal(ptr %o)
+  ret ptr %o
+}
+define i64 @immortal_result_in_no_root() gc "refcount" {
+  %o = call ptr @interned()
+  call void @poke()
+  %v = load i64, ptr %o
+  ret i64 %v
+}
+define i64 @result_is_an_argument_in_a_root() gc "refcount" {
+  %r = alloca ptr
+  call void @llvm.gcroot(ptr %r, ptr null)
+  %o = call ptr @tally_new(ptr @pair)
+  store ptr %o, ptr %r
+  %p = call ptr @same(ptr %o, i64 1)
+  call void @poke()
+  %v = load i64, ptr %p
+  %q = load ptr, ptr %r
+  ret i64 %v
+}
+define i64 @result_is_an_argument_and_used_at_once() gc "refcount" {
+  %o = call ptr @tally_new(ptr @pair)
+  %p = call ptr @same(ptr %o, i64 1)
+  %v = load i64, ptr %p
+  ret i64 %v
+}

@@ -12,6 +12,8 @@
 ; WARNING: in @of_the_host: the reference %o from @tally_host_new sits in no root at the safepoint `call @poke` and is used after it
 ; WARNING: in @derived_pointers_that_merge: the reference %merged from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
 ; WARNING: in @derived_pointers_that_are_selected: the reference %selected from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
+; WARNING: in @result_that_is_an_argument_in_no_root: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING: in @caller_of_interned_at_times: the reference %o from @interned_at_times sits in no root at the safepoint `call @poke`
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]
@@ -121,5 +123,29 @@ define i64 @derived_pointers_that_are_selected(i1 %c) gc "refcount" {
   %p = select i1 %c, ptr %field, ptr %selected
   call void @poke()
   %x = load i64, ptr %p
+  ret i64 %x
+}
+declare ptr @same(ptr returned)
+define i64 @result_that_is_an_argument_in_no_root() gc "refcount" {
+  %o = call ptr @tally_new(ptr @pair)
+  %p = call ptr @same(ptr %o)
+  call void @poke()
+  %x = load i64, ptr %p
+  ret i64 %x
+}
+declare void @tally_make_immortal(ptr)
+define ptr @interned_at_times(i1 %c) gc "refcount" {
+  %o = call ptr @tally_new(ptr @pair)
+  br i1 %c, label %kept, label %free
+kept:
+  call void @tally_make_immortal(ptr %o)
+  ret ptr %o
+free:
+  ret ptr %o
+}
+define i64 @caller_of_interned_at_times() gc "refcount" {
+  %o = call ptr @interned_at_times(i1 true)
+  call void @poke()
+  %x = load i64, ptr %o
   ret i64 %x
 }

@@ -20,7 +20,7 @@ const HEADS: [&str; 9] = [
     "@llvm.global_dtors = appending global [3 x %list] zeroinitializer\n",
     "@llvm.global_ctors = appending global [2 x %list] [%list undef, %list { i32 7, ptr @plain, ptr null }]\n",
     "@far = addrspace(1) global i8 0\n@llvm.used = appending global [1 x ptr addrspace(1)] [ptr addrspace(1) @far], section \"llvm.metadata\"\n",
-    "@T = external constant i8\n!tally.types = !{!8}\n!8 = !{ptr @T, !\"size\", i64 16, !\"refs\", !{i32 0}}\n",
+    "@T = external constant i8\n!tally.types = !{!8}\n!8 = !{ptr @T, !\"size\", i64 16, !\"refs\", !{i32 0}, !\"fields\", !{i32 8, !\"value\"}}\n",
 ];
 
 const ATTRIBUTES: [&str; 16] = [

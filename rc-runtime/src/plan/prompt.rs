@@ -108,8 +108,9 @@ pub struct Prompt {
     pub round_at: usize,
     /// Garbage that nobody notes.
     pub passed_over: PassedOver,
-    /// Managed code has called `setjmp`: frames that `longjmp` skips leave counts behind, which only a mark makes good.
-    pub may_jump: bool,
+    /// The program has come back from `setjmp`, the second time perhaps, since a recount last asked: frames that `longjmp` skips
+    /// leave counts behind, which only a mark makes good.
+    pub landed: bool,
     /// What a mark that works in slices hears of.
     pub watch: Watch,
 }
@@ -354,6 +355,7 @@ impl Heap {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
             let any = !left.is_empty();
+            (*heap).prompt.landed |= any;
             Heap::tell_of_jumps(heap, left);
             if any && (*heap).finalizers.depth() == 0 {
                 Heap::run_queue(heap, (*heap).begin_turn());

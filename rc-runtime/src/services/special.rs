@@ -171,6 +171,8 @@ pub struct Specials {
     pub(crate) judgement: Judgement,
     /// Number of a weak map → its entries that have died and still stand in its table.
     pub(crate) dead_entries: FxHashMap<u64, u64>,
+    /// The sum of those.
+    pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
     /// What is to be done when the collector has returned.
     pub errands: Errands,

@@ -1,4 +1,5 @@
-//! Zeal's look over the heap: does each object still have its header, and is each reference an object's address? `[HEADER]`
+//! Zeal's look over the heap: does each object still have its header, did nothing write past its end (`guard`), and is each
+//! reference an object's address? `[HEADER]`
 //!
 //! Called first thing at a safepoint of a zeal heap at which a look is due (`pace`), while everything is still as the program left it: counting would follow
 //! such a word, take what lies there for a header, and stop far from the cause or not at all. What was registered at birth is
@@ -36,7 +37,7 @@ impl Heap {
     #[cold]
     pub fn inspect_all(&self) {
         let Some(zeal) = &self.zeal else { return };
-        if let Some(what) = zeal.header_fault(self.plan).or_else(|| self.reference_fault(zeal)) {
+        if let Some(what) = zeal.fault(self.plan).or_else(|| self.reference_fault(zeal)) {
             self.violation("HEADER", &what);
         }
     }
@@ -92,7 +93,7 @@ impl Heap {
 impl Zeal {
     /// Those that have not died, in address order. Nor are dying: a finalizer of what such an object held may run while
     /// its own payload, its length included, holds what is still to be let go of (`prompt::reclaim`).
-    fn births(&self, plan: Plan) -> impl Iterator<Item = (u64, Birth)> {
+    pub(super) fn births(&self, plan: Plan) -> impl Iterator<Item = (u64, Birth)> {
         let births = self.living.iter().map(|&address| (address, self.objects[&address]));
         births.filter(move |&(address, birth)| {
             // SAFETY: [HEADER] the words of a registered object are there.
@@ -100,6 +101,11 @@ impl Zeal {
             let dying = plan == Plan::Prompt && meta & prompt_flag::DYING != 0;
             !dying || meta & !flag::ALL != birth.type_meta
         })
+    }
+
+    /// The first object that was written over, or past.
+    fn fault(&self, plan: Plan) -> Option<String> {
+        self.header_fault(plan).or_else(|| self.overflow(plan))
     }
 
     /// The first object whose header, or length, is not as it was made.
@@ -120,9 +126,11 @@ impl Zeal {
             let before = self.objects.range(..address).next_back();
             let suspect = before.map_or(String::new(), |(&start, &other)| {
                 let gap = address - other.end;
+                let made = self.places.get(other.made).map(|place| format!(" It was made {place}."));
                 format!(
-                    "; {} lies before it and ends {gap} bytes before it: was that written beyond its end?",
-                    name(start, other)
+                    "; {} lies before it and ends {gap} bytes before it: was that written beyond its end?{}",
+                    name(start, other),
+                    made.unwrap_or_default()
                 )
             });
             Some(what + &suspect + &self.history(birth))
@@ -130,6 +138,6 @@ impl Zeal {
     }
 }
 
-fn name(address: u64, birth: Birth) -> String {
+pub(super) fn name(address: u64, birth: Birth) -> String {
     format!("the `{}` at {address:#x} ({} bytes)", TypeInfo::of_meta(birth.type_meta).name, birth.end - address)
 }

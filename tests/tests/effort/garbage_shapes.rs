@@ -3,6 +3,8 @@
 
 use crate::World;
 use crate::garbage::{check, check_beside};
+use tally_heap::ObjectRef;
+use tally_heap::weak_map::WeakMode;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 
@@ -230,10 +232,31 @@ fn rings_of_small_arrays() {
     });
 }
 
+/// Each value of a map with weak keys leads to its key, so only a mark finds dead entries; and each new one logs a whole
+/// bucket, which the mark has to read before it may end.
+#[test]
+fn entries_of_a_weak_map_whose_values_lead_to_their_keys() {
+    check("entries of a weak map", |world, made| {
+        if made == 0 {
+            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
+            world.set_root(1, map.address());
+        }
+        for _ in 0..200 {
+            let key = world.allocate(Kind::Pair, 0);
+            world.set_root(2, key);
+            let value = world.allocate(Kind::Pair, 0);
+            world.set_root(3, value);
+            world.set(value, Kind::Pair, 0, world.root(2));
+            // SAFETY: [HEADER] the roots hold them.
+            let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
+            world.heap.mutator.weak_map_set(map, key, value).expect("room");
+        }
+    });
+}
+
 /// What small dead rings own outside is bounded as if it lay inside.
 #[test]
 fn rings_that_own_bytes_outside() {
-    use tally_heap::ObjectRef;
     for (setting, options) in crate::garbage::settings() {
         let mut world = World::with(options);
         world.list_at_root(0, 1_000);

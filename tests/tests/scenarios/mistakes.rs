@@ -7,12 +7,15 @@ use tally_tests::tally_command::{describe, run_tally};
 const NODES: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tally.h>
 #include <tally_gc.h>
 typedef struct Node { struct Node *next, *other; long value; } Node;
 TALLY_TYPE(Node, next, other);
 typedef struct Text { uint64_t length; char letters[]; } Text;
 TALLY_DATA_ARRAY_TYPE(Text, length, letters);
+typedef struct Wide { char line[64]; } __attribute__((aligned(64))) Wide;
+TALLY_TYPE(Wide);
 static Node *node(long value) {
     Node *made = TALLY_NEW(Node);
     made->value = value;
@@ -66,9 +69,79 @@ fn pointers_into_an_object_that_are_stored_like_references() {
 #[test]
 fn writes_past_the_end_of_an_object() {
     let header = "((long *)first)[3] = 0x4141414141414141; work();";
-    is_named(&BOTH, header, &["HEADER", "the header of the `Node`", "ends 8 bytes before it", "beyond its end"]);
+    is_named(
+        &BOTH,
+        header,
+        &["HEADER", "the header of the `Node`", "ends 8 bytes before it", "beyond its end? It was made"],
+    );
     let length = "Text *text = TALLY_NEW_ARRAY(Text, 5); TALLY_ROOT(text); text->length = 500; work(); second->value = text->length;";
     is_named(&BOTH, length, &["HEADER", "the length of the `Text`", "it is 500 now"]);
+}
+
+/// scenario 150: a write past the end of an object, to where no object is yet: padding, a free cell, the rest of a large one's block.
+#[test]
+fn writes_past_the_end_of_an_object_into_free_memory() {
+    let text = |length: &str, statement: &str| {
+        format!(
+            "Text *text = TALLY_NEW_ARRAY(Text, {length}); TALLY_ROOT(text); {statement} work(); second->value = text->length;"
+        )
+    };
+    let long =
+        text("8", "strcpy(text->letters, first->value ? \"a text that is much longer than eight letters\" : \"\");");
+    let made = "program.c:27: in function `main`";
+    is_named(
+        &BOTH,
+        &long,
+        &["HEADER", "the `Text` at", "was written past its end: byte 0 behind it is 0x68 now", made],
+    );
+    let zero = text("5", "text->letters[first->value + 4] = 0;");
+    is_named(
+        &BOTH,
+        &zero,
+        &["HEADER", "the `Text` at", "was written past its end: byte 0 behind it is 0x00 now", made],
+    );
+    let large = text("100001", "text->letters[100003 * first->value] = 7;");
+    is_named(
+        &BOTH,
+        &large,
+        &["HEADER", "the `Text` at", "was written past its end: byte 2 behind it is 0x07 now", made],
+    );
+    let dead = text("8", "TALLY_NEW_ARRAY(Text, 8); work(); memset(text->letters, 0x41, 23 + first->value);");
+    let after = ["HEADER", "the `Text` at", "was written past its end", made];
+    is_named(&BOTH, &dead, &after);
+    let only_dead = text("8", "TALLY_NEW_ARRAY(Text, 8); work(); strcpy(text->letters + 20 + first->value, \"x\");");
+    let words = [
+        "HEADER",
+        "which is dead, was written to: its byte 5 is 0x78 now",
+        "lies before it and was written past its end",
+        made,
+    ];
+    is_named(&BOTH, &only_dead, &words);
+    let aligned = "Wide *wide = TALLY_NEW(Wide); TALLY_ROOT(wide); Wide *other = TALLY_NEW(Wide); TALLY_ROOT(other); \
+        wide->line[64 * first->value] = 1; work(); second->value = wide->line[0] + other->line[0];";
+    is_named(
+        &BOTH,
+        aligned,
+        &["HEADER", "the `Wide` at", "was written past its end: byte 0 behind it is 0x01 now", made],
+    );
+}
+
+/// The same memory, written to as it may be: to the last byte of what was asked for.
+#[test]
+fn writes_up_to_the_end_of_an_object() {
+    let statements = "for (int n = 0; n < 40; n++) {
+        Text *text = TALLY_NEW_ARRAY(Text, n * n * n); TALLY_ROOT(text);
+        Wide *wide = TALLY_NEW(Wide); TALLY_ROOT(wide);
+        memset(text->letters, 0x41, n * n * n); memset(wide->line, 0x42, 64);
+        Text *other = TALLY_NEW_ARRAY(Text, n); TALLY_ROOT(other);
+        memset(other->letters, 0x43, n);
+        node(n);
+        first->value += text->length;
+    }";
+    for plan in BOTH {
+        let output = run(plan, "2", statements);
+        assert!(output.status.success() && output.stdout == b"608401 2\n", "{plan}: {}", describe(&output));
+    }
 }
 
 /// scenario 153: addresses of the heap's range where no object is are no references; all other addresses may stand for data.

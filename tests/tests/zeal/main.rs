@@ -1,6 +1,7 @@
 //! What zeal says, and about what it is silent: programs with a mistake are stopped with status 5 and a message that names it,
 //! right programs run to their end.
 
+mod jumps;
 mod messages;
 mod right_programs;
 mod wrong_writes;

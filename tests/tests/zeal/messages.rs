@@ -91,6 +91,33 @@ fn ir_without_lines_is_told_by_value_and_block() {
     }
 }
 
+const DESCRIBED: &str = r#"
+@Pair = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Pair, !"size", i64 24, !"refs", !{i32 0, i32 8}, !"fields", !{i32 0, !"first", i32 8, !"second", i32 16, !"sum"}}
+declare void @llvm.gcroot(ptr, ptr)
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @tally_new(ptr)
+define i32 @main() gc "refcount" {
+  %lost = call ptr @tally_new(ptr @Pair)
+  %other = call ptr @tally_new(ptr @Pair)
+  %sum = getelementptr i8, ptr %lost, i64 16
+  %s = load i64, ptr %sum
+  ret i32 0
+}
+"#;
+
+#[test]
+fn fields_of_described_types_are_named_without_debug_information() {
+    for plan in PLANS {
+        let output = run(plan, "0", "program.ll", DESCRIBED);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(5), "{plan}: {}", describe(&output));
+        let words = "use of a dead object: the `Pair` at 0x";
+        assert!(message.contains(words) && message.contains("the field `sum`, byte 16 of 24"), "{plan}: {message}");
+    }
+}
+
 /// A breakpoint at the documented function finds the program where it went wrong.
 #[test]
 fn a_debugger_stops_at_a_violation() {

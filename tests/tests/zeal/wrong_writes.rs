@@ -52,6 +52,36 @@ fn is_right(statement: &str) {
     }
 }
 
+/// The runtime keeps what it is given, and would notice only later, without a word about the object.
+#[test]
+fn a_dead_object_given_to_the_runtime() {
+    for call in [
+        "tally_weak_new(dead);",
+        "tally_weak_new_with(first, 0); tally_ephemeron_new(dead, first);",
+        "tally_ephemeron_new(first, dead);",
+        "tally_weak_map_set(tally_weak_map_new(TALLY_WEAK_KEYS), first, dead);",
+        "tally_handle_new(dead);",
+        "tally_global_new(dead);",
+        "tally_make_immortal(dead);",
+        "tally_external_bytes(dead, 100);",
+    ] {
+        is_named(
+            &format!("Node *dead = hidden(node(9)); node(4); {call}"),
+            &["use of a dead object: the `Node`", "made:", "died:", "likely: no root held it"],
+        );
+    }
+}
+
+#[test]
+fn live_objects_and_none_given_to_the_runtime() {
+    is_right(
+        "void *weak = tally_weak_new(first); TALLY_ROOT(weak); tally_weak_get(weak); tally_weak_write(second, &second->undescribed, NULL);",
+    );
+    is_right(
+        "tally_handle_new(NULL); tally_external_bytes(first, 100); tally_handle_set(tally_handle_new(first), second);",
+    );
+}
+
 #[test]
 fn a_dead_object_written_to_a_field() {
     is_named(

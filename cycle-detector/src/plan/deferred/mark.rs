@@ -65,6 +65,8 @@ pub struct Mark {
     live_at_start: u64,
     freed: u64,
     freed_bytes: u64,
+    /// As many had died by counting when discovery ended.
+    died_before: usize,
     aborted: bool,
     /// What has a finalizer was found.
     finalizable_found: bool,
@@ -178,6 +180,7 @@ impl Collector {
     pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
         heap.mark_discovers = false;
         heap.specials.mark_condemns = true;
+        self.mark.died_before = heap.dead_queue.len();
         self.mark.enter(Stage::Weak);
     }
 
@@ -293,7 +296,6 @@ impl Collector {
                 return 1;
             }
             mark.freed += 1;
-            mark.freed_bytes += object.type_info().cell_bytes_of(object);
             2 + condemn(heap, object)
         }) {
             return Some(32 + spent);
@@ -306,7 +308,6 @@ impl Collector {
                 && is_unmarked(object)
             {
                 self.mark.freed += 1;
-                self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
                 if object.has(flag::SPECIAL) {
                     heap.reclaim_special_all(&[object]);
                 }
@@ -322,9 +323,17 @@ impl Collector {
         Some(1)
     }
 
+    /// What the mark has found is what it condemned, and what died by counting since it knew that to be dead: all that
+    /// ephemerons let go of with their keys. (Of a weak map whose values led to their keys each mark freed nearly all, was
+    /// thought to have freed nothing, and the next came ever later.)
     fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
         match heap.dead_queue.pop() {
-            Some(object) => heap.free(object),
+            Some(object) => {
+                if heap.dead_queue.len() >= self.mark.died_before && !MARK.get(object.address()) {
+                    self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
+                }
+                heap.free(object);
+            }
             None => self.end_mark(heap),
         }
         Some(2)

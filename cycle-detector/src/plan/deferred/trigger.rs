@@ -8,7 +8,8 @@
 //! A list of objects with finalizers that are not found together (`company`) makes flips due as well: two find one link.
 //!
 //! Slices: at every block taken, sized so that an epoch's work is done well before the next flip is due; and at polls,
-//! where the mutator gets at least as much time between two slices as the last one took.
+//! where the mutator gets at least as much time between two slices as the last one took. A mark that the heap's growth has overtaken
+//! has several slices at a block.
 
 use crate::driver::Collector;
 use crate::plan::deferred::epoch::Phase;
@@ -21,6 +22,10 @@ const ALLOCATION_UNITS: i64 = 16_384;
 /// As many times that while the dead wait to be taken apart and no block has room: a list of ten million nodes that was dropped
 /// while the next was built took 80 MB more than one.
 const URGENCY: i64 = 8;
+/// Slices at one block while a mark is running that the heap's growth has overtaken. Each is as short as others, but the program has
+/// no turn between them. (A weak map of a million entries: reading the log of its buckets took all of the mark's share, and the
+/// mark never ended.) `[BOUND]`
+const OVERDUE_SLICES: u32 = 8;
 /// Units of work per poll.
 const POLL_UNITS: i64 = 4_096;
 /// Log-driven flips take at most this part of the time.
@@ -97,6 +102,7 @@ impl Collector {
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
             self.slice(heap, ALLOCATION_UNITS * urgency * shares);
+            self.hurry(heap);
         }
         if heap.given_bytes >= heap.options.epoch_bytes {
             if self.phase != Phase::Idle {
@@ -110,6 +116,15 @@ impl Collector {
             self.flip_for_a_chain(heap);
         }
         self.update_poll(heap);
+    }
+
+    /// Garbage is bounded although the mark's share of the time does not suffice.
+    fn hurry(&mut self, heap: &mut Heap) {
+        let mut slices = 1;
+        while slices < OVERDUE_SLICES && self.mark.is_running() && self.mark.evidence.is_overdue(heap) {
+            self.slice(heap, ALLOCATION_UNITS * 2);
+            slices += 1;
+        }
     }
 
     /// The mutator polls.

@@ -143,7 +143,7 @@ impl GarbageCap {
 
     /// A mark has ended; of one in slices nothing is known about what was allocated since it began.
     pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool) {
-        let live = heap.counted_live_bytes();
+        let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes());
         let unknown = match in_slices {
             true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
             false => 0,

@@ -3,7 +3,8 @@
 //! With nothing of compiled code on the stack an object's count is exactly the number of references in objects, in what
 //! dying objects still hold, in globals and host roots. While compiled code runs, a count is at least the references from
 //! objects, and what is more is at most the root slots that name the object, plus what is in flight in registers: slots that
-//! borrow are not counted, so the bound is not exact.
+//! borrow are not counted, so the bound is not exact. Frames that `longjmp` has skipped add what they may have left behind
+//! (`left_behind`).
 
 use crate::driver::Collector;
 use crate::plan::deferred::verify::{Violation, check_acyclic, wrong};
@@ -52,8 +53,10 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
         }
     });
     fault.map_or(Ok(()), Err)?;
-    if heap.prompt.may_jump {
-        recount.trust_counts();
+    let landed = std::mem::take(&mut heap.prompt.landed);
+    collector.left_behind.recounted(landed, recount.unaccounted());
+    for object in collector.left_behind.objects() {
+        recount.from_roots.entry(object).or_default();
     }
     check_garbage(heap, &recount)?;
     for &object in &recount.objects {
@@ -66,9 +69,17 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
             return Err(wrong("EXACT", what));
         }
         let roots = recount.roots(object) + in_flight;
-        if count - held > roots {
-            let what =
-                format!("{} has count {count}: {held} references in objects, and at most {roots} roots", name(object));
+        let left_behind = collector.left_behind.of(object);
+        if count - held > roots + left_behind {
+            let jumped = if left_behind == 0 {
+                String::new()
+            } else {
+                format!(", and {left_behind} counts of frames that longjmp has left")
+            };
+            let what = format!(
+                "{} has count {count}: {held} references in objects, and at most {roots} roots{jumped}",
+                name(object)
+            );
             return Err(wrong("EXACT", what));
         }
     }
@@ -76,14 +87,10 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
 }
 
 impl Recount {
-    /// What no reference accounts for may be the count of a frame that `longjmp` has skipped.
-    fn trust_counts(&mut self) {
-        for &object in &self.objects {
-            let missing = u64::from(object.exact_count()).saturating_sub(self.heap(object) + self.roots(object));
-            if missing != 0 && !object.is_stuck() {
-                *self.from_roots.entry(object).or_default() += missing;
-            }
-        }
+    /// The part of each object's count that no object accounts for.
+    fn unaccounted(&self) -> impl Iterator<Item = (ObjectRef, u64)> {
+        let counted = self.objects.iter().filter(|object| !object.is_stuck());
+        counted.map(|&object| (object, u64::from(object.exact_count()).saturating_sub(self.heap(object))))
     }
 
     fn heap(&self, object: ObjectRef) -> u64 {

@@ -32,7 +32,7 @@ const FLAGS: [(&str, u32); 5] = [
 ];
 
 const KEYS: &str = "name, size, align, flags, slots, tag_mask, tag_pattern, pointer_mask, refs, ref_types, length, stride, \
-                    element_refs, element_ref_types, finalize, trace, linkage";
+                    element_refs, element_ref_types, finalize, trace, linkage, fields";
 
 /// Defines the descriptors that the module describes.
 pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
@@ -97,6 +97,7 @@ fn describe(pairs: &[Metadata]) -> Result<TypeDescription, String> {
             "element_ref_types" => known.element_ref_types = list(value, address_or_null).map_err(wrong)?,
             "finalize" => known.finalize = address_or_null(value).map_err(wrong)?,
             "trace" => trace = address_or_null(value).map_err(wrong)?,
+            "fields" => known.fields = fields(value).map_err(wrong)?,
             "linkage" => known.exported = exported(&text(value).map_err(wrong)?)?,
             _ => return Err(format!("the key \"{key}\" is not known; known are {KEYS}")),
         }
@@ -146,6 +147,17 @@ fn list<T>(value: &Metadata, read: fn(&Metadata) -> Result<T, &'static str>) -> 
         Metadata::Node(entries) => entries.iter().map(read).collect(),
         _ => Err("no list: !{i32 0, i32 8}"),
     }
+}
+
+/// Pairs of an offset and a name.
+fn fields(value: &Metadata) -> Result<Vec<(u32, String)>, &'static str> {
+    const WRONG: &str = "no list of offsets and names: !{i32 0, !\"next\", i32 8, !\"value\"}";
+    let Metadata::Node(entries) = value else { return Err(WRONG) };
+    let pair = |pair: &[Metadata]| match pair {
+        [offset, name] => Ok((small(offset).map_err(|_| WRONG)?, text(name).map_err(|_| WRONG)?)),
+        _ => Err(WRONG),
+    };
+    entries.chunks(2).map(pair).collect()
 }
 
 /// The name of a function or global.

@@ -1,4 +1,5 @@
-//! Names of fields, for zeal's messages: what the debug information of a module says of its structs, as one text.
+//! Names of fields, for zeal's messages: what the debug information of a module says of its structs, and, where it says nothing,
+//! what the module's descriptions of types say (`type_description.rs`), as one text.
 //!
 //! ```text
 //! Node 0 next 8 previous 16 value
@@ -10,18 +11,26 @@
 //! of its own. That is done once a module, under zeal only.
 
 use crate::llvm::Module;
+use crate::llvm::metadata::Metadata;
+use crate::lower::type_description::FIELDS;
 use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The constant that holds the text; sites refer to it.
 pub(super) const TABLE: &str = "tally.fields";
 
-/// Makes the text of a module that has debug information of structs.
+/// Makes the text of a module that names fields. The runtime takes the first line of a type.
 pub(in crate::lower) fn name_fields(module: Module) {
-    if module.named_metadata("llvm.dbg.cu").is_empty() {
-        return;
+    let has_debug_information = !module.named_metadata("llvm.dbg.cu").is_empty();
+    let mut text = if has_debug_information { table(&module.print()) } else { String::new() };
+    for line in module.named_metadata(FIELDS) {
+        if let Metadata::Node(line) = line
+            && let [Metadata::Text(line)] = &line[..]
+        {
+            text += line;
+            text.push('\n');
+        }
     }
-    let text = table(&module.print());
     if !text.is_empty() {
         module.text_global(&text).set_name(TABLE);
     }

@@ -7,9 +7,9 @@
 use crate::analysis::callee::signature;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Type, Value};
+use crate::llvm::{Module, Opcode, Type, Value};
 use crate::lower::STRATEGY;
-use crate::lower::roots::{rooted_alloca, slot_bytes};
+use crate::lower::roots::{rooted_variable, slot_bytes, variable_count, variable_type};
 use std::collections::HashSet;
 
 /// The intrinsics and what they take and give, in the letters of the runtime's list.
@@ -65,19 +65,11 @@ pub(crate) fn misused(module: Module, name: &str) -> Vec<Diagnostic> {
     findings
 }
 
-/// The alloca that a gcroot names, if it is one that can be named in bundles.
+/// The variable that a gcroot names, if it is one that can be named in bundles.
 pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Value, Box<Diagnostic>> {
     let refuse = |message: &str, help: &str| Err(Box::new(Diagnostic::at(name, call.value(), message).help(help)));
     let how = call.argument(1);
-    let Some(slot) = rooted_alloca(call.argument(0)) else {
-        if call.argument(0).is_parameter_with("byval") {
-            let help = "copy it into a local variable, and root that";
-            return refuse("gcroot of a struct parameter, which the caller has put into memory", help);
-        }
-        if call.argument(0).is_parameter_with("sret") {
-            let help = "build it in another local variable that is a root, and return a copy of that";
-            return refuse("gcroot of a struct that is returned, which lies in the caller's memory", help);
-        }
+    let Some(slot) = rooted_variable(call.argument(0)) else {
         return refuse(
             "gcroot of something that is no alloca",
             "keep the reference in an alloca and root that; an element of an array is rooted with the whole array, through a descriptor",
@@ -87,12 +79,12 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
         let help = "give the alloca a constant size, or keep the references in an object on the heap";
         return refuse("gcroot of an alloca whose size is not constant", help);
     };
-    let count = slot.operand(0).constant_integer();
-    if bytes > MOST_BYTES || scalars(slot.allocated_type(), count).is_none_or(|scalars| scalars > MOST_BYTES) {
+    let of = variable_type(slot);
+    if bytes > MOST_BYTES || scalars(of, variable_count(slot)).is_none_or(|scalars| scalars > MOST_BYTES) {
         let help = "keep the references in an object on the heap";
         return refuse("gcroot of an alloca of more than 1 GiB, which no stack holds", help);
     }
-    if slot.allocated_type().is_pointer() && module.size_of(slot.allocated_type()) != 8 {
+    if of.is_pointer() && module.size_of(of) != 8 {
         let help = "a reference is a pointer of 64 bits; root one, and cast what is loaded";
         return refuse("gcroot of a pointer that is not as wide as a reference", help);
     }
@@ -100,13 +92,41 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
         let help = "pass null or the address of a constant type descriptor";
         return refuse("the second argument of gcroot is no constant", help);
     }
-    let of = slot.allocated_type();
     if how.is_null() && !(of.is_pointer() && bytes == module.size_of(of)) {
         let what = if of.integer_bits().is_some() { "an integer" } else { "an aggregate" };
         let help = "pass a type descriptor as second argument: it says which words of the slot are references";
         return refuse(&format!("gcroot of {what} without a descriptor"), help);
     }
+    if slot.is_parameter_with("sret")
+        && let Some((message, help)) = shared_result(slot)
+    {
+        return refuse(message, help);
+    }
     Ok(slot)
+}
+
+/// Why a copy cannot stand in for the memory of a result until the function returns.
+fn shared_result(result: Value) -> Option<(&'static str, &'static str)> {
+    const COPY: &str = "build the struct in another alloca that is a root, and return a copy of that";
+    if !result.is_parameter_with("noalias") {
+        let help = "mark the parameter noalias, or build the struct in another alloca that is a root, and return a copy of that";
+        return Some(("gcroot of a struct that is returned in memory which others may see", help));
+    }
+    result.function_of_parameter().instructions().into_iter().find_map(|user| match user.opcode() {
+        Some(Opcode::LLVMStore) if user.operand(0).base() == result && user.operand(1).base() == result => Some((
+            "gcroot of a struct that is returned and holds its own address, which is another when it has been returned",
+            COPY,
+        )),
+        Some(Opcode::LLVMCall) => {
+            let call = user.as_call().filter(|call| call.is_musttail())?;
+            let is_part = |value: &Value| value.base() == result && *value != result;
+            call.arguments().iter().any(is_part).then_some((
+                "gcroot of a struct that is returned, a part of which is passed to a guaranteed tail call",
+                COPY,
+            ))
+        }
+        _ => None,
+    })
 }
 
 /// How many scalars there are at least, if that is a number; sizes that LLVM computes wrap around.

@@ -11,6 +11,9 @@ use crate::llvm::call::Call;
 /// Functions of the C library that move the words of an array about.
 const SORTING: [&str; 4] = ["qsort", "qsort_r", "heapsort", "mergesort"];
 
+/// The entry point that takes an object out of the collector's hands.
+const MAKE_IMMORTAL: &str = "tally_make_immortal";
+
 impl Watch<'_> {
     pub(super) fn call(&self, state: &mut State, call: Call, number: usize, tell: &mut dyn FnMut(Event)) {
         match self.callees.of_call(call) {
@@ -28,10 +31,20 @@ impl Watch<'_> {
             Callee::Ordinary if SORTING.contains(&call.callee().name().as_str()) => {
                 self.overwritten(state, call, tell);
             }
+            Callee::Runtime(_) if call.callee().name() == MAKE_IMMORTAL => self.shelter(state, call.argument(0)),
             _ => {}
         }
         self.variables(state, call, number, tell);
         let result = call.value();
+        if let Some(argument) = call.returned_argument(self.returned) {
+            // Valid till the next safepoint, as any result; then a root of the argument protects it.
+            let parts = self.parts_of(state, argument);
+            remove_value(state, number);
+            for (offset, facts) in parts {
+                state.insert(Carrier::Value(number, offset), Facts { stale: None, ..facts });
+            }
+            return;
+        }
         let of = result.type_of();
         let returned = if self.references.is_reference(result) {
             vec![0]
@@ -42,8 +55,18 @@ impl Watch<'_> {
         };
         remove_value(state, number);
         for offset in returned {
-            let facts = Facts { integer: is_integer(of), born: true, ..Facts::from(number) };
+            let sheltered = self.summaries.returns_immortal(call.callee(), offset);
+            let facts = Facts { integer: is_integer(of), born: true, sheltered, ..Facts::from(number) };
             state.insert(Carrier::Value(number, offset), facts);
+        }
+    }
+
+    /// An object that cannot die needs no root, under whatever name it is known.
+    fn shelter(&self, state: &mut State, object: Value) {
+        let Some(immortal) = self.facts_of(state, object) else { return };
+        for facts in state.values_mut() {
+            facts.sheltered |=
+                !facts.origins.is_disjoint(&immortal.origins) || !facts.words.is_disjoint(&immortal.words);
         }
     }
 

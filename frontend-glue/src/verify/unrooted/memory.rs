@@ -7,7 +7,7 @@
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
-use crate::lower::roots::rooted_alloca;
+use crate::lower::roots::{rooted_variable, variable_type};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -62,13 +62,14 @@ impl Memory {
         let mut regions = HashMap::new();
         for &instruction in instructions {
             if let Some(slot) = rooted_slot(callees, instruction) {
-                regions.insert(slot, Kind::Root { is_word: module.size_of(slot.allocated_type()) == 8 });
+                regions.insert(slot, Kind::Root { is_word: module.size_of(variable_type(slot)) == 8 });
             } else if instruction.is(Opcode::LLVMAlloca) && !regions.contains_key(&instruction) {
                 regions.extend(kind_of(module, instruction).map(|kind| (instruction, kind)));
             }
         }
         for parameter in (0..function.parameter_count()).map(|index| function.parameter(index)) {
-            if parameter.is_parameter_with("byval") || parameter.is_parameter_with("sret") {
+            let is_variable = parameter.is_parameter_with("byval") || parameter.is_parameter_with("sret");
+            if is_variable && !regions.contains_key(&parameter) {
                 regions.extend(kind_of(module, parameter).map(|kind| (parameter, kind)));
             }
         }
@@ -169,7 +170,7 @@ pub(super) fn words_of_type(module: Module, of: Type) -> Vec<i64> {
 
 pub(super) fn rooted_slot(callees: &Callees, instruction: Value) -> Option<Value> {
     let call = instruction.as_call().filter(|&call| callees.of_call(call) == Callee::GcRoot)?;
-    rooted_alloca(call.argument(0))
+    rooted_variable(call.argument(0))
 }
 
 /// How a variable is watched; not at all if its address is kept somewhere.

@@ -36,7 +36,7 @@ pub(super) struct Facts {
     pub(super) aged: bool,
     /// It was made by a call: as far as can be seen nothing else holds it.
     pub(super) born: bool,
-    /// The runtime holds it as long as the function runs: it is given to a destructor.
+    /// The runtime holds it as long as the function runs: it is given to a destructor, or was made immortal.
     pub(super) sheltered: bool,
 }
 

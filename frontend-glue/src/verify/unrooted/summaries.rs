@@ -16,6 +16,9 @@ pub(super) struct Summaries {
     born: HashSet<(Value, u32)>,
     /// Functions that return a reference at this offset of their result.
     returned: HashSet<(Value, i64)>,
+    /// Functions that return one there which cannot die, and those that return one which can.
+    immortal: HashSet<(Value, i64)>,
+    mortal: HashSet<(Value, i64)>,
     finalizers: HashSet<Value>,
     /// Where functions store references: a parameter, and the offset behind it.
     stored: HashMap<Value, BTreeSet<(u32, i64)>>,
@@ -52,8 +55,16 @@ impl Summaries {
         self.born.contains(&(function, parameter))
     }
 
-    pub(super) fn give_back(&mut self, function: Value, offset: i64) -> bool {
-        self.returned.insert((function, offset))
+    /// Notes a reference in a function's result; whether anything of that is new.
+    pub(super) fn give_back(&mut self, function: Value, offset: i64, immortal: bool) -> bool {
+        let of_its_kind = if immortal { &mut self.immortal } else { &mut self.mortal };
+        let is_new_kind = of_its_kind.insert((function, offset));
+        self.returned.insert((function, offset)) || is_new_kind
+    }
+
+    /// Whether the references at this offset of a function's results are all of objects that cannot die.
+    pub(super) fn returns_immortal(&self, function: Value, offset: i64) -> bool {
+        self.immortal.contains(&(function, offset)) && !self.mortal.contains(&(function, offset))
     }
 
     pub(super) fn store(&mut self, function: Value, parameter: u32, offset: i64) -> bool {

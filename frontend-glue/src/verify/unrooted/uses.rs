@@ -37,8 +37,8 @@ impl Watch<'_> {
 
     fn leave(&self, state: &State, instruction: Value, tell: &mut dyn FnMut(Event)) {
         let results = instruction.operands().flat_map(|result| self.parts_of(state, result));
-        for (offset, _) in results.filter(|(_, facts)| facts.is_whole_reference()) {
-            tell(Event::Returned { offset });
+        for (offset, facts) in results.filter(|(_, facts)| facts.is_whole_reference()) {
+            tell(Event::Returned { offset, immortal: facts.sheltered });
         }
         for &parameter in self.places[..self.parameters].iter().filter(|it| it.is_parameter_with("sret")) {
             for (offset, word) in self.references.memory.words_of(parameter) {

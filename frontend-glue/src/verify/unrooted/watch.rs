@@ -9,6 +9,7 @@ use super::state::{Carrier, Facts, State, either, merge};
 use super::summaries::{Summaries, is_integer};
 use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
+use crate::llvm::call::AttributeKind;
 use crate::llvm::{Block, Module, Opcode, Value};
 use std::collections::HashMap;
 
@@ -20,7 +21,7 @@ pub(super) enum Event {
     /// It is an argument, or lies at this offset of an argument that is passed by value.
     Passed { call: Value, parameter: u32, offset: Option<i64>, born: bool },
     /// It is returned at this offset of the result.
-    Returned { offset: i64 },
+    Returned { offset: i64, immortal: bool },
     /// It is stored to memory that is not local; whether that is an object.
     Stored { at: Value, address: Value, to_object: bool, facts: Facts },
     /// From here on an object or a table of the runtime's holds it.
@@ -54,6 +55,7 @@ pub(super) struct Watch<'a> {
     /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use: nothing
     /// behind it needs them. Long blocks would otherwise carry, and every safepoint look at, all values that were ever there.
     last_uses: HashMap<usize, Vec<usize>>,
+    pub(super) returned: AttributeKind,
 }
 
 impl<'a> Watch<'a> {
@@ -69,7 +71,8 @@ impl<'a> Watch<'a> {
         let numbers: HashMap<Value, usize> = places.iter().copied().zip(0..).collect();
         let last_uses = last_uses_at_home(&places, &numbers);
         let (module, flow) = (function.module(), Flow::of(function));
-        Watch { callees, references, summaries, module, flow, places, numbers, parameters, last_uses }
+        let returned = AttributeKind::named("returned");
+        Watch { callees, references, summaries, module, flow, places, numbers, parameters, last_uses, returned }
     }
 
     /// Everything that happens to references in the function.

@@ -56,7 +56,7 @@ pub fn note_landing(here: u64) {
     // SAFETY: this thread's context, and its heap, if it has one.
     let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
     heap.note_landing_of_host(here);
-    heap.prompt.may_jump = true;
+    heap.prompt.landed = true;
     let mut any = false;
     for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);

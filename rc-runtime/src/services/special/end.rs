@@ -136,7 +136,8 @@ impl Heap {
         if record.rest != 0 {
             let rest = self.specials.rests.remove(record.rest);
             if rest.map != 0 {
-                self.specials.dead_entries.remove(&rest.map);
+                let dead = self.specials.dead_entries.remove(&rest.map);
+                self.specials.dead_entries_of_all -= dead.unwrap_or(0);
             }
             self.release_external_bytes(rest.external);
             drop(rest.host);

@@ -18,11 +18,10 @@ typedef struct Job {
 TALLY_TYPE(Job, input, output);
 
 static long by_value(Pair pair, Job job) {
-    Job mine = job; /* it came in its caller's memory, which is no variable of this function */
     TALLY_ROOT_AS(Pair, pair);
-    TALLY_ROOT_AS(Job, mine);
+    TALLY_ROOT_AS(Job, job);
     long more = work();
-    return more + pair.left->value + mine.input->value;
+    return more + pair.left->value + job.input->value;
 }
 
 static Job parse(long value) {

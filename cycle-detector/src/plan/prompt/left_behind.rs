@@ -1,0 +1,48 @@
+//! Zeal: counts that frames which `longjmp` has skipped leave behind.
+//!
+//! Such a frame never lets go of what its roots counted, and nobody knows which roots that were: the frame is gone when the program
+//! lands. So the first recount after a landing believes each count as it finds it, and notes how much of it no object accounts for.
+//! What frames have left behind is at most that, then and at any later time:
+//!
+//! ```text
+//!   count = references in objects + roots and registers that count + left behind         at each recount
+//!   bound = min over all recounts since the landing of (count − references in objects)  ≥ left behind
+//! ```
+//!
+//! Later recounts allow each object its bound, and not more: an object that was made since has none, and one whose roots have let
+//! go since has only what was really left. A mark makes counts good, and the bound falls with them. An exact figure would need the
+//! roots that each frame counts at every call, not only at those that stop.
+
+use std::collections::HashMap;
+use tally_heap::ObjectRef;
+
+/// What may have been left behind, by object; objects with nothing are not listed.
+#[derive(Debug, Default)]
+pub(crate) struct LeftBehind {
+    bounds: HashMap<ObjectRef, u64>,
+}
+
+impl LeftBehind {
+    /// Takes in a recount: of all objects, how much of their counts no object accounts for. `landed`: the program has come back to a
+    /// `setjmp` since the last.
+    pub(super) fn recounted(&mut self, landed: bool, unaccounted: impl Iterator<Item = (ObjectRef, u64)>) {
+        if self.bounds.is_empty() && !landed {
+            return;
+        }
+        let bound = |(object, count): (ObjectRef, u64)| {
+            let bound = if landed { count } else { self.of(object).min(count) };
+            (bound != 0).then_some((object, bound))
+        };
+        self.bounds = unaccounted.filter_map(bound).collect();
+    }
+
+    /// How much of an object's count may have been left behind.
+    pub(super) fn of(&self, object: ObjectRef) -> u64 {
+        self.bounds.get(&object).copied().unwrap_or(0)
+    }
+
+    /// The objects that something may have been left behind of.
+    pub(super) fn objects(&self) -> impl Iterator<Item = ObjectRef> {
+        self.bounds.keys().copied()
+    }
+}
