@@ -9,7 +9,7 @@ use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
 use crate::plan::prompt::{Batch, CountedMarks, Held, LeftBehind, Rings, SlicedMark};
 use crate::report::EpochReport;
-use crate::stack::{StackRoots, stack_end};
+use crate::root_source::{RootList, RootSource};
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::plan::Plan;
@@ -71,7 +71,8 @@ pub struct Collector {
     pub(crate) trials: Trials,
     pub(crate) mark: Mark,
     pub(crate) trigger: Trigger,
-    pub(crate) stack: StackRoots,
+    /// Where the roots of compiled code come from.
+    pub(crate) stack: Box<dyn RootSource>,
     /// Prompt plan: what roots hold.
     pub(crate) held: Held,
     /// Prompt plan: trials over exact counts.
@@ -91,6 +92,11 @@ pub struct Collector {
 }
 
 impl Collector {
+    /// A collector that finds the roots of compiled code in `stack`.
+    pub fn new(stack: Box<dyn RootSource>) -> Collector {
+        Collector { stack, ..Collector::default() }
+    }
+
     /// Whether anything is left to do before the next flip could be waited for in peace.
     pub fn has_work(&self, heap: &Heap) -> bool {
         self.phase != Phase::Idle || self.mark.is_running() || self.has_deaths(heap)
@@ -201,8 +207,10 @@ impl EpochDriver for Collector {
 
     fn protect_roots(&mut self, heap: &mut Heap) {
         let before = self.stack.units_walked(heap);
-        self.stack.visit(heap, |heap, object, _| heap.prompt.protected.push(object));
-        heap.note_lent_walk(self.stack.units_walked(heap) - before, stack_end());
+        let mut found = RootList::default();
+        self.stack.visit(heap, &mut found);
+        found.into_objects().into_iter().for_each(|object| heap.prompt.protected.push(object));
+        heap.note_lent_walk(self.stack.units_walked(heap) - before, self.stack.end());
     }
 
     fn as_any(&mut self) -> &mut dyn std::any::Any {

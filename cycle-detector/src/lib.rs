@@ -40,6 +40,7 @@ pub mod program;
 mod record_walk;
 pub mod reentry;
 pub mod report;
+pub mod root_source;
 mod runtime_entries;
 pub mod shadow_stack;
 pub mod stack;

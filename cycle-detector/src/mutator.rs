@@ -9,6 +9,7 @@
 use crate::driver::Collector;
 use crate::plan::deferred::verify::Violation;
 use crate::report::EpochReport;
+use crate::root_source::{NoStack, RootSource};
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
@@ -27,12 +28,12 @@ pub struct Mutator {
     heap: Box<Heap>,
 }
 
-/// A heap with a collector behind its epoch door.
+/// A heap with a collector behind its epoch door; `stack` knows the roots of compiled code.
 ///
 /// # Errors
 /// [`RangeError`] when the heap range cannot be reserved.
-pub fn new_heap(options: HeapOptions) -> Result<Box<Heap>, RangeError> {
-    Heap::new(options, Box::<Collector>::default())
+pub fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
+    Heap::new(options, Box::new(Collector::new(stack)))
 }
 
 impl Mutator {
@@ -41,7 +42,7 @@ impl Mutator {
     /// # Errors
     /// [`RangeError`] when the heap range cannot be reserved.
     pub fn new(options: HeapOptions) -> Result<Mutator, RangeError> {
-        Ok(Mutator { heap: new_heap(options)? })
+        Ok(Mutator { heap: new_heap(options, Box::new(NoStack))? })
     }
 
     /// The heap itself.

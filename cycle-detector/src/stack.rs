@@ -4,7 +4,7 @@
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
-//! A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the
+//! The collector asks through [`RootSource`]. A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the
 //! program does not come back to a frame before the walk has. What it must not do either is store to a root of a frame
 //! that waits, through a pointer: frames whose roots are *lent* note themselves in the context (`Context::lent_high`),
 //! and all down to the last of them are visited at once.
@@ -15,6 +15,7 @@
 use crate::diversion::{self, Removal};
 use crate::loaded_modules::{self, Snapshot};
 use crate::reentry::reentry_return;
+use crate::root_source::{Headway, RootList, RootSource};
 use crate::shadow_stack::{self, ShadowTypes};
 use crate::stack_overflow::Stack;
 use stack_roots::{
@@ -70,17 +71,6 @@ const FRAMES_CHECKED: usize = 8192;
 /// A step of the unwinder takes as long as the walk of so many frames, at least.
 const FRAMES_PER_STEP: u64 = 4;
 
-/// How far a walk has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Headway {
-    /// All frames have been visited.
-    Done,
-    /// Some wait.
-    Some,
-    /// The program has left frames that waited by a jump, and may have changed others since. The walk is given up.
-    Cut,
-}
-
 impl StackRoots {
     fn refresh(&mut self) {
         let version = loaded_modules::version();
@@ -88,85 +78,6 @@ impl StackRoots {
             self.snapshot = loaded_modules::current();
             self.version = version;
         }
-    }
-
-    /// Visits every reference that a root of the calling thread's compiled frames holds, if `heap` runs compiled code.
-    pub(crate) fn visit(&mut self, heap: &mut Heap, found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String)) {
-        self.begin(heap, usize::MAX, found);
-    }
-
-    /// The same for the newest `limit` frames, if the others may wait: whether all have been visited. Otherwise
-    /// [`Self::go_on`] visits them.
-    pub(crate) fn begin(
-        &mut self,
-        heap: &mut Heap,
-        limit: usize,
-        mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
-    ) -> bool {
-        debug_assert!(self.rest.is_none());
-        let Some(registers) = anchor(heap.context_mut()) else { return true };
-        self.refresh();
-        let may_pause = self.may_pause(heap, &registers);
-        let limit = if may_pause { limit } else { usize::MAX };
-        let from = Position { is_active: may_pause, ..Position::from(registers) };
-        // What lends from here on says so again.
-        let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
-        let mut lent = 0;
-        let mut rest = self.walk(heap, from, limit, &mut lent, &mut found);
-        while let Some(at) = rest.filter(|at| at.registers.sp <= lent_before) {
-            rest = self.walk(heap, at, limit, &mut lent, &mut found);
-        }
-        let mut slots = 0;
-        shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
-            slots += 1;
-            self.shadow_types.visit_root(slot, meta, |object| {
-                take(heap, object, &mut found, &|| format!("the shadow stack's root at {slot:#x}"));
-            });
-        });
-        heap.statistics.roots_walked += slots;
-        self.leave_off(heap, rest, lent)
-    }
-
-    /// What the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
-    pub(crate) fn units_walked(&self, heap: &Heap) -> u64 {
-        let statistics = &heap.statistics;
-        statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
-    }
-
-    /// Whether frames of the last walk wait for their visit.
-    pub(crate) fn has_rest(&self) -> bool {
-        self.rest.is_some()
-    }
-
-    /// A stop of the program begins.
-    pub(crate) fn note_that_the_program_ran(&mut self) {
-        self.program_ran = true;
-    }
-
-    /// Visits `limit` more frames of those that wait.
-    pub(crate) fn go_on(
-        &mut self,
-        heap: &mut Heap,
-        limit: usize,
-        mut found: impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
-    ) -> Headway {
-        let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
-        let here = 0_u64;
-        let is_gone = std::mem::take(&mut self.program_ran)
-            && diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
-        if is_gone {
-            diversion::give_up();
-        }
-        if is_gone || diversion::undo(&raw const here as u64) == Removal::Cut {
-            return if anchor(heap.context_mut()).is_some() { Headway::Cut } else { Headway::Done };
-        }
-        if anchor(heap.context_mut()).is_none() {
-            // The program has ended, or the thread: its frames count as gone.
-            return Headway::Done;
-        }
-        self.refresh();
-        let rest = self.walk(heap, at, limit, &mut lent, &mut found);
-        if self.leave_off(heap, rest, lent) { Headway::Done } else { Headway::Some }
     }
 
     /// Whether the stack, from where the program is, leads to the frame with stack pointer `sp`, the return into which
@@ -203,19 +114,20 @@ impl StackRoots {
             && diversion::is_free(here)
     }
 
-    /// The walk is over, or waits at a frame for the program to come back there: whether it is over.
-    fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> bool {
+    /// The walk is over, or waits at a frame for the program to come back there.
+    fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> Headway {
         match rest {
             Some(at) => {
                 diversion::divert(heap, &at.registers);
                 self.rest = Some(Rest { at, lent });
+                Headway::Some
             }
             None => {
                 let lent_high = &mut heap.context_mut().lent_high;
                 *lent_high = lent.max(*lent_high);
+                Headway::Done
             }
         }
-        rest.is_none()
     }
 
     /// Visits frames, and notes the highest that lends a root.
@@ -225,7 +137,7 @@ impl StackRoots {
         from: Position,
         limit: usize,
         lent: &mut u64,
-        found: &mut impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
+        into: &mut RootList,
     ) -> Option<Position> {
         let snapshot = &*self.snapshot;
         let mut slots = 0;
@@ -234,7 +146,7 @@ impl StackRoots {
             if root.id & LENT_ROOT != 0 {
                 *lent = root.sp.max(*lent);
             }
-            snapshot.visit_root(root, |object| take(heap, object, found, &|| snapshot.describe(root)));
+            snapshot.visit_root(root, |object| take(heap, object, into, &|| snapshot.describe(root)));
         });
         let statistics = &mut heap.statistics;
         statistics.frames_walked += visited.frames as u64;
@@ -255,6 +167,70 @@ impl StackRoots {
             }
         });
         shadow_stack::visit(registers.sp..stack_end(), visit);
+    }
+}
+
+impl RootSource for StackRoots {
+    fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
+        debug_assert!(self.rest.is_none());
+        let Some(registers) = anchor(heap.context_mut()) else { return Headway::Done };
+        self.refresh();
+        let may_pause = self.may_pause(heap, &registers);
+        let limit = if may_pause { frames } else { usize::MAX };
+        let from = Position { is_active: may_pause, ..Position::from(registers) };
+        // What lends from here on says so again.
+        let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
+        let mut lent = 0;
+        let mut rest = self.walk(heap, from, limit, &mut lent, into);
+        while let Some(at) = rest.filter(|at| at.registers.sp <= lent_before) {
+            rest = self.walk(heap, at, limit, &mut lent, into);
+        }
+        let mut slots = 0;
+        shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
+            slots += 1;
+            self.shadow_types.visit_root(slot, meta, |object| {
+                take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
+            });
+        });
+        heap.statistics.roots_walked += slots;
+        self.leave_off(heap, rest, lent)
+    }
+
+    fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway {
+        let Some(Rest { at, mut lent }) = self.rest.take() else { return Headway::Done };
+        let here = 0_u64;
+        let is_gone = std::mem::take(&mut self.program_ran)
+            && diversion::waiting_sp().is_some_and(|sp| !self.leads_to(heap.context_mut(), sp));
+        if is_gone {
+            diversion::give_up();
+        }
+        if is_gone || diversion::undo(&raw const here as u64) == Removal::Cut {
+            return if anchor(heap.context_mut()).is_some() { Headway::Cut } else { Headway::Done };
+        }
+        if anchor(heap.context_mut()).is_none() {
+            // The program has ended, or the thread: its frames count as gone.
+            return Headway::Done;
+        }
+        self.refresh();
+        let rest = self.walk(heap, at, frames, &mut lent, into);
+        self.leave_off(heap, rest, lent)
+    }
+
+    fn has_rest(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    fn note_that_the_program_ran(&mut self) {
+        self.program_ran = true;
+    }
+
+    fn units_walked(&self, heap: &Heap) -> u64 {
+        let statistics = &heap.statistics;
+        statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
+    }
+
+    fn end(&self) -> u64 {
+        stack_end()
     }
 }
 
@@ -298,17 +274,12 @@ fn walk(
 
 /// Checks what a root holds, and passes it on.
 #[inline(always)]
-fn take(
-    heap: &mut Heap,
-    object: ObjectRef,
-    found: &mut impl FnMut(&mut Heap, ObjectRef, &dyn Fn() -> String),
-    name: &dyn Fn() -> String,
-) {
+fn take(heap: &Heap, object: ObjectRef, into: &mut RootList, name: &dyn Fn() -> String) {
     if heap.zeal.is_some() {
         refuse_foreign(heap, object, name);
     }
     if heap.owns(object) {
-        found(heap, object, name);
+        into.push(heap, object, name);
     }
 }
 

@@ -9,6 +9,7 @@
 //! nothing else. If that is nothing, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
+use crate::stack::StackRoots;
 use crate::{program, stack_overflow};
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -21,7 +22,8 @@ pub(crate) fn make() -> Box<Heap> {
     let plan = tally_heap::module_registry::plan_for_heap();
     let asked = HeapOptions::from_run(program::options());
     let count_objects = asked.count_objects || tally_heap::module_registry::counts_are_wanted();
-    let mut heap = match crate::mutator::new_heap(HeapOptions { plan, count_objects, ..asked }) {
+    let options = HeapOptions { plan, count_objects, ..asked };
+    let mut heap = match crate::mutator::new_heap(options, Box::new(StackRoots::default())) {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };

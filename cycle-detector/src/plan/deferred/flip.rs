@@ -16,7 +16,7 @@
 use crate::driver::Collector;
 use crate::plan::deferred::epoch::Phase;
 use crate::report::EpochReport;
-use crate::stack::Headway;
+use crate::root_source::{Headway, RootList};
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::trial_cell;
@@ -86,36 +86,37 @@ impl Collector {
         self.counted_roots = 0;
         heap.roots_uncounted = true;
         self.take_roots_outside_the_stack(heap);
-        let mut roots = std::mem::take(&mut self.roots);
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         let before = heap.statistics.frames_walked;
-        self.stack.begin(heap, FRAMES_AT_FLIP, |heap, root, name| take_root(heap, &mut roots, root, name));
+        self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
         note_frames(heap, before);
-        self.report.roots = roots.len() as u64;
-        self.roots = roots;
+        self.roots = roots.into_objects();
+        self.report.roots = self.roots.len() as u64;
     }
 
     fn take_roots_outside_the_stack(&mut self, heap: &mut Heap) {
-        let roots = &mut self.roots;
-        let before = roots.len();
-        heap.for_each_host_reference(|root| take_root(heap, roots, root, &|| "a root of the host".to_owned()));
+        let before = self.roots.len();
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
         heap.statistics.roots_walked += (roots.len() - before) as u64;
         let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
             // Global slots are shared by all heaps of the process; each counts its own objects.
             if heap.owns(root) {
-                take_root(heap, roots, root, &|| format!("global root `{}`", global.name));
+                roots.push(heap, root, &|| format!("global root `{}`", global.name));
             }
         });
         heap.statistics.roots_walked += slots;
+        self.roots = roots.into_objects();
     }
 
     /// Visits `frames` of those that the flip left for later.
     pub(crate) fn walk_on(&mut self, heap: &mut Heap, frames: usize) {
-        let mut roots = std::mem::take(&mut self.roots);
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         let before = heap.statistics.frames_walked;
-        let headway = self.stack.go_on(heap, frames, |heap, root, name| take_root(heap, &mut roots, root, name));
+        let headway = self.stack.go_on(heap, frames, &mut roots);
         note_frames(heap, before);
-        self.report.roots = roots.len() as u64;
-        self.roots = roots;
+        self.roots = roots.into_objects();
+        self.report.roots = self.roots.len() as u64;
         if headway == Headway::Cut {
             self.take_all_that_is_reached(heap);
         }
@@ -136,8 +137,9 @@ impl Collector {
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();
         self.take_roots_outside_the_stack(heap);
-        let mut roots = std::mem::take(&mut self.roots);
-        self.stack.visit(heap, |heap, root, name| take_root(heap, &mut roots, root, name));
+        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        self.stack.visit(heap, &mut roots);
+        let mut roots = roots.into_objects();
         let mut queue = roots.split_off(noted);
         let mut seen = Seen::default();
         while let Some(object) = queue.pop() {
@@ -205,20 +207,6 @@ fn for_each_part_of_epoch(heap: &mut Heap, object: ObjectRef, mut visit: impl Fn
 fn note_frames(heap: &mut Heap, before: u64) {
     let statistics = &mut heap.statistics;
     statistics.frames_at_once_max = statistics.frames_at_once_max.max(statistics.frames_walked - before);
-}
-
-#[inline(always)]
-fn take_root(heap: &Heap, roots: &mut List<ObjectRef>, root: ObjectRef, name: &dyn Fn() -> String) {
-    if let Some(zeal) = &heap.zeal
-        && zeal.live_object(root.address()).is_none()
-    {
-        let what = match zeal.has_seen(root) {
-            true => format!("{} holds {:#x}, which is no live object", name(), root.address()),
-            false => format!("{} holds {}", name(), heap.place(zeal, root.address())),
-        };
-        heap.violation("ROOT", &what);
-    }
-    roots.push(root);
 }
 
 #[cfg(test)]

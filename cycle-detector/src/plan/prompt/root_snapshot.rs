@@ -23,7 +23,7 @@
 //! an eighth of what the program did in between.
 
 use crate::driver::Collector;
-use crate::stack::StackRoots;
+use crate::root_source::{RootList, RootSource};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::SHOWN;
 use tally_heap::object::prompt_flag;
@@ -43,11 +43,13 @@ pub struct Held {
     walked: u64,
 }
 
-/// Calls `found` with everything that a root holds or a word in flight leads to.
-pub(super) fn visit(stack: &mut StackRoots, heap: &mut Heap, mut found: impl FnMut(ObjectRef)) {
-    heap.for_each_host_reference(&mut found);
-    heap.prompt.protected.iter().copied().for_each(&mut found);
-    stack.visit(heap, |_, object, _| found(object));
+/// Appends to `found` everything that a root holds or a word in flight leads to.
+pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut List<ObjectRef>) {
+    heap.for_each_host_reference(|object| found.push(object));
+    found.extend(heap.prompt.protected.iter().copied());
+    let mut roots = RootList::after(std::mem::take(found));
+    stack.visit(heap, &mut roots);
+    *found = roots.into_objects();
 }
 
 impl Collector {
@@ -56,7 +58,7 @@ impl Collector {
         let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
         let (before, held) = (walked(heap), &mut self.held);
         held.objects.clear_to(KEPT);
-        visit(&mut self.stack, heap, |object| held.objects.push(object));
+        visit(&mut *self.stack, heap, &mut held.objects);
         held.walked = walked(heap) - before;
         heap.prompt.cells.youth.set_depth(held.walked);
     }

@@ -8,6 +8,7 @@
 
 use crate::driver::Collector;
 use crate::plan::deferred::verify::{Violation, check_acyclic, wrong};
+use crate::root_source::RootList;
 use std::collections::{HashMap, HashSet};
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
@@ -42,17 +43,17 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
 /// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
 pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
-    let mut fault = None;
-    collector.stack.visit(heap, |heap, root, root_name| {
+    let mut roots = RootList::with_names();
+    collector.stack.visit(heap, &mut roots);
+    for (root, root_name) in roots.named() {
         *recount.from_roots.entry(root).or_default() += 1;
         if let Some(zeal) = &heap.zeal
             && !zeal.has_seen(root)
         {
-            let what = format!("{} holds {}", root_name(), heap.place(zeal, root.address()));
-            fault.get_or_insert(wrong("ROOT", what));
+            let what = format!("{root_name} holds {}", heap.place(zeal, root.address()));
+            return Err(wrong("ROOT", what));
         }
-    });
-    fault.map_or(Ok(()), Err)?;
+    }
     let landed = std::mem::take(&mut heap.prompt.landed);
     collector.left_behind.recounted(landed, recount.unaccounted());
     for object in collector.left_behind.objects() {

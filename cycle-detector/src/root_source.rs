@@ -1,0 +1,170 @@
+//! Where the roots of compiled code come from, as the collector sees it. `[ROOT]` `[WATERMARK]`
+//!
+//! The collector knows neither stacks nor stack maps: it asks a [`RootSource`], which the heap is given with its driver.
+//! `stack` implements it for the calling thread's stack; a host in Rust has [`NoStack`].
+//!
+//! The source is called once for each walk, the sink once for each root. So the source is dynamic and the sink is not:
+//! a closure behind a `dyn` would cost about five instructions a root.
+
+use std::fmt::Debug;
+use tally_heap::memory::list::List;
+use tally_heap::{Heap, ObjectRef};
+
+/// See the file's first lines. All calls are made on the heap's thread, with the program stopped.
+pub trait RootSource: Debug {
+    /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are
+    /// lent. If others wait, the program does not come back to one of them before it has been visited: the source calls
+    /// `EpochDriver::frame_is_reached` first.
+    fn begin(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
+
+    /// Visits `frames` more of those that wait.
+    fn go_on(&mut self, heap: &mut Heap, frames: usize, into: &mut RootList) -> Headway;
+
+    /// Whether frames wait.
+    fn has_rest(&self) -> bool;
+
+    /// A stop of the program begins: frames that wait may have gone since the last.
+    fn note_that_the_program_ran(&mut self);
+
+    /// Returns what the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
+    fn units_walked(&self, heap: &Heap) -> u64;
+
+    /// One past the end of the stack; 0 where there is none.
+    fn end(&self) -> u64;
+
+    /// Visits all frames.
+    fn visit(&mut self, heap: &mut Heap, into: &mut RootList) {
+        self.begin(heap, usize::MAX, into);
+    }
+}
+
+/// How far a walk has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Headway {
+    /// All frames have been visited.
+    Done,
+    /// Some wait.
+    Some,
+    /// The program has left frames that waited by a jump, and may have changed others since. The walk is given up.
+    Cut,
+}
+
+/// What a walk has found: references to objects of one heap.
+#[derive(Debug, Default)]
+pub struct RootList {
+    objects: List<ObjectRef>,
+    looks: Looks,
+}
+
+/// What is looked at beside the reference itself.
+#[derive(Debug, Default)]
+enum Looks {
+    #[default]
+    No,
+    /// Each must be a live object, or the root that holds it is named in a violation.
+    AtLife,
+    /// The names of the roots are kept.
+    AtNames(Vec<String>),
+}
+
+impl RootList {
+    /// Goes on after `objects`. Under zeal each root that is found must hold a live object.
+    pub fn of_live_objects(objects: List<ObjectRef>, heap: &Heap) -> RootList {
+        RootList { objects, looks: if heap.zeal.is_some() { Looks::AtLife } else { Looks::No } }
+    }
+
+    /// Goes on after `objects`, whatever they are.
+    pub fn after(objects: List<ObjectRef>) -> RootList {
+        RootList { objects, looks: Looks::No }
+    }
+
+    /// Keeps the names of the roots.
+    pub fn with_names() -> RootList {
+        RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
+    }
+
+    /// Adds a root. `name` is called only where somebody is told of it.
+    #[inline(always)]
+    pub fn push(&mut self, heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
+        if !matches!(self.looks, Looks::No) {
+            self.look(heap, object, name);
+        }
+        self.objects.push(object);
+    }
+
+    #[cold]
+    fn look(&mut self, heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
+        match &mut self.looks {
+            Looks::AtNames(names) => names.push(name()),
+            Looks::AtLife => must_be_live(heap, object, name),
+            Looks::No => {}
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// The objects, in the order in which they were found.
+    pub fn into_objects(self) -> List<ObjectRef> {
+        self.objects
+    }
+
+    /// The objects with the names of the roots that hold them. Empty where names are not kept.
+    pub fn named(&self) -> impl Iterator<Item = (ObjectRef, &str)> {
+        let names: &[String] = if let Looks::AtNames(names) = &self.looks { names } else { &[] };
+        self.objects.iter().copied().zip(names.iter().map(String::as_str))
+    }
+}
+
+fn must_be_live(heap: &Heap, root: ObjectRef, name: &dyn Fn() -> String) {
+    if let Some(zeal) = &heap.zeal
+        && zeal.live_object(root.address()).is_none()
+    {
+        let what = match zeal.has_seen(root) {
+            true => format!("{} holds {:#x}, which is no live object", name(), root.address()),
+            false => format!("{} holds {}", name(), heap.place(zeal, root.address())),
+        };
+        heap.violation("ROOT", &what);
+    }
+}
+
+/// No compiled code runs on the heap: what a host holds is known to the heap itself.
+#[derive(Debug, Default)]
+pub struct NoStack;
+
+impl RootSource for NoStack {
+    fn begin(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
+        Headway::Done
+    }
+
+    fn go_on(&mut self, _heap: &mut Heap, _frames: usize, _into: &mut RootList) -> Headway {
+        Headway::Done
+    }
+
+    fn has_rest(&self) -> bool {
+        false
+    }
+
+    fn note_that_the_program_ran(&mut self) {}
+
+    fn units_walked(&self, _heap: &Heap) -> u64 {
+        0
+    }
+
+    fn end(&self) -> u64 {
+        0
+    }
+}
+
+impl Default for Box<dyn RootSource> {
+    fn default() -> Self {
+        Box::new(NoStack)
+    }
+}
