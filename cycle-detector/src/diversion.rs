@@ -33,7 +33,6 @@
 //! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998. Unwinding: libgcc's
 //! unwind.inc, DWARF 5, 6.4.
 
-use crate::driver::Collector;
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
 use std::cell::Cell;
@@ -184,10 +183,7 @@ unsafe extern "C" fn arrived(record: &Record) {
     record.place.set(0);
     // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no reference to it.
     if let Some(heap) = unsafe { owner.as_mut() } {
-        heap.with_driver(|driver, heap| {
-            let collector: &mut Collector = driver.as_any().downcast_mut().expect("a heap's driver is the collector");
-            collector.frame_is_reached(heap);
-        });
+        heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
     }
 }
 

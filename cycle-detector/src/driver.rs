@@ -213,6 +213,10 @@ impl EpochDriver for Collector {
         heap.note_lent_walk(self.stack.units_walked(heap) - before, self.stack.end());
     }
 
+    fn frame_is_reached(&mut self, heap: &mut Heap) {
+        Collector::frame_is_reached(self, heap);
+    }
+
     fn as_any(&mut self) -> &mut dyn std::any::Any {
         self
     }

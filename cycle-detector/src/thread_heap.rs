@@ -20,7 +20,7 @@ use tally_heap::heap::HeapOptions;
 /// Makes the calling thread's heap.
 pub(crate) fn make() -> Box<Heap> {
     let plan = tally_heap::module_registry::plan_for_heap();
-    let asked = HeapOptions::from_run(program::options());
+    let asked = program::options().heap_options();
     let count_objects = asked.count_objects || tally_heap::module_registry::counts_are_wanted();
     let options = HeapOptions { plan, count_objects, ..asked };
     let mut heap = match crate::mutator::new_heap(options, Box::new(StackRoots::default())) {

@@ -17,6 +17,8 @@ pub trait EpochDriver {
     /// Prompt plan: what the roots of compiled frames hold is to be in `heap.prompt.protected`: others may have written to them,
     /// and counted nothing.
     fn protect_roots(&mut self, heap: &mut Heap);
+    /// The program is about to come back to a frame whose roots a walk has left for later. `[WATERMARK]`
+    fn frame_is_reached(&mut self, heap: &mut Heap);
     /// The driver itself, for the crate that implements it.
     fn as_any(&mut self) -> &mut dyn std::any::Any;
 }

@@ -70,8 +70,8 @@ pub struct HeapOptions {
     pub zeal_looks: usize,
 }
 
-/// Looks at 64 objects cost about what the rest of an epoch does.
-const ZEAL_LOOKS: usize = 64;
+/// [`HeapOptions::zeal_looks`] of a program's heap: looks at 64 objects cost about what the rest of an epoch does.
+pub const ZEAL_LOOKS: usize = 64;
 
 impl Default for HeapOptions {
     fn default() -> Self {
@@ -92,25 +92,6 @@ impl Default for HeapOptions {
             fail_allocation: None,
             zeal: false,
             zeal_looks: usize::MAX,
-        }
-    }
-}
-
-impl HeapOptions {
-    /// What a run's options ask for; a pause goal halves into slice budgets, since a slice may overrun by one chunk.
-    pub fn from_run(options: &crate::options::RunOptions) -> HeapOptions {
-        let default = HeapOptions::default();
-        HeapOptions {
-            heap_limit: options.heap_limit,
-            epoch_bytes: options.epoch_bytes.unwrap_or(default.epoch_bytes).max(4096),
-            slice_ns: options.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
-            pause_goal_ns: options.pause_goal_ns,
-            count_objects: options.stats.is_some() || options.leak_check || options.zeal,
-            slice_units: options.slice_units,
-            fail_allocation: options.fail_allocation,
-            zeal: options.zeal,
-            zeal_looks: ZEAL_LOOKS,
-            ..default
         }
     }
 }

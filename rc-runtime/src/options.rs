@@ -2,6 +2,8 @@
 //!
 //! Both come through here, so that the same words mean the same and a wrong value gets the same message.
 
+use crate::heap::{HeapOptions, ZEAL_LOOKS};
+use crate::services::control::EPOCH_BYTES_MIN;
 use std::path::PathBuf;
 
 /// Where statistics go at exit.
@@ -133,6 +135,23 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 }
 
 impl RunOptions {
+    /// The options of the program's heaps. A pause goal halves into slice budgets, since a slice may overrun by one chunk.
+    pub fn heap_options(&self) -> HeapOptions {
+        let default = HeapOptions::default();
+        HeapOptions {
+            heap_limit: self.heap_limit,
+            epoch_bytes: self.epoch_bytes.unwrap_or(default.epoch_bytes).max(EPOCH_BYTES_MIN),
+            slice_ns: self.pause_goal_ns.map_or(default.slice_ns, |goal| (goal / 2).clamp(10_000, default.slice_ns)),
+            pause_goal_ns: self.pause_goal_ns,
+            count_objects: self.stats.is_some() || self.leak_check || self.zeal,
+            slice_units: self.slice_units,
+            fail_allocation: self.fail_allocation,
+            zeal: self.zeal,
+            zeal_looks: ZEAL_LOOKS,
+            ..default
+        }
+    }
+
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
     /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE`
     /// and `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), nothing is asked for.
@@ -175,7 +194,6 @@ impl RunOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heap::HeapOptions;
 
     #[test]
     fn sizes_and_times_are_read_with_their_units() {
@@ -216,7 +234,7 @@ mod tests {
         let default = HeapOptions::default().slice_ns;
         for (goal, slice) in [(None, default), (Some(600_000), 300_000), (Some(1), 10_000), (Some(u64::MAX), default)] {
             let run = RunOptions { pause_goal_ns: goal, epoch_bytes: Some(1), ..RunOptions::default() };
-            let heap = HeapOptions::from_run(&run);
+            let heap = run.heap_options();
             assert_eq!((heap.slice_ns, heap.pause_goal_ns), (slice, goal), "{goal:?}");
             assert_eq!((heap.epoch_bytes, heap.count_objects), (4096, false));
         }
@@ -243,7 +261,7 @@ mod tests {
         assert_eq!((options.pause_goal_ns, options.fail_allocation), (Some(2_000_000), Some(17)));
         assert_eq!((options.zeal, options.leak_check), (true, false));
         assert_eq!(options.stats, Some(StatsTarget::File(PathBuf::from("figures.json"))));
-        let heap = HeapOptions::from_run(&options);
+        let heap = options.heap_options();
         assert_eq!((heap.heap_limit, heap.epoch_bytes), (Some(64 << 20), 1 << 20));
         assert_eq!((heap.pause_goal_ns, heap.fail_allocation), (Some(2_000_000), Some(17)));
         assert_eq!((options.slice_units, heap.slice_units), (Some(4096), Some(4096)));
