@@ -15,8 +15,8 @@ use tally_benches::{
     SECOND, State, attached, chorded_rings, dropped_list, dropped_rings, empty, logged_list, mature_list, mature_roots,
     weak_references, young, young_list,
 };
-use tally_heap::abi::tally_weak_get;
-use tally_heap::host_abi::{tally_handle_new, tally_handles_close, tally_handles_open};
+use tally_compiled::abi::host::{tally_handle_new, tally_handles_close, tally_handles_open};
+use tally_compiled::abi::tally_weak_get;
 use tally_heap::plan::Plan;
 
 const TIMES: usize = 1000;

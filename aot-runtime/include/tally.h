@@ -267,9 +267,8 @@ void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_
  * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
 
-/* [leaf] Starts the collector of this process and reads the TALLY_* variables. A host in C calls it before anything else of this header,
- * unless lowered modules came with it or it was linked with all of libtally.a, which do the same; calling it again does no harm. The
- * thread's heap is made by the first allocation. docs/embedding.md */
+/* [leaf] Reads the TALLY_* variables now; a wrong value ends the process with status 2. Without it the first allocation of a thread
+ * reads them, which makes the thread's heap. Calling it again does no harm. docs/embedding.md */
 void tally_init(void);
 
 /* Called with the message before a violation ends the process with status 5 (zeal, a wrong write, a broken invariant), while all frames

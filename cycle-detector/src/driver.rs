@@ -8,12 +8,12 @@ use crate::plan::deferred::step::Progress;
 use crate::plan::deferred::trial::Trials;
 use crate::plan::deferred::trigger::Trigger;
 use crate::plan::prompt::{Batch, CountedMarks, Held, LeftBehind, Rings, SlicedMark};
-use crate::report::EpochReport;
 use crate::root_source::{RootList, RootSource};
 use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::list::List;
 use tally_heap::plan::Plan;
 use tally_heap::plan::deferred::log::{Log, LogCursor};
+use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
 /// Objects that the flip before counted as held by roots.

@@ -15,39 +15,24 @@
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |
 //! | `step` | an explicit collection in parts |
-//! | `soon` | what a mark visits next, on its way to the cache |
-//! | [`report`] | what the epoch did, as plain data |
+//! | `prefetch_queue` | what a mark visits next, on its way to the cache |
+//! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |
 //! | [`plan::deferred::verify`] | the heap recounted from scratch |
 //!
-//! [`stack`] finds the roots of compiled code, [`program`] is the life of a compiled program around its `main`,
-//! `thread_heap` that of a thread's heap, [`Mutator`] is the heap as tests and embedders see it,
-//! and [`HostHeap`] the same with lifetimes that keep references from being lost.
+//! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is the
+//! heap as tests and embedders see it, and [`HostHeap`] the same with lifetimes that keep references from being lost.
 
 pub mod budget;
-mod diversion;
 pub mod driver;
 pub mod evidence;
 pub mod global_handle;
 pub mod host_heap;
-mod lent;
-pub mod llvm_interface;
-mod loaded_modules;
 pub mod mutator;
-mod overflow_message;
 pub mod plan;
 mod prefetch_queue;
-pub mod program;
 mod record_walk;
-pub mod reentry;
-pub mod report;
 pub mod root_source;
-mod runtime_entries;
-pub mod shadow_stack;
-pub mod stack;
-pub mod stack_overflow;
-mod statistics_report;
 mod success_rate;
-mod thread_heap;
 
 /// The example in the document of services, compiled and run as a test.
 #[cfg(doctest)]
@@ -59,6 +44,6 @@ pub use crate::plan::deferred::verify::Violation;
 pub use global_handle::Global;
 pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
-pub use report::EpochReport;
 /// What hosts need beside this crate: options, descriptors, errors.
 pub use tally_heap;
+pub use tally_heap::report::epoch_report::EpochReport;

@@ -8,11 +8,11 @@
 
 use crate::driver::Collector;
 use crate::plan::deferred::verify::Violation;
-use crate::report::EpochReport;
 use crate::root_source::{NoStack, RootSource};
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
+use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::services::builtin::Callback;
 use tally_heap::services::finalizer::FinalizerError;

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use tally_collector::Mutator;
+use tally_compiled::module::record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_compiled::module::registry::{register, unregister};
 use tally_heap::descriptor::TraceVisit;
-use tally_heap::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
-use tally_heap::module_registry::{register, unregister};
 use tally_heap::services::global_roots;
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
@@ -29,7 +29,6 @@ fn record() -> ModuleRecord {
 }
 
 fn refusal(record: &ModuleRecord) -> String {
-    tally_collector::program::install();
     // SAFETY: everything that the record points to lives as long as the test; what is null must be refused.
     unsafe { register(record) }.expect_err("a malformed record").to_string()
 }
@@ -107,7 +106,6 @@ fn a_refused_module_leaves_no_type_and_no_global() {
 fn a_sound_module_comes_and_goes() {
     let mut handles = [TypeHandle { descriptor: &raw const PAIR, meta: 0, cell: 0 }];
     let module = ModuleRecord { type_count: 1, types: handles.as_mut_ptr(), ..record() };
-    tally_collector::program::install();
     for _ in 0..2 {
         // SAFETY: the record and what it points to live as long as the test.
         unsafe { register(&module) }.expect("a sound module");
@@ -120,7 +118,6 @@ fn a_sound_module_comes_and_goes() {
 /// Each once, in order, and only those that hold something of this heap.
 #[test]
 fn globals_that_keep_objects_are_named_in_the_leak_report() {
-    tally_collector::program::install();
     let mut m = Mutator::new(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
@@ -158,7 +155,6 @@ unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, con
 #[test]
 fn a_global_that_only_trace_can_read_holds_what_it_reports() {
     static VARIANT: TypeDescriptor = TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace);
-    tally_collector::program::install();
     let mut m = Mutator::new(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");

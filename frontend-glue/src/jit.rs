@@ -171,7 +171,7 @@ macro_rules! list_addresses {
         }
     };
 }
-tally_heap::for_each_runtime_symbol!(list_addresses);
+tally_compiled::for_each_runtime_symbol!(list_addresses);
 
 // The entry points above live in this crate, among others; naming it links it.
 extern crate tally_collector as _;

@@ -4,7 +4,7 @@
 //! the two ways to run what comes out (`jit`, `aot`) and the `tally` command, which is `main.rs`
 //! with one file per subcommand under `command/`. LLVM appears in this crate only; the heap and
 //! the collector know nothing of it, and this crate knows of them what
-//! `tally_heap::for_each_runtime_symbol!` and the `repr(C)` layouts say.
+//! `tally_compiled::for_each_runtime_symbol!` and the `repr(C)` layouts say.
 
 pub mod analysis;
 pub mod aot;

@@ -32,7 +32,7 @@ pub fn size(text: &str) -> Option<u64> {
 }
 
 /// The digits that a text begins with, and what comes after them.
-pub(crate) fn split_unit(text: &str) -> (&str, &str) {
+pub fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     (&text[..end], text[end..].trim())

@@ -1,4 +1,4 @@
-//! The door through which the heap asks for epochs: implemented by `cycle-detector`, installed when a heap is made.
+//! The door through which the heap asks for epochs: implemented by `tally-collector`, installed when a heap is made.
 
 use crate::heap::Heap;
 

@@ -2,7 +2,7 @@
 //!
 //! A heap belongs to one mutator thread at a time. The mutator's side of the work stands in `allocate` and `barrier`,
 //! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
-//! heap was made (`cycle-detector`). The heap calls the driver, never the other way round without being handed the heap.
+//! heap was made (`tally-collector`). The heap calls the driver, never the other way round without being handed the heap.
 
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;

@@ -138,7 +138,7 @@ impl TypeInfo {
     }
 
     /// The code of the destructor goes: objects that are left die without it.
-    pub(crate) fn forget_finalizer(&self) {
+    pub fn forget_finalizer(&self) {
         self.finalize.store(0, Ordering::Release);
     }
 
@@ -247,7 +247,7 @@ pub fn has_ordered_finalizers() -> bool {
 }
 
 /// The type of a descriptor that is registered.
-pub(crate) fn known(descriptor: *const TypeDescriptor) -> Option<TypeId> {
+pub fn known(descriptor: *const TypeDescriptor) -> Option<TypeId> {
     types().get(&(descriptor as u64)).map(|known| known.0)
 }
 

@@ -16,13 +16,14 @@ use std::ffi::c_char;
 use std::rc::Rc;
 
 use tally_collector::Mutator;
+use tally_compiled::module::record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
+use tally_compiled::module::registry;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
 use tally_heap::memory::size_class::{LARGEST_CELL, aligned_class_of, class_of};
-use tally_heap::module_record::{GlobalRoot, MODULE_VERSION, ModuleRecord};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
-use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, module_registry, type_registry};
+use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, type_registry};
 
 use crate::descriptors::descriptor;
 use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Services, Totals};
@@ -290,14 +291,14 @@ impl Globals {
             roots: std::ptr::null(),
         });
         // SAFETY: record, roots and slots live in boxes until `drop` has taken the registration back.
-        unsafe { module_registry::register(&raw const *record) }.expect("a module of globals only is in order");
+        unsafe { registry::register(&raw const *record) }.expect("a module of globals only is in order");
         Globals { slots, roots, record }
     }
 }
 
 impl Drop for Globals {
     fn drop(&mut self) {
-        module_registry::unregister(&raw const *self.record);
+        registry::unregister(&raw const *self.record);
         debug_assert_eq!(self.roots.len(), GLOBALS);
     }
 }

@@ -44,11 +44,11 @@ pub use verify::verify;
 use crate::driver::Collector;
 use crate::plan::deferred::step::Progress;
 use crate::plan::prompt::garbage_cap::Haste;
-use crate::report::EpochReport;
 use slice::Slice;
 use std::time::Instant;
 use tally_heap::memory::list::List;
 use tally_heap::plan::prompt::FIRST_ROUND;
+use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
 /// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.

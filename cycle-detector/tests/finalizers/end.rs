@@ -2,10 +2,11 @@
 
 use crate::{FILE, OWNER, PLANS, REVERSE, live, mutator, mutator_with, new, ring, seen, seen_sorted, set};
 use std::ptr::null;
+use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
-use tally_heap::{HeapOptions, ObjectRef, module_registry};
+use tally_heap::{HeapOptions, ObjectRef};
 
 /// scenario 78: those that are left, and those made meanwhile.
 #[test]
@@ -118,7 +119,7 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
             roots: null(),
         };
         // SAFETY: the record and what it points to live until it is unregistered.
-        unsafe { module_registry::register(&module) }.expect("a sound module");
+        unsafe { registry::register(&module) }.expect("a sound module");
         ring(&mut m, &FILE, 0, MANY);
         m.truncate_roots(0);
         m.collect_for(0);
@@ -128,7 +129,7 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
         new(&mut m, &GUEST, MANY);
         m.truncate_roots(0);
         let waiting = m.heap().finalizers.queue.len();
-        module_registry::unregister(&module);
+        registry::unregister(&module);
         let mut ran = seen();
         assert!(ran.contains(&MANY), "{plan:?}: the module's object");
         assert!(

@@ -2,10 +2,11 @@
 
 use crate::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
 use tally_collector::Mutator;
+use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
+use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::module_record::{MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_heap::plan::MODULE_FLAG_PROMPT;
-use tally_heap::{HeapOptions, OutOfMemory, module_registry, type_registry};
+use tally_heap::{HeapOptions, OutOfMemory, type_registry};
 
 /// scenarios 144, 145.
 #[test]
@@ -141,20 +142,20 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
     let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles(&CLOSED)), record(c"second.ll", 0, &mut []));
     // SAFETY: the records stay until the end of the test.
     unsafe {
-        module_registry::register(&first).expect("the first of its plan");
-        let error = module_registry::register(&second).expect_err("another plan").to_string();
+        registry::register(&first).expect("the first of its plan");
+        let error = registry::register(&second).expect_err("another plan").to_string();
         for expected in ["second.ll", "first.ll", "\"refcount\"", "\"refcount-prompt\""] {
             assert!(error.contains(expected), "{error}");
         }
-        module_registry::unregister(&first);
-        module_registry::register(&second).expect("alone");
-        module_registry::unregister(&second);
+        registry::unregister(&first);
+        registry::register(&second).expect("alone");
+        registry::unregister(&second);
         let third = record(c"third.ll", 0, handles(&WRONG));
-        let error = module_registry::register(&third).expect_err("no finalizer").to_string();
+        let error = registry::register(&third).expect_err("no finalizer").to_string();
         assert!(error.contains("third.ll") && error.contains("finalize is null"), "{error}");
         let fourth = record(c"fourth.ll", 0, handles(&CLOSED));
-        module_registry::register(&fourth).expect("finalizers are for both plans");
-        module_registry::unregister(&fourth);
+        registry::register(&fourth).expect("finalizers are for both plans");
+        registry::unregister(&fourth);
     }
     assert!(type_registry::register(&WRONG).is_err());
 }

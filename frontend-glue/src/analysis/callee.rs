@@ -7,7 +7,7 @@
 
 use crate::llvm::call::{AttributeKind, Call, Position};
 use crate::llvm::{HandleMap, Module, Type, Value};
-use tally_heap::symbols::{CallKind, RUNTIME_SYMBOLS, RuntimeSymbol};
+use tally_compiled::symbols::{CallKind, RUNTIME_SYMBOLS, RuntimeSymbol};
 
 /// What is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

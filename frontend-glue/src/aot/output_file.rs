@@ -4,13 +4,13 @@
 //! beside its place and renamed over it. A failing linker, a full disk or an interrupt never
 //! leaves half an executable under the name that a script is about to run. A descriptor such as
 //! `/dev/stdout`, a device or a FIFO is written to instead, once the result is complete: what kinds of
-//! places there are, and why links and strangers' files are safe, says `tally_heap::destination`.
+//! places there are, and why links and strangers' files are safe, says `tally_compiled::program::destination`.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tally_heap::destination::Destination;
+use tally_compiled::program::destination::Destination;
 use thiserror::Error;
 
 /// Why a result could not be written.

@@ -9,7 +9,7 @@ use inkwell::module::Module;
 use super::Failure;
 use super::options::GcNames;
 use super::remarks::Remarks;
-use tally_heap::destination::Destination;
+use tally_compiled::program::destination::Destination;
 use tally_llvm::aot::output_file;
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::{callee_copy, target};

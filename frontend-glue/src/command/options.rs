@@ -4,7 +4,7 @@
 //! `TALLY_HEAP_LIMIT=64MiB` mean the same and a wrong value gets the same message.
 
 use clap::Args;
-use tally_heap::options::{
+use tally_compiled::program::options::{
     OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
 };
 

@@ -61,7 +61,7 @@ impl Run {
         let program = Program::link(&objects)?;
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();
-        tally_collector::program::configure(run_options);
+        tally_compiled::program::configure(run_options);
         // From here on a crash is the program's own.
         drop(net);
         // So is a stack overflow: the runtime reports it, and not the Rust library of this process.

@@ -6,15 +6,16 @@
 //! may get its addresses.
 //!
 //! A session makes no heap. The thread that calls compiled code gets one at its first allocation, with the options given to
-//! `tally_collector::program::configure`, or those of the environment; it is collected and given back when the thread ends.
+//! `tally_compiled::program::configure`, or those of the environment; it is collected and given back when the thread ends.
 
 use std::path::PathBuf;
 
 use inkwell::context::Context;
 use inkwell::module::Module;
-use tally_collector::{program, stack};
-use tally_heap::abi::tally_collect;
-use tally_heap::module_registry;
+use tally_compiled::abi::tally_collect;
+use tally_compiled::module::registry;
+use tally_compiled::program;
+use tally_compiled::stack::roots;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
@@ -105,7 +106,6 @@ impl Session {
         let link = |error| SessionError::Link { module: "the runtime".into(), error };
         let linker = Linker::new().map_err(link)?;
         linker.define(&runtime_symbols()).map_err(link)?;
-        program::install();
         Ok(Session { loaded: Vec::new(), linker, options, next_number: 0 })
     }
 
@@ -186,7 +186,7 @@ impl Session {
     pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
         let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
         let Loaded { name, key, .. } = &self.loaded[place];
-        match key.map_or(Ok(None), stack::active_function) {
+        match key.map_or(Ok(None), roots::active_function) {
             Ok(None) => {}
             Ok(Some(function)) => return Err(SessionError::Active { module: name.clone(), function }),
             Err(place) => return Err(SessionError::Hidden { module: name.clone(), place }),
@@ -224,7 +224,7 @@ impl Loaded {
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
             // The last of them unregisters the module. What dies with its globals may have destructors in it.
-            if place == last && self.key.is_some_and(module_registry::let_go_of_globals) {
+            if place == last && self.key.is_some_and(registry::let_go_of_globals) {
                 // SAFETY: the host holds no reference: the caller's duty.
                 unsafe { tally_collect() };
             }

@@ -17,7 +17,7 @@ use std::sync::Once;
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::module::Module;
 use inkwell::values::FunctionValue;
-use tally_heap::symbols::RUNTIME_SYMBOLS;
+use tally_compiled::symbols::RUNTIME_SYMBOLS;
 use thiserror::Error;
 
 use crate::analysis::callers;

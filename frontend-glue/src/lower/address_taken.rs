@@ -24,8 +24,8 @@ use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Opcode, Value};
+use tally_compiled::module::record::LENT_ROOT;
 use tally_heap::context::LENT_HIGH;
-use tally_heap::module_record::LENT_ROOT;
 
 /// Marks the roots that `function` lends, and lets it note its frame if there are any.
 pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees, function: Value, roots: &mut [Root]) {

@@ -161,7 +161,7 @@ impl Ways {
 
 /// The header's meta word of a type, from its handle.
 pub(super) fn load_meta(builder: &Builder, handle: Value) -> Value {
-    let field = builder.offset(handle, std::mem::offset_of!(tally_heap::module_record::TypeHandle, meta) as u64);
+    let field = builder.offset(handle, std::mem::offset_of!(tally_compiled::module::record::TypeHandle, meta) as u64);
     let meta = builder.load(builder.module().integer(32), field);
     builder.mark_invariant(meta);
     meta

@@ -1,7 +1,7 @@
 //! What a lowered module tells the runtime about itself, and the constructor that says it.
 //!
 //! ```text
-//!   @tally.module   the record (tally_heap::module_record), with pointers to
+//!   @tally.module   the record (tally_compiled::module::record), with pointers to
 //!   @tally.types      one handle per type that the module allocates; the runtime fills in the type id
 //!   @tally.globals    slots in global variables that hold references
 //!   @tally.roots      id, descriptor, name and function of every stack root
@@ -21,7 +21,7 @@ use crate::emit::appending::{append_structor, append_used};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
-use tally_heap::module_record::{
+use tally_compiled::module::record::{
     GlobalRoot, LENT_ROOT, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 use tally_heap::plan::MODULE_FLAG_PROMPT;
@@ -281,7 +281,7 @@ fn keep_stack_map_label(builder: &Builder) {
 #[cfg(test)]
 mod tests {
     use super::root_id;
-    use tally_heap::module_record::LENT_ROOT;
+    use tally_compiled::module::record::LENT_ROOT;
 
     #[test]
     fn ids_tell_roots_apart_and_are_never_zero() {

@@ -21,8 +21,8 @@ use crate::analysis::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, Builder, HandleSet, Value};
 use std::collections::VecDeque;
+use tally_compiled::symbols::CallKind;
 use tally_heap::context::POLL;
-use tally_heap::symbols::CallKind;
 
 /// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
 ///

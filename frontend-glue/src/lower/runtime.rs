@@ -1,6 +1,6 @@
 //! The runtime as compiled code sees it: declarations of its entry points, and the thread's context.
 //!
-//! Signatures come from the one list that the runtime exports its symbols by (`tally_heap::symbols`), offsets and table
+//! Signatures come from the one list that the runtime exports its symbols by (`tally_compiled::symbols`), offsets and table
 //! addresses from its constants: nothing about the runtime is written down a second time here.
 
 use super::ContextAccess;
@@ -8,8 +8,8 @@ use crate::analysis::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
+use tally_compiled::symbols::CallKind;
 use tally_heap::context::CONTEXT_BYTES;
-use tally_heap::symbols::CallKind;
 
 /// Slow paths of inline code: they save the registers of the code around them.
 const RARE_AND_SAVING: [&str; 4] = ["tally_log_slow", "tally_count_low", "tally_count_full", "tally_postpone"];
@@ -57,7 +57,7 @@ const FORBIDDEN: [(Option<Position>, &str); 10] = [
 
 /// Strips the declarations and calls of the runtime's entry points of promises that they do not keep.
 pub(super) fn strip_promises(module: Module) {
-    let names = tally_heap::symbols::RUNTIME_SYMBOLS.iter().map(|symbol| symbol.name);
+    let names = tally_compiled::symbols::RUNTIME_SYMBOLS.iter().map(|symbol| symbol.name);
     for function in names.chain([crate::analysis::callee::WRITE_WORD]).filter_map(|name| module.function(name)) {
         for position in forbidden_positions(function.parameter_count()) {
             function.remove_attribute(position.0, position.1);

@@ -8,7 +8,7 @@
 //! Each call that may be a safepoint says first where it is: objects are made and die there.
 //!
 //! This room only inserts calls, before liveness is computed, so that they get their bundles like any others:
-//! `tally_zeal_safepoint(result, size, site)` and leaves (`rc-runtime`'s `abi/zeal.rs`). Places are the work of `zeal/sites.rs`, names of
+//! `tally_zeal_safepoint(result, size, site)` and leaves (`compiled-code/src/abi/zeal.rs`). Places are the work of `zeal/sites.rs`, names of
 //! fields that of `zeal/fields.rs`.
 
 mod fields;

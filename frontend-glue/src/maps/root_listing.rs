@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use stack_roots::{Location, MapError, OperandFault, root_records, stack_map};
+use tally_compiled::module::record::{ModuleRecord, RootInfo};
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::module_record::{ModuleRecord, RootInfo};
 use thiserror::Error;
 
 use crate::emit::object_file::{MODULE_RECORD, STACK_MAPS};

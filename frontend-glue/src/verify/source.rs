@@ -36,7 +36,7 @@ use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, Plan, STRATEGY, entry_point};
 use descriptors::Faults;
 use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
-use tally_heap::symbols::RUNTIME_SYMBOLS;
+use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
 /// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
 const LLVMS_OWN: [&str; 5] = ["shadow-stack", "ocaml", "erlang", "statepoint-example", "coreclr"];

@@ -4,7 +4,7 @@ use crate::native_code::library;
 use crate::prints;
 use crate::program::{Folder, options, plan};
 
-use tally_heap::abi::{tally_collect, thread_heap};
+use tally_compiled::abi::{tally_collect, thread_heap};
 use tally_llvm::jit::Session;
 use tally_llvm::lower::Plan;
 
@@ -261,7 +261,7 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
         unsafe {
             keep(open_file(open_file(open_file(0, 1), 2), 3));
             open_file(0, 4);
-            tally_heap::abi::tally_finalize_forget(open_file(0, 5));
+            tally_compiled::abi::tally_finalize_forget(open_file(0, 5));
         }
         // SAFETY: none of its functions runs or will.
         unsafe { session.remove(module) }.unwrap();

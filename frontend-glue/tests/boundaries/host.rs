@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
 use crate::program::{options, plan};
-use tally_heap::abi::{tally_collect, thread_heap};
+use tally_compiled::abi::{tally_collect, thread_heap};
 use tally_llvm::jit::{ModuleHandle, Session, SessionError};
 use tally_llvm::lower::Plan;
 

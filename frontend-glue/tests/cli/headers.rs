@@ -19,21 +19,22 @@ fn tally_h_compiles_as_c_and_as_cpp_without_a_warning() {
 
 #[test]
 fn constants_of_tally_h_are_those_of_the_runtime() {
+    use tally_compiled::module::record;
+    use tally_heap::descriptor;
     use tally_heap::memory::range;
-    use tally_heap::{descriptor, module_record};
     let expected = [
         ("TALLY_HEAP_BASE", range::HEAP_BASE),
         ("TALLY_UNLOGGED_BASE", range::UNLOGGED_BASE),
         ("TALLY_UNLOGGED_BIAS", range::UNLOGGED_BIAS),
         ("TALLY_TYPE_VERSION", descriptor::DESCRIPTOR_VERSION.into()),
-        ("TALLY_MODULE_VERSION", module_record::MODULE_VERSION.into()),
+        ("TALLY_MODULE_VERSION", record::MODULE_VERSION.into()),
         ("TALLY_ACYCLIC", descriptor::FLAG_ACYCLIC.into()),
         ("TALLY_SLOT_POINTER", descriptor::SlotKind::Pointer as u64),
         ("TALLY_SLOT_TAGGED", descriptor::SlotKind::Tagged as u64),
         ("TALLY_SLOT_NAN_BOXED", descriptor::SlotKind::NanBoxed as u64),
         ("TALLY_SLOT_TRACE", descriptor::SlotKind::Trace as u64),
         ("sizeof(tally_type)", size_of::<descriptor::TypeDescriptor>() as u64),
-        ("sizeof(tally_module)", size_of::<module_record::ModuleRecord>() as u64),
+        ("sizeof(tally_module)", size_of::<record::ModuleRecord>() as u64),
         ("sizeof(tally_context_view)", tally_heap::context::CONTEXT_BYTES as u64),
     ];
     let checks: String = expected

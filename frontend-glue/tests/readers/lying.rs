@@ -42,7 +42,7 @@ fn maps(address: u64, calls: u32, first_offset: u32, id: u32) -> Vec<u8> {
 
 /// A module record whose table of roots has `rows` rows at `table`.
 fn record(rows: u64, table: u64) -> Vec<u8> {
-    use tally_heap::module_record::ModuleRecord;
+    use tally_compiled::module::record::ModuleRecord;
     let mut bytes = vec![0; size_of::<ModuleRecord>()];
     let mut put = |at: usize, word: u64| bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
     put(std::mem::offset_of!(ModuleRecord, root_count), rows);
@@ -101,7 +101,7 @@ fn roots_with_one_long_name_cost_it_once() {
     let names = b"\0tally.module\0rows\0names\0".to_vec();
     let symbols = [symbol(1, data as u16, 0), symbol(14, rows as u16, 0), symbol(19, 3, 0)];
     let (mut elf, link) = with_symbols(elf, &symbols, names);
-    let roots = std::mem::offset_of!(tally_heap::module_record::ModuleRecord, roots) as u64;
+    let roots = std::mem::offset_of!(tally_compiled::module::record::ModuleRecord, roots) as u64;
     let data = relocation(roots, 2, 0).to_vec();
     elf.add(Part { name: ".rela.data", kind: RELA, link, info: 1, data, ..Part::default() });
     let data = (0..ROWS).flat_map(|row| [8, 16, 24].map(|at| relocation(32 * row + at, 3, row as i64))).flatten();

@@ -22,7 +22,7 @@
 //! plus the references that compiled code carries in registers and has said so; a count at or above 2³¹ is *stuck* and
 //! left to the mark.
 //!
-//! Which cycles are garbage decides `cycle-detector`, through the same door as under the deferred plan.
+//! Which cycles are garbage decides `tally-collector`, through the same door as under the deferred plan.
 
 mod address_taken;
 mod address_taken_walk;

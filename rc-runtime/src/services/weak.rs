@@ -98,7 +98,7 @@ impl Heap {
 
     /// Whether an upgrade needs no more than the reference.
     #[inline(always)]
-    pub(crate) fn may_be_had(&self, object: ObjectRef) -> bool {
+    pub fn may_be_had(&self, object: ObjectRef) -> bool {
         match self.plan {
             Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades,
             Plan::Deferred => {

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Where tests stand.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "aot-runtime",
     "benches",
+    "compiled-code",
     "cycle-detector",
     "examples",
     "frontend-glue",

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// Names with this beginning that are no variables of a program's environment: a macro of C, and what tests of xtask set.
 const NO_VARIABLES: [&str; 2] = ["TALLY_", "TALLY_ROOT"];
 /// Crates that read the environment of programs and of `tally`.
-const READERS: [&str; 4] = ["rc-runtime/src", "cycle-detector/src", "stack-roots/src", "frontend-glue/src"];
+const READERS: [&str; 5] =
+    ["rc-runtime/src", "compiled-code/src", "cycle-detector/src", "stack-roots/src", "frontend-glue/src"];
 
 fn read(place: &str) -> String {
     std::fs::read_to_string(root().join(place)).unwrap_or_else(|error| panic!("{place}: {error}"))
@@ -58,7 +59,7 @@ fn each_variable_that_is_read_is_in_running_md_and_none_else() {
 
 #[test]
 fn the_statistics_of_running_md_are_those_that_are_written() {
-    let source = read("cycle-detector/src/statistics_report.rs");
+    let source = read("compiled-code/src/program/statistics_report.rs");
     let keys = |text: &str| -> BTreeSet<String> {
         let lines = text.lines().map(str::trim).filter(|line| line.starts_with("(\""));
         lines.filter_map(|line| Some(line.strip_prefix("(\"")?.split_once('"')?.0.to_owned())).collect()

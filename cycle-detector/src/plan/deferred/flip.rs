@@ -15,12 +15,12 @@
 
 use crate::driver::Collector;
 use crate::plan::deferred::epoch::Phase;
-use crate::report::EpochReport;
 use crate::root_source::{Headway, RootList};
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::trial_cell;
 use tally_heap::object::flag;
+use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 

@@ -13,9 +13,9 @@
 
 use crate::driver::Collector;
 use crate::plan::deferred::epoch::Phase;
-use crate::report::EpochReport;
 use std::time::{Duration, Instant};
 use tally_heap::Heap;
+use tally_heap::report::epoch_report::EpochReport;
 
 /// Units of work per block taken.
 const ALLOCATION_UNITS: i64 = 16_384;

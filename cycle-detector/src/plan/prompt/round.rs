@@ -15,11 +15,11 @@
 use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
 use crate::plan::prompt::level_budget::LEVELS;
-use crate::report::EpochReport;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, SHOWN};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::{CellSpace, FIRST_ROUND};
+use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
 /// Classes of ages.

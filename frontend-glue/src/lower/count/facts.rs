@@ -15,7 +15,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
 use crate::verify::source::exceptions;
-use tally_heap::symbols::CallKind;
+use tally_compiled::symbols::CallKind;
 
 /// What a call is to the counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

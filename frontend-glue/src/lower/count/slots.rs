@@ -10,7 +10,7 @@ use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::OneWord;
 use crate::lower::module_record::root_id;
 use crate::lower::roots::Root;
-use tally_heap::module_record::OWN_ROOT;
+use tally_compiled::module::record::OWN_ROOT;
 
 /// Whether the root is one plain reference whose every access is a load or store of this function.
 pub(super) fn is_simple(callees: &Callees, root: &Root) -> bool {

@@ -9,7 +9,7 @@ use crate::analysis::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::call::Call;
 use crate::llvm::{Module, Opcode, Value};
 use smallvec::{SmallVec, smallvec};
-use tally_heap::symbols::RuntimeSymbol;
+use tally_compiled::symbols::RuntimeSymbol;
 
 /// Values made of more than this are not followed.
 const MOST_STEPS: usize = 64;

@@ -9,7 +9,7 @@ use super::summaries::only_called;
 use crate::analysis::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::module_record::base_global;
-use tally_heap::symbols::RuntimeSymbol;
+use tally_compiled::symbols::RuntimeSymbol;
 
 /// Addresses with more sources than this are not followed.
 const MOST_STEPS: usize = 500;

@@ -9,7 +9,7 @@ use super::memory::{Memory, rooted_slot};
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Opcode, Value};
 use std::collections::{HashSet, VecDeque};
-use tally_heap::symbols::RuntimeSymbol;
+use tally_compiled::symbols::RuntimeSymbol;
 
 /// See the file's first lines.
 #[derive(Debug)]

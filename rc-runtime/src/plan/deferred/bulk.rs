@@ -15,7 +15,7 @@
 //! | releasing old values | `bulk/reconciliation.rs` | 37 a word |
 //! | death: what has no references left | `bulk/death.rs` | 55 of garbage rings, 78 of lists |
 //!
-//! Called by the passes (`cycle-detector`), which say how much may be done. A unit of work is about one reference.
+//! Called by the passes (`tally-collector`), which say how much may be done. A unit of work is about one reference.
 
 mod block_log;
 mod death;

@@ -55,7 +55,7 @@ impl Heap {
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn finalize_remaining(heap: *mut Heap, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
+    pub unsafe fn finalize_remaining(heap: *mut Heap, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
         // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
         unsafe {
             for _ in 0..ROUNDS_MAX {

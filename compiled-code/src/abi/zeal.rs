@@ -2,12 +2,12 @@
 //! about to touch and to write. Without a zeal heap each does nothing: such code may run without zeal.
 
 use crate::abi::{drain, thread_heap};
-use crate::context::current;
-use crate::heap::Heap;
-use crate::plan::Plan;
 use crate::safepoint_shim;
-use crate::type_registry;
-use crate::zeal::{Plainly, Site};
+use tally_heap::context::current;
+use tally_heap::heap::Heap;
+use tally_heap::plan::Plan;
+use tally_heap::type_registry;
+use tally_heap::zeal::{Plainly, Site};
 
 safepoint_shim! {
     /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: an epoch; what `value[0..size]` refers to
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
-    if crate::memory::range::in_heap(address) {
+    if tally_heap::memory::range::in_heap(address) {
         // SAFETY: by the caller's promise.
         thread_heap().check_access(address, unsafe { &*site });
     }
@@ -98,7 +98,7 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
-    if crate::memory::range::in_heap(to) {
+    if tally_heap::memory::range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
     }
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
         // SAFETY: by the caller's promise.
         unsafe { tally_zeal_access(from, site) };
     }
-    if crate::memory::range::in_heap(to) {
+    if tally_heap::memory::range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
     }
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
-    if crate::memory::range::in_heap(to) {
+    if tally_heap::memory::range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
     }

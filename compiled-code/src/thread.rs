@@ -1,6 +1,6 @@
 //! The heap of a thread that runs compiled code: made when the thread first needs one, given back when it ends.
 //!
-//! Each thread has its own (`tally_heap::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
+//! Each thread has its own (`crate::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
 //! key of the C library carries the heap, because its destructors run for threads of every origin (pthread, Rust, C++),
 //! when they return as when they call `pthread_exit` or are cancelled; and they run again for a heap that another key's
 //! destructor made meanwhile.
@@ -9,8 +9,12 @@
 //! nothing else. If that is nothing, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
-use crate::stack::StackRoots;
-use crate::{program, stack_overflow};
+pub(crate) mod overflow_message;
+pub(crate) mod runtime_entries;
+pub mod stack_overflow;
+
+use crate::program;
+use crate::stack::roots::StackRoots;
 use std::ffi::c_void;
 use std::sync::OnceLock;
 use tally_heap::Heap;
@@ -19,11 +23,11 @@ use tally_heap::heap::HeapOptions;
 
 /// Makes the calling thread's heap.
 pub(crate) fn make() -> Box<Heap> {
-    let plan = tally_heap::module_registry::plan_for_heap();
+    let plan = crate::module::registry::plan_for_heap();
     let asked = program::options().heap_options();
-    let count_objects = asked.count_objects || tally_heap::module_registry::counts_are_wanted();
+    let count_objects = asked.count_objects || crate::module::registry::counts_are_wanted();
     let options = HeapOptions { plan, count_objects, ..asked };
-    let mut heap = match crate::mutator::new_heap(options, Box::new(StackRoots::default())) {
+    let mut heap = match tally_collector::mutator::new_heap(options, Box::new(StackRoots::default())) {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };
@@ -56,7 +60,7 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
     // SAFETY: `make` gave this address of a heap that nobody has dropped; only its own thread uses it.
     let left = unsafe { end(&mut *heap) };
     if left == 0 {
-        // SAFETY: as above; `tally_heap::abi` leaked the box, and the context forgot it.
+        // SAFETY: as above; `crate::abi` leaked the box, and the context forgot it.
         drop(unsafe { Box::from_raw(heap) });
     }
     stack_overflow::leave_thread();

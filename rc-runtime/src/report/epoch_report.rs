@@ -1,6 +1,6 @@
 //! What one epoch did, as plain data. The trigger reads the same report that the user can.
 
-use tally_heap::Heap;
+use crate::Heap;
 
 /// The figures of one epoch, from its flip to the end of its passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +31,8 @@ pub struct EpochReport {
 }
 
 impl EpochReport {
-    pub(crate) fn open(heap: &Heap) -> EpochReport {
+    /// The report of an epoch that begins now.
+    pub fn open(heap: &Heap) -> EpochReport {
         EpochReport {
             epoch: heap.epoch,
             given_bytes: heap.given_bytes,
@@ -41,7 +42,8 @@ impl EpochReport {
         }
     }
 
-    pub(crate) fn close(&mut self, heap: &Heap) {
+    /// The epoch ends now.
+    pub fn close(&mut self, heap: &Heap) {
         self.promoted = heap.statistics.promoted_objects - self.promoted_before;
         self.live_objects = heap.statistics.live_objects;
     }

@@ -2,9 +2,9 @@
 //!
 //! Both come through here, so that the same words mean the same and a wrong value gets the same message.
 
-use crate::heap::{HeapOptions, ZEAL_LOOKS};
-use crate::services::control::EPOCH_BYTES_MIN;
 use std::path::PathBuf;
+use tally_heap::heap::{HeapOptions, ZEAL_LOOKS};
+use tally_heap::services::control::EPOCH_BYTES_MIN;
 
 /// Where statistics go at exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub enum OptionError {
 /// # Errors
 /// [`OptionError::Size`].
 pub fn parse_size(text: &str) -> Result<u64, OptionError> {
-    crate::environment::size(text).ok_or_else(|| OptionError::Size(text.to_owned()))
+    tally_heap::environment::size(text).ok_or_else(|| OptionError::Size(text.to_owned()))
 }
 
 /// Reads a time in ns, us, ms or s; the answer is in nanoseconds.
@@ -84,7 +84,7 @@ pub fn parse_size(text: &str) -> Result<u64, OptionError> {
 /// [`OptionError::Time`].
 pub fn parse_time(text: &str) -> Result<u64, OptionError> {
     let wrong = || OptionError::Time(text.to_owned());
-    let (number, unit) = crate::environment::split_unit(text);
+    let (number, unit) = tally_heap::environment::split_unit(text);
     let scale = match unit {
         "ns" => 1,
         "us" | "µs" => 1_000,
@@ -159,7 +159,7 @@ impl RunOptions {
     /// # Errors
     /// [`OptionError::Variable`] naming the variable whose value is wrong.
     pub fn from_env() -> Result<RunOptions, OptionError> {
-        RunOptions::from_variables(crate::environment::variable)
+        RunOptions::from_variables(tally_heap::environment::variable)
     }
 
     /// The same from any source of variables.

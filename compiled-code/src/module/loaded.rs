@@ -1,6 +1,6 @@
 //! What the modules that are loaded say about stacks: their frames, and the names and types of their roots.
 //!
-//! `rc-runtime` passes each registration on to [`StackMapListener`]; the answer to "what is loaded now" is a [`Snapshot`],
+//! The registry passes each module on ([`registered`]); the answer to "what is loaded now" is a [`Snapshot`],
 //! which never changes. A heap keeps the one it last used and looks at one version number per flip, so a walk takes no lock.
 //!
 //! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables is
@@ -10,13 +10,13 @@
 //!
 //! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
 
+use crate::module::record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
+use crate::module::registry::text;
 use dashmap::DashMap;
 use stack_roots::{FrameTable, FrameTables, stack_map};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, TryLockError};
-use tally_heap::module_record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
-use tally_heap::module_registry::{ModuleListener, text};
 use tally_heap::type_registry::{self, TypeInfo};
 
 /// Everything registered at one moment.
@@ -87,21 +87,21 @@ fn registry() -> &'static Registry {
     REGISTRY.get_or_init(Registry::default)
 }
 
-/// The listener through which `rc-runtime` passes modules on.
-pub(crate) struct StackMapListener;
+/// A module was registered: its stack maps and the names of its roots are known from now on.
+///
+/// # Errors
+/// What is wrong with its stack maps or its roots.
+pub(crate) fn registered(key: u64, module: &ModuleRecord) -> Result<(), String> {
+    let frames = Arc::new(read_frames(module)?);
+    let roots = read_roots(module)?.into();
+    let says_what_it_lends = module.flags & MODULE_FLAG_LENDS != 0;
+    registry().publish(key, Some(LoadedModule { frames, roots, says_what_it_lends }));
+    Ok(())
+}
 
-impl ModuleListener for StackMapListener {
-    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String> {
-        let frames = Arc::new(read_frames(module)?);
-        let roots = read_roots(module)?.into();
-        let says_what_it_lends = module.flags & MODULE_FLAG_LENDS != 0;
-        registry().publish(key, Some(LoadedModule { frames, roots, says_what_it_lends }));
-        Ok(())
-    }
-
-    fn unregistered(&self, key: u64) {
-        registry().publish(key, None);
-    }
+/// A module goes away.
+pub(crate) fn unregistered(key: u64) {
+    registry().publish(key, None);
 }
 
 impl Registry {

@@ -1,10 +1,10 @@
 //! The C symbols of finalizers; what they mean stands in `services/finalizer.rs`.
 
 use super::thread_heap;
-use crate::object::ObjectRef;
-use crate::services::finalizer::{self, ErrorHook};
+use tally_heap::object::ObjectRef;
+use tally_heap::services::finalizer::{self, ErrorHook};
 
-/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`](crate::heap::Heap::register_finalizer) from C.
+/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`](tally_heap::Heap::register_finalizer) from C.
 ///
 /// # Safety
 /// `object` is an object of this thread's heap, or outside of all.
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
     object.is_some_and(|object| thread_heap().register_finalizer(object)).into()
 }
 
-/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`](crate::heap::Heap::forget_finalizer) from C.
+/// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`](tally_heap::Heap::forget_finalizer) from C.
 ///
 /// # Safety
 /// As for [`tally_finalize_register`].

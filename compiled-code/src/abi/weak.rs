@@ -5,18 +5,19 @@
 //! is young, or was upgraded in this epoch before, and under the prompt plan, 20 instructions.
 
 use super::{answer, thread_heap};
-use crate::context::current;
-use crate::descriptor::TypeDescriptor;
-use crate::fatal::{self, STATUS_USAGE};
-use crate::memory::range;
-use crate::object::{ObjectRef, Slot};
 use crate::safepoint_shim;
-use crate::services::builtin::Callback;
-use crate::services::ephemeron::{KEY, VALUE};
-use crate::services::weak::WeakKind;
-use crate::services::weak_map::{WeakMode, object_of};
-use crate::type_registry::ClearFunction;
-use crate::zeal::access::FOREIGN;
+use tally_heap::context::current;
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::fatal;
+use tally_heap::fatal::STATUS_USAGE;
+use tally_heap::memory::range;
+use tally_heap::object::{ObjectRef, Slot};
+use tally_heap::services::builtin::Callback;
+use tally_heap::services::ephemeron::{KEY, VALUE};
+use tally_heap::services::weak::WeakKind;
+use tally_heap::services::weak_map::{WeakMode, object_of};
+use tally_heap::type_registry::ClearFunction;
+use tally_heap::zeal::access::FOREIGN;
 
 safepoint_shim! {
     /// `void *tally_weak_new(void *target)`: a weak reference.

@@ -2,15 +2,15 @@
 //! `abi`, which also says how a safepoint's shim and failures work. `tally.h` has the contract of each.
 
 use crate::abi::{answer, thread_heap};
-use crate::context::current;
-use crate::heap::Heap;
-use crate::object::ObjectRef;
-use crate::report::statistics::Statistics;
 use crate::safepoint_shim;
-use crate::services::inventory::OfType;
-use crate::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
+use tally_heap::context::current;
+use tally_heap::heap::Heap;
+use tally_heap::object::ObjectRef;
+use tally_heap::report::statistics::Statistics;
+use tally_heap::services::inventory::OfType;
+use tally_heap::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 
 safepoint_shim! {
     /// `int32_t tally_step(uint64_t ns)`: a part of an explicit collection; not 0 at its end.

@@ -1,7 +1,7 @@
 //! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s `lent`).
 
-use crate::stack::stack_end;
-use tally_heap::abi;
+use crate::abi;
+use crate::stack::roots::stack_end;
 
 /// `void tally_lent_store(void **slot)`: a reference was stored through an out-parameter. Memory that is not on this
 /// thread's stack is no root.

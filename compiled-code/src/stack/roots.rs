@@ -12,24 +12,27 @@
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
-use crate::diversion::{self, Removal};
-use crate::loaded_modules::{self, Snapshot};
-use crate::reentry::reentry_return;
-use crate::root_source::{Headway, RootList, RootSource};
-use crate::shadow_stack::{self, ShadowTypes};
-use crate::stack_overflow::Stack;
+use crate::module::loaded;
+use crate::module::loaded::Snapshot;
+use crate::module::record::{LENT_ROOT, OWN_ROOT};
+use crate::module::registry::text;
+use crate::stack::diversion;
+use crate::stack::diversion::Removal;
+use crate::stack::reentry::reentry_return;
+use crate::stack::shadow_stack;
+use crate::stack::shadow_stack::ShadowTypes;
+use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,
     StackVisit, UnwindEnd, unwind, visit_some, visit_thread_stack,
 };
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use tally_collector::root_source::{Headway, RootList, RootSource};
 use tally_heap::context::Context;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
 use tally_heap::memory::range;
-use tally_heap::module_record::{LENT_ROOT, OWN_ROOT};
-use tally_heap::module_registry::text;
 use tally_heap::object::Slot;
 use tally_heap::{Heap, ObjectRef, zeal};
 
@@ -73,9 +76,9 @@ const FRAMES_PER_STEP: u64 = 4;
 
 impl StackRoots {
     fn refresh(&mut self) {
-        let version = loaded_modules::version();
+        let version = loaded::version();
         if version != self.version {
-            self.snapshot = loaded_modules::current();
+            self.snapshot = loaded::current();
             self.version = version;
         }
     }
@@ -315,8 +318,8 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
             self.all.lookup(pc)
         }
     }
-    let Some(watched) = loaded_modules::frames_of(module) else { return Ok(None) };
-    let snapshot = loaded_modules::current();
+    let Some(watched) = loaded::frames_of(module) else { return Ok(None) };
+    let snapshot = loaded::current();
     let frames = Watching { all: &snapshot.frames, watched: &watched, seen: Cell::new(None) };
     // No frame returns to 0: the first step is the unwinder's.
     let here = Registers { pc: 0, sp: &raw const frames as u64 & !7, fp: 0, rbx: None };

@@ -7,22 +7,22 @@
 //! pointers to other memory, floating-point numbers; an integer of the heap range (2⁴⁵ to 2⁴⁵ + 2⁴⁰) is not. The types
 //! made for it are named `untyped N bytes`, one per size.
 
-use crate::stack::StackRoots;
+use crate::abi::thread_heap;
+use crate::safepoint_shim;
+use crate::stack::roots::StackRoots;
 use dashmap::DashMap;
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;
-use tally_heap::abi::thread_heap;
 use tally_heap::context;
 use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY};
 use tally_heap::memory::range;
-use tally_heap::{TypeId, safepoint_shim, type_registry};
+use tally_heap::{TypeId, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, which its first allocation would do
 /// as well. Heaps grow as they need, so the size is not used.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
-    crate::program::install();
     thread_heap();
 }
 
@@ -41,7 +41,6 @@ safepoint_shim! {
 }
 
 extern "C" fn allocate(size: u32) -> u64 {
-    crate::program::install();
     match thread_heap().allocate(untyped(size)) {
         Ok(object) => {
             let bytes = object.type_info().size as usize;
@@ -54,7 +53,6 @@ extern "C" fn allocate(size: u32) -> u64 {
 }
 
 extern "C" fn collect() {
-    crate::program::install();
     // SAFETY: compiled code holds no reference to its heap.
     unsafe { tally_heap::Heap::collect(thread_heap()) };
 }

@@ -13,9 +13,10 @@
 //!
 //! Called from a signal handler, so nothing is allocated: the text grows in an array.
 
-use crate::loaded_modules::{self, Snapshot};
-use crate::runtime_entries;
-use crate::stack_overflow::Stack;
+use crate::module::loaded;
+use crate::module::loaded::Snapshot;
+use crate::thread::runtime_entries;
+use crate::thread::stack_overflow::Stack;
 use stack_roots::{Frame, Lookup};
 use std::fmt::{self, Write};
 use tally_heap::context;
@@ -37,7 +38,7 @@ pub(crate) fn print(fault: Fault, stack: Stack) {
     let read = |address: u64| unsafe { *(address as *const u64) };
     let mut text = Text::default();
     let is_runtime = |address| runtime_entries::is_just_behind_one(address);
-    if loaded_modules::peek(|modules| write(&mut text, fault, stack, exit, modules, is_runtime, read)).is_none() {
+    if loaded::peek(|modules| write(&mut text, fault, stack, exit, modules, is_runtime, read)).is_none() {
         write(&mut text, fault, stack, exit, &Snapshot::default(), is_runtime, read);
     }
     let bytes = &text.bytes[..text.length];

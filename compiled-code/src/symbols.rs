@@ -4,7 +4,7 @@
 //! table below, and whether a call of it is a safepoint (it may run an epoch, and so carries a bundle) or a leaf.
 //!
 //! Signature: result, `(`, parameters, `)` in `p` pointer, `l` i64, `i` i32, `v` void.
-//! Cost and contract of each stand at its definition, in `abi.rs` and in `cycle-detector`.
+//! Cost and contract of each stand at its definition, in `abi.rs`, `program.rs` and `stack`.
 
 /// Calls `$then!` with the list of runtime symbols.
 #[macro_export]

@@ -3,10 +3,10 @@
 //! `program` calls this once, when the program has ended. The keys, in this order, are those of `docs/running.md`; a test of
 //! `xtask` holds the two against each other.
 
+use crate::program::destination;
+use crate::program::options::StatsTarget;
 use std::ffi::c_int;
-use tally_heap::destination;
 use tally_heap::fatal::STATUS_USAGE;
-use tally_heap::options::StatsTarget;
 use tally_heap::report::statistics::Statistics;
 
 /// Writes the statistics to `target`; the exit status that asks for, or 0.

@@ -2,7 +2,7 @@
 //! return addresses.
 //!
 //! A leaf leaves no exit anchor, so nothing says that compiled code is inside one. What is known are the addresses of
-//! the entry points (`tally_heap::symbols`); how long their code is nobody knows in a program without its symbol table.
+//! the entry points (`crate::symbols`); how long their code is nobody knows in a program without its symbol table.
 //! So an address is taken for one of an entry point's if it lies just behind its start. What else lies there is a
 //! neighbour in the runtime's object file.
 
@@ -34,7 +34,7 @@ macro_rules! list_starts {
     // Says by its exit anchor that it was called. Not named here, so that programs are not linked with what they do not call.
     (@ safepoint $name:ident) => { u64::MAX };
 }
-tally_heap::for_each_runtime_symbol!(list_starts);
+crate::for_each_runtime_symbol!(list_starts);
 
 #[cfg(test)]
 mod tests {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "it looks at addresses of machine code")]
     fn address_inside_a_leaf_is_one_and_those_outside_are_none() {
-        let leaf = tally_heap::abi::tally_count_full as *const () as u64;
+        let leaf = crate::abi::tally_count_full as *const () as u64;
         assert!(is_just_behind_one(leaf) && is_just_behind_one(leaf + 1) && is_just_behind_one(leaf + 40));
         let on_the_stack = &raw const leaf as u64;
         for other in [0, REACH, on_the_stack, starts as *const () as u64, u64::MAX - 1] {

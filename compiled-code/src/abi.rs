@@ -1,5 +1,5 @@
 //! The C symbols that compiled programs call (the list is in `symbols`, the C view in `tally.h`). Those that concern
-//! modules and programs as a whole stand in `cycle-detector`.
+//! modules and programs as a whole stand in `program`.
 //!
 //! A safepoint symbol is a naked shim: it writes its return address, the stack pointer at it, rbp and rbx into the
 //! thread's context (the *exit anchor* from which the stack is walked) and jumps on to the Rust function of the same name.
@@ -9,7 +9,10 @@
 //! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
+pub(crate) mod address_taken;
 mod finalizer;
+pub mod host;
+pub mod llvm_interface;
 mod weak;
 mod zeal;
 
@@ -17,17 +20,18 @@ pub use finalizer::*;
 pub use weak::*;
 pub use zeal::*;
 
-use crate::allocate::OutOfMemory;
-use crate::context::current;
-use crate::descriptor::{DescriptorFault, TypeDescriptor};
-use crate::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
-use crate::heap::Heap;
-use crate::module_record::TypeHandle;
-use crate::object::{ObjectRef, Slot};
-use crate::type_registry::{self, TypeInfo};
-use crate::zeal::access::FOREIGN;
+use crate::module::record::TypeHandle;
 use std::arch::naked_asm;
-use std::sync::OnceLock;
+use tally_heap::allocate::OutOfMemory;
+use tally_heap::context::current;
+use tally_heap::descriptor::{DescriptorFault, TypeDescriptor};
+use tally_heap::fatal;
+use tally_heap::fatal::{STATUS_MEMORY, STATUS_USAGE};
+use tally_heap::heap::Heap;
+use tally_heap::object::{ObjectRef, Slot};
+use tally_heap::type_registry;
+use tally_heap::type_registry::TypeInfo;
+use tally_heap::zeal::access::FOREIGN;
 
 /// Defines a naked shim that writes the exit anchor and jumps to `$target`.
 #[macro_export]
@@ -106,13 +110,6 @@ safepoint_shim! {
     /// `void tally_collect(void)`: afterwards nothing unreachable is left.
     tally_collect => collect
 }
-/// Makes a heap for a thread that runs compiled code without one; installed by `cycle-detector`.
-static HEAP_MAKER: OnceLock<fn() -> Box<Heap>> = OnceLock::new();
-
-/// Installs the function that makes a thread's first heap; only the first call counts.
-pub fn set_heap_maker(maker: fn() -> Box<Heap>) {
-    let _ = HEAP_MAKER.set(maker);
-}
 
 /// The heap attached to this thread, made and attached if there is none yet.
 #[inline(always)]
@@ -129,15 +126,9 @@ pub fn thread_heap<'a>() -> &'a mut Heap {
 
 #[cold]
 fn make_thread_heap() {
-    let Some(maker) = HEAP_MAKER.get() else {
-        fatal::stop(
-            STATUS_USAGE,
-            "this thread has no heap, and no collector was started that would make one: call tally_init() first",
-        );
-    };
     // SAFETY: this thread's context.
     let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
-    let heap = Box::leak(maker());
+    let heap = Box::leak(crate::program::make_heap());
     heap.attach();
     let context = heap.context_mut();
     context.set_exit_anchor(anchor);
@@ -302,7 +293,7 @@ pub extern "C" fn tally_apply_postponed() {
 extern "C" fn postpone(new: u64, old: u64) {
     // SAFETY: this thread's context.
     let no_heap = unsafe { (*current()).heap.is_null() };
-    if no_heap && !crate::memory::range::in_heap(old) && !crate::memory::range::in_heap(new) {
+    if no_heap && !tally_heap::memory::range::in_heap(old) && !tally_heap::memory::range::in_heap(new) {
         // Nothing is counted yet in this thread.
         return;
     }
@@ -370,7 +361,7 @@ pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
 }
 
 extern "C" fn log_slow(object: u64, slot: u64) {
-    if !crate::memory::range::in_heap(object) {
+    if !tally_heap::memory::range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
@@ -409,7 +400,7 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     if count == 0 {
         return None;
     }
-    if !crate::memory::range::in_heap(object) {
+    if !tally_heap::memory::range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the caller's promise.

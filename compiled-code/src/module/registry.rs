@@ -1,30 +1,20 @@
-//! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), and who needs to know is told.
-//!
-//! Stack maps are not this crate's matter: `cycle-detector` registers a
-//! [`ModuleListener`] and reads them there.
+//! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), their stack maps are read
+//! (`loaded`).
 
-use crate::descriptor::{DescriptorError, TypeDescriptor};
-use crate::heap::Heap;
-use crate::module_record::{
+use crate::module::loaded;
+use crate::module::record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, TypeHandle,
 };
-use crate::plan::{MODULE_FLAG_PROMPT, Plan};
-use crate::services::global_roots::{self, GlobalSlot};
-use crate::type_registry::{self, TypeId, TypeInfo};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
-/// Told about modules that come and go.
-pub trait ModuleListener: Send + Sync {
-    /// A module was registered.
-    ///
-    /// # Errors
-    /// What is wrong with the part that the listener reads.
-    fn registered(&self, key: u64, module: &ModuleRecord) -> Result<(), String>;
-    /// A module goes away.
-    fn unregistered(&self, key: u64);
-}
+use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
+use tally_heap::heap::Heap;
+use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
+use tally_heap::services::global_roots;
+use tally_heap::services::global_roots::GlobalSlot;
+use tally_heap::type_registry;
+use tally_heap::type_registry::{TypeId, TypeInfo};
 
 struct Registered {
     descriptors: Vec<*const TypeDescriptor>,
@@ -39,7 +29,6 @@ unsafe impl Send for Registered {}
 unsafe impl Sync for Registered {}
 
 static MODULES: RwLock<BTreeMap<u64, Registered>> = RwLock::new(BTreeMap::new());
-static LISTENER: OnceLock<&'static dyn ModuleListener> = OnceLock::new();
 
 fn modules() -> RwLockReadGuard<'static, BTreeMap<u64, Registered>> {
     MODULES.read().unwrap_or_else(PoisonError::into_inner)
@@ -47,11 +36,6 @@ fn modules() -> RwLockReadGuard<'static, BTreeMap<u64, Registered>> {
 
 fn modules_mut() -> RwLockWriteGuard<'static, BTreeMap<u64, Registered>> {
     MODULES.write().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Installs the listener; only the first call counts.
-pub fn listen(listener: &'static dyn ModuleListener) {
-    let _ = LISTENER.set(listener);
 }
 
 /// Why a module was refused.
@@ -144,10 +128,8 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         return Err(malformed(format!("a global root at address {:#x}", global.slot as u64)));
     }
     let globals = globals.iter().map(global_slot).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-    if let Some(listener) = LISTENER.get() {
-        let wrong = |what| ModuleError::StackMaps { module: name.clone(), what };
-        listener.registered(module as u64, record).map_err(wrong)?;
-    }
+    let unreadable = |what| ModuleError::StackMaps { module: name.clone(), what };
+    loaded::registered(module as u64, record).map_err(unreadable)?;
     let mut descriptors = vec![];
     for handle in types {
         // SAFETY: checked above.
@@ -258,7 +240,7 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
     }
     // SAFETY: this thread's context; an attached heap outlives its attachment, and nobody has borrowed it.
     unsafe {
-        let heap = (*crate::context::current()).heap;
+        let heap = (*tally_heap::context::current()).heap;
         if !heap.is_null() && (*heap).finalizers.depth() == 0 {
             let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
             let context = (*heap).context;
@@ -274,15 +256,13 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
 
 fn release_globals(globals: &[GlobalSlot]) {
     // SAFETY: this thread's context; an attached heap outlives its attachment.
-    let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
+    let Some(heap) = (unsafe { (*tally_heap::context::current()).heap.as_mut() }) else { return };
     heap.release_globals(globals);
 }
 
 fn forget(key: u64, descriptors: Vec<*const TypeDescriptor>) {
     descriptors.into_iter().for_each(type_registry::forget);
-    if let Some(listener) = LISTENER.get() {
-        listener.unregistered(key);
-    }
+    loaded::unregistered(key);
 }
 
 fn global_slot(root: &GlobalRoot) -> Result<GlobalSlot, DescriptorError> {

@@ -8,17 +8,20 @@
 //! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
 //! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
 
-use crate::loaded_modules::StackMapListener;
-use crate::statistics_report;
+pub mod destination;
+pub mod options;
+pub(crate) mod statistics_report;
+
+use crate::abi;
+use crate::module::record::ModuleRecord;
+use crate::program::options::RunOptions;
 use std::arch::naked_asm;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
-use tally_heap::module_record::ModuleRecord;
-use tally_heap::options::RunOptions;
-use tally_heap::{Heap, abi, context};
+use tally_heap::{Heap, context};
 
 static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
 static EXIT_WORK_DONE: AtomicBool = AtomicBool::new(false);
@@ -42,37 +45,21 @@ pub(crate) fn options() -> &'static RunOptions {
     })
 }
 
-/// Installs what `rc-runtime` needs from here. Idempotent; every way in calls it.
-pub fn install() {
-    tally_heap::module_registry::listen(&StackMapListener);
-    abi::set_heap_maker(make_heap);
-}
-
-/// `void tally_init(void)`: the collector is there. What a host calls whose modules, if any, come later: the constructor of
-/// a lowered module and `tally_run_main` do the same.
+/// `void tally_init(void)`: reads the run's options now. Without it, the first heap reads them.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_init() {
-    install();
     options();
 }
 
-/// Hosts that link all of the runtime (`--whole-archive`, as `docs/embedding.md` says) have a collector before their `main` begins.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static INSTALL_AT_START: extern "C" fn() = install_at_start;
-
-extern "C" fn install_at_start() {
-    install();
-}
-
-fn make_heap() -> Box<Heap> {
+/// Makes the calling thread's heap; the first one that the process makes brings the exit work.
+pub(crate) fn make_heap() -> Box<Heap> {
     static HANDLER: std::sync::Once = std::sync::Once::new();
     HANDLER.call_once(|| {
         // SAFETY: registers a handler that takes no arguments.
         unsafe { libc::atexit(at_exit) };
         tally_heap::memory::block_source::hold_while_forking();
     });
-    crate::thread_heap::make()
+    crate::thread::make()
 }
 
 /// `void tally_register_module(const tally_module *)`: called by the module's constructor.
@@ -81,12 +68,11 @@ fn make_heap() -> Box<Heap> {
 /// The record and what it points to stay valid until the module is unregistered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
-    install();
     if let Err(error) = tally_heap::memory::range::reserve() {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
     // SAFETY: by the caller's promise.
-    let answer = unsafe { tally_heap::module_registry::register(module) };
+    let answer = unsafe { crate::module::registry::register(module) };
     let answer = answer.map(|()| module as u64).map_err(|error| error.to_string());
     if let Some(Err(refused)) = ANSWER.with_borrow_mut(|asked| match asked {
         Some(place) => {
@@ -133,7 +119,7 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     if !EXITING.load(Ordering::Acquire) {
-        tally_heap::module_registry::unregister(module);
+        crate::module::registry::unregister(module);
     }
 }
 
@@ -145,7 +131,6 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
-    install();
     let heap = &raw mut *abi::thread_heap();
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
     let status = unsafe {

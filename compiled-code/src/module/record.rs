@@ -3,8 +3,8 @@
 //! The lowering emits one [`ModuleRecord`] per module (symbol `tally.module`, internal) with three tables behind it,
 //! and a constructor that hands it to `tally_register_module`. Field by field the layout is the C view in `tally.h`.
 
-use crate::descriptor::TypeDescriptor;
 use std::ffi::c_char;
+use tally_heap::descriptor::TypeDescriptor;
 
 /// The version of the layouts below.
 pub const MODULE_VERSION: u32 = 1;

@@ -1,0 +1,5 @@
+//! Stacks of compiled code: where the walk meets the heap, and what stands in its way.
+pub(crate) mod diversion;
+pub mod reentry;
+pub mod roots;
+pub mod shadow_stack;
