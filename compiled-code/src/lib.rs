@@ -6,7 +6,7 @@
 //! | [`module`] | what does a compiled module tell us about itself, and which modules are loaded? |
 //! | [`stack`] | which roots do the frames of compiled code hold, and when does the program come back to one? |
 //! | [`program`] | the life of a program around its `main`: options, heap, statistics, leak check |
-//! | `thread` | the life of a thread's heap, and what a full stack says |
+//! | [`thread`] | the life of a thread's heap, and what a full stack says |
 //!
 //! The heap and the collector know nothing of this crate: a heap is made with a
 //! [`RootSource`](tally_collector::root_source::RootSource), which asks the stack for roots.
@@ -16,4 +16,6 @@ pub mod module;
 pub mod program;
 pub mod stack;
 pub mod symbols;
-pub(crate) mod thread;
+pub mod thread;
+
+pub use thread::stack_overflow;
