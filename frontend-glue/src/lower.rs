@@ -47,7 +47,8 @@ mod zeal;
 pub use crate::lower::mitigation::Cure;
 pub use count::{Damage, Patterns, Remark, Saving};
 pub use module_record::NamedRoot;
-pub use options::{ContextAccess, LowerOptions, LowerReport, Plan};
+pub use options::{ContextAccess, LowerOptions, LowerReport};
+pub use tally_heap::plan::Plan;
 
 use count::Counts;
 use liveness::Naming;
@@ -64,17 +65,17 @@ use result_thunk::Thunks;
 use roots::Root;
 
 /// The strategy that Tally implements.
-pub const STRATEGY: &str = "refcount";
+pub const STRATEGY: &str = Plan::Deferred.strategy();
 
 /// The same under the prompt plan.
-pub const PROMPT_STRATEGY: &str = "refcount-prompt";
+pub const PROMPT_STRATEGY: &str = Plan::Prompt.strategy();
 
 /// The module flag of a lowered module.
 pub const LOWERED_FLAG: &str = "tally.lowered";
 
 /// The plan that a module was lowered for; `None` for a module that is not lowered.
 pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
-    Some(if module.flag(LOWERED_FLAG)? == 1 { Plan::Deferred } else { Plan::Prompt })
+    Plan::of_code(module.flag(LOWERED_FLAG)?)
 }
 
 /// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it was loaded.
@@ -213,14 +214,15 @@ impl<'a> Lowering<'a> {
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);
         runtime::remove_unused_declarations(self.module);
-        self.module.set_flag(LOWERED_FLAG, 1 + self.plan as u64);
+        self.module.set_flag(LOWERED_FLAG, self.plan.code());
         Ok(())
     }
 
     /// What the prompt plan has to know before the first root is cleaned.
     fn begin_counts(&mut self) -> Option<Counts> {
-        if self.plan == Plan::Deferred {
-            return None;
+        match self.plan {
+            Plan::Deferred => return None,
+            Plan::Prompt => {}
         }
         if self.options.patterns != Patterns::NONE {
             for function in &self.managed {

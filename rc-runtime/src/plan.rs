@@ -24,6 +24,22 @@ pub enum Plan {
 pub const MODULE_FLAG_PROMPT: u32 = 1;
 
 impl Plan {
+    /// All plans.
+    pub const ALL: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
+
+    /// The number by which a lowered module names its plan, in the module flag `tally.lowered`: from 1 on, and never another's.
+    pub const fn code(self) -> u64 {
+        match self {
+            Plan::Deferred => 1,
+            Plan::Prompt => 2,
+        }
+    }
+
+    /// The plan with that number.
+    pub fn of_code(code: u64) -> Option<Plan> {
+        Plan::ALL.into_iter().find(|plan| plan.code() == code)
+    }
+
     /// The plan that a module record's flags name.
     pub const fn of_module_flags(flags: u32) -> Plan {
         if flags & MODULE_FLAG_PROMPT != 0 { Plan::Prompt } else { Plan::Deferred }
@@ -38,6 +54,18 @@ impl Plan {
     }
 }
 
+impl std::str::FromStr for Plan {
+    type Err = String;
+
+    /// Reads the name of a strategy.
+    fn from_str(text: &str) -> Result<Plan, String> {
+        Plan::ALL.into_iter().find(|plan| plan.strategy() == text).ok_or_else(|| {
+            let names = Plan::ALL.map(Plan::strategy).join(" and ");
+            format!("unknown plan {text:?}; there are {names}")
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +75,14 @@ mod tests {
         assert_eq!(Plan::of_module_flags(0), Plan::Deferred);
         assert_eq!(Plan::of_module_flags(MODULE_FLAG_PROMPT), Plan::Prompt);
         assert_ne!(Plan::Deferred.strategy(), Plan::Prompt.strategy());
+    }
+
+    #[test]
+    fn plans_are_found_by_their_names_and_numbers() {
+        for plan in Plan::ALL {
+            assert_eq!((plan.strategy().parse(), Plan::of_code(plan.code())), (Ok(plan), Some(plan)));
+        }
+        assert_eq!(Plan::of_code(0).or(Plan::of_code(3)), None);
+        assert!("mark-sweep".parse::<Plan>().is_err_and(|error| error.contains("refcount and refcount-prompt")));
     }
 }

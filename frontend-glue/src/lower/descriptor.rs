@@ -73,7 +73,10 @@ impl Descriptor {
     /// Whether the runtime has nothing to note when such an object is born: of those with finalizers the deferred plan
     /// keeps a list while they are young, and both plans number those whose finalizers run in reverse order.
     pub(crate) fn is_born_unnoted(&self, plan: Plan) -> bool {
-        !(self.numbered || self.finalized && plan == Plan::Deferred)
+        match plan {
+            Plan::Deferred => !(self.numbered || self.finalized),
+            Plan::Prompt => !self.numbered,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::count::{Damage, Patterns, Remark};
 use super::module_record::NamedRoot;
-use super::{PROMPT_STRATEGY, STRATEGY};
 use crate::lower::mitigation::Cure;
+use tally_heap::plan::Plan;
 
 /// How compiled code finds its thread's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,37 +13,6 @@ pub enum ContextAccess {
     /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot refer to
     /// the host's thread-locals.
     FsOffset(i64),
-}
-
-/// What a gc strategy asks of the heap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plan {
-    /// Counting deferred to epochs: `gc "refcount"`.
-    Deferred,
-    /// Everything counted at once: `gc "refcount-prompt"`.
-    Prompt,
-}
-
-impl Plan {
-    /// The strategy that asks for it.
-    pub fn strategy(self) -> &'static str {
-        match self {
-            Plan::Deferred => STRATEGY,
-            Plan::Prompt => PROMPT_STRATEGY,
-        }
-    }
-}
-
-impl std::str::FromStr for Plan {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Plan, String> {
-        match text {
-            STRATEGY => Ok(Plan::Deferred),
-            PROMPT_STRATEGY => Ok(Plan::Prompt),
-            _ => Err(format!("unknown plan {text:?}; there are {STRATEGY} and {PROMPT_STRATEGY}")),
-        }
-    }
 }
 
 impl std::str::FromStr for Patterns {

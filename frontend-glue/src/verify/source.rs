@@ -54,7 +54,7 @@ pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
     let mapped = gc_names.iter().find(|(name, _)| *name == gc).map(|(_, plan)| *plan);
-    mapped.or_else(|| [Plan::Deferred, Plan::Prompt].into_iter().find(|plan| plan.strategy() == gc))
+    mapped.or_else(|| Plan::ALL.into_iter().find(|plan| plan.strategy() == gc))
 }
 
 /// The plan of a function with a strategy of Tally's.
