@@ -85,28 +85,13 @@ impl Collector {
         self.last_done.extend(heap.flip_immortals());
         self.counted_roots = 0;
         heap.roots_uncounted = true;
-        self.take_roots_outside_the_stack(heap);
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        take_roots_outside_the_stack(heap, &mut roots);
         let before = heap.statistics.frames_walked;
         self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
         self.report.roots = self.roots.len() as u64;
-    }
-
-    fn take_roots_outside_the_stack(&mut self, heap: &mut Heap) {
-        let before = self.roots.len();
-        let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
-        heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
-        heap.statistics.roots_walked += (roots.len() - before) as u64;
-        let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
-            // Global slots are shared by all heaps of the process; each counts its own objects.
-            if heap.owns(root) {
-                roots.push(heap, root, &|| format!("global root `{}`", global.name));
-            }
-        });
-        heap.statistics.roots_walked += slots;
-        self.roots = roots.into_objects();
     }
 
     /// Visits `frames` of those that the flip left for later.
@@ -136,8 +121,8 @@ impl Collector {
     #[cold]
     fn take_all_that_is_reached(&mut self, heap: &mut Heap) {
         let noted = self.roots.len();
-        self.take_roots_outside_the_stack(heap);
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
+        take_roots_outside_the_stack(heap, &mut roots);
         self.stack.visit(heap, &mut roots);
         let mut roots = roots.into_objects();
         let mut queue = roots.split_off(noted);
@@ -168,6 +153,19 @@ impl Collector {
         heap.epoch = FIRST_EPOCH;
         heap.context_mut().stamp = FIRST_EPOCH;
     }
+}
+
+fn take_roots_outside_the_stack(heap: &mut Heap, roots: &mut RootList) {
+    let before = roots.len();
+    heap.for_each_host_reference(|root| roots.push(heap, root, &|| "a root of the host".to_owned()));
+    heap.statistics.roots_walked += (roots.len() - before) as u64;
+    let slots = tally_heap::services::global_roots::for_each_reference(|root, global| {
+        // Global slots are shared by all heaps of the process; each counts its own objects.
+        if heap.owns(root) {
+            roots.push(heap, root, &|| format!("global root `{}`", global.name));
+        }
+    });
+    heap.statistics.roots_walked += slots;
 }
 
 /// Objects seen so far: their bytes in the trial table say so, which no trial needs before the increments are done. `[TRIAL]`
