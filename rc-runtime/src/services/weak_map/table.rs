@@ -13,7 +13,7 @@
 //! one of either, so it moves some hundred entries. (One table that doubled took 10 to 35 ms for a million.)
 //!
 //! Segment 0 has bucket 0, and segment *k* the buckets 2ᵏ⁻¹ to 2ᵏ − 1. So no word of a segment is ever copied: a map that doubles takes one
-//! segment more. The directory has a word for each segment, and is copied when it doubles: 14 words for a million entries.
+//! segment more. The directory has a word for each segment, and is copied when it doubles: 13 words for a million entries.
 //!
 //! Whatever allocates is a safepoint, and callbacks that run there may change the map: what is to be done is looked up
 //! anew after each allocation.
