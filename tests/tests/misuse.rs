@@ -11,9 +11,7 @@ use std::sync::OnceLock;
 /// What every snippet has before it.
 const BEFORE: &str = "
 use tally_collector::{Global, Handle, HostHeap, Ref, Scope};
-use tally_heap::heap::HeapOptions;
-use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::type_registry::TypeId;
+use tally_collector::tally_heap::{HeapOptions, TypeDescriptor, TypeId};
 pub fn heap() -> HostHeap { HostHeap::new(HeapOptions::default()).unwrap() }
 pub fn used<T>(_: T) {}
 ";

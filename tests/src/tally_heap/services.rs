@@ -31,7 +31,12 @@ fn map_entries(load: impl Fn(u64, u64) -> u64, map: u64) -> Vec<(u64, u64)> {
     if table == 0 {
         return Vec::new();
     }
-    let buckets = (1..=load(map, 32)).map(|place| load(table, 8 * place));
+    // Segment 0 has bucket 0, and segment k has 2^(k-1) of them.
+    let bucket = |number: u64| match number {
+        0 => load(load(table, 8), 8),
+        _ => load(load(table, 16 + 8 * u64::from(number.ilog2())), 8 + 8 * (number - (1 << number.ilog2()))),
+    };
+    let buckets = (0..load(map, 32)).map(bucket);
     let places = buckets.flat_map(|bucket| (1..=load(bucket, 0)).map(move |place| (bucket, 8 + 8 * place)));
     let entries = places.map(|(bucket, place)| load(bucket, place)).filter(|entry| *entry != 0);
     let sides = entries.map(|entry| match mode == WeakMode::Keys as u64 {
