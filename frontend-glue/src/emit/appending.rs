@@ -18,6 +18,12 @@ pub(crate) fn append_structor(module: Module, name: &str, priority: u64, functio
     replace(module, name, structor(module), &all);
 }
 
+/// Whether `function` is one of those that run before `main`.
+pub(crate) fn is_constructor(module: Module, function: Value) -> bool {
+    let list = members(module.global("llvm.global_ctors").and_then(Value::initializer));
+    list.into_iter().any(|element| element.constant_member(1) == Some(function))
+}
+
 /// Appends `global` to `llvm.used`.
 pub(crate) fn append_used(module: Module, global: Value) {
     const USED: &str = "llvm.used";
