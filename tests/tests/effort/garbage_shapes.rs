@@ -4,7 +4,7 @@
 use crate::World;
 use crate::garbage::{check, check_beside};
 use tally_heap::ObjectRef;
-use tally_heap::weak_map::WeakMode;
+use tally_heap::services::weak_map::WeakMode;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 
