@@ -3,7 +3,8 @@
 //! The lowering renames the program's `main` and emits another that calls [`tally_run_main`]. That makes the thread's
 //! heap from the run's options (`TALLY_*`, or what `tally run` was told), enters compiled code through a trampoline
 //! whose return address the walker knows as the bottom of the stack, and does the exit work: the leak check, the statistics.
-//! A program that calls `exit` gets the same work from an exit handler; its frames never return and count as gone.
+//! A program that calls `exit` gets the same work from an exit handler; its frames never return and count as gone. Where it is one of
+//! the last finalizers that calls `exit`, the work begins anew from there, and comes to the finalizers that have not run.
 //!
 //! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
 //! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
@@ -19,12 +20,20 @@ use std::arch::naked_asm;
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
+use tally_heap::services::finalizer;
 use tally_heap::{Heap, context};
 
 static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
-static EXIT_WORK_DONE: AtomicBool = AtomicBool::new(false);
+/// The heap whose exit work is being done; null before, [`DONE`] after.
+static EXIT_WORK: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
+/// No heap's address.
+const DONE: *mut Heap = std::ptr::dangling_mut();
+/// How often a last finalizer has called `exit`. Each of them stays on the stack.
+static EXITS_OF_FINALIZERS: AtomicU32 = AtomicU32::new(0);
+/// After so many calls of `exit` by last finalizers the others do not run.
+const EXITS_MAX: u32 = 100;
 /// The heap of the thread that ran `main`; null when a host of another kind runs compiled code.
 static MAIN_HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
 /// The process ends while threads may still run compiled code: its modules stay registered.
@@ -204,6 +213,11 @@ unsafe extern "C-unwind" fn enter(
 
 extern "C" fn at_exit() {
     EXITING.store(true, Ordering::Release);
+    if EXIT_WORK.load(Ordering::Acquire) != DONE {
+        // A handler is called once: for a finalizer that calls `exit` meanwhile this is another one.
+        // SAFETY: registers a handler that takes no arguments.
+        unsafe { libc::atexit(at_exit) };
+    }
     let status = exit_work();
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.
@@ -214,13 +228,31 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Leak check and statistics, once; the exit status they and the threads that have ended ask for, or 0.
+/// Whether the exit work is to be done now by the thread of heap `attached`: once, and again when a finalizer leaves it by `exit`.
+fn begins_exit_work(attached: *mut Heap) -> bool {
+    let begun = if attached.is_null() { DONE } else { attached };
+    match EXIT_WORK.compare_exchange(std::ptr::null_mut(), begun, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => return true,
+        Err(other) if other == DONE || other != attached => return false,
+        Err(_) => {}
+    }
+    let before = EXITS_OF_FINALIZERS.fetch_add(1, Ordering::Relaxed);
+    if before == EXITS_MAX {
+        eprintln!(
+            "tally: {EXITS_MAX} finalizers have called `exit` at the end of the program; the rest is not finalized"
+        );
+        finalizer::run_at_exit(false);
+    }
+    before <= EXITS_MAX
+}
+
+/// Last finalizers, leak check and statistics, once; the exit status they and the threads that have ended ask for, or 0.
 fn exit_work() -> c_int {
     let ended_threads = ENDED_THREADS_STATUS.swap(0, Ordering::AcqRel);
     // SAFETY: this thread's context.
     let attached = unsafe { (*context::current()).heap };
     let main = MAIN_HEAP.load(Ordering::Acquire);
-    if main.is_null() && attached.is_null() || EXIT_WORK_DONE.swap(true, Ordering::Relaxed) {
+    if main.is_null() && attached.is_null() || !begins_exit_work(attached) {
         return ended_threads;
     }
     if !main.is_null() && attached != main {
@@ -239,6 +271,9 @@ fn exit_work() -> c_int {
     if options().leak_check {
         // SAFETY: as above.
         unsafe { Heap::collect(heap) };
+    }
+    EXIT_WORK.store(DONE, Ordering::Release);
+    if options().leak_check {
         status = status.max(leak_check(heap, "at exit"));
     }
     heap.retire_allocation();
@@ -247,6 +282,7 @@ fn exit_work() -> c_int {
 
 /// A thread other than main's called `exit`: main's frames may be running, so nothing is collected.
 fn exit_work_on_another_thread(main: *const Heap) -> c_int {
+    EXIT_WORK.store(DONE, Ordering::Release);
     if options().leak_check {
         eprintln!("tally: no leak check: `exit` was called on another thread while main's was running");
     }

@@ -99,6 +99,12 @@ impl Collector {
 
     /// Whether anything is left to do before the next flip could be waited for in peace.
     pub fn has_work(&self, heap: &Heap) -> bool {
+        self.judges(heap) || heap.large.leaving.blocks() != 0
+    }
+
+    /// Whether it is not yet known of all objects whether they are dead, or dead ones are still there; the memory of large ones
+    /// may be on its way back.
+    pub(crate) fn judges(&self, heap: &Heap) -> bool {
         self.phase != Phase::Idle || self.mark.is_running() || self.has_deaths(heap)
     }
 

@@ -349,7 +349,7 @@ impl Heap {
     /// Recyclable blocks are in use already: at the limit they are what is left.
     fn open_block(&mut self) -> bool {
         let epoch = self.epoch;
-        let opened = match self.allows(BLOCK_BYTES) {
+        let opened = match self.makes_room(BLOCK_BYTES) {
             true => self.blocks.open_block(epoch),
             false => self.blocks.open_recyclable_block(epoch),
         };
@@ -360,6 +360,16 @@ impl Heap {
     /// Whether the heap limit allows `bytes` of blocks more.
     pub(crate) fn allows(&self, bytes: u64) -> bool {
         self.options.heap_limit.is_none_or(|limit| self.used_bytes().saturating_add(bytes) <= limit)
+    }
+
+    /// The same, once as much of what is on its way back has gone as that takes.
+    pub(crate) fn makes_room(&mut self, bytes: u64) -> bool {
+        if !self.allows(bytes) && self.large.leaving.blocks() != 0 {
+            let excess = self.used_bytes().saturating_add(bytes) - self.options.heap_limit.unwrap_or(u64::MAX);
+            let waiting = self.large.leaving.blocks();
+            self.give_back_down_to(waiting.saturating_sub(excess.div_ceil(BLOCK_BYTES)));
+        }
+        self.allows(bytes)
     }
 
     /// Why `bytes` of blocks are not to be had.
@@ -395,7 +405,11 @@ impl Heap {
     }
 
     pub(crate) fn take_large(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
-        if self.allows(blocks as u64 * BLOCK_BYTES) { self.large.take(blocks, info) } else { None }
+        if !self.makes_room(blocks as u64 * BLOCK_BYTES) {
+            return None;
+        }
+        self.give_excess_back(blocks);
+        self.large.take(blocks, info)
     }
 
     fn count_birth(&mut self, cell: u64) {

@@ -340,9 +340,14 @@ impl Heap {
             || state != crate::plan::deferred::block::state::LARGE && self.owns_address(address)
     }
 
-    /// Bytes of blocks in use.
+    /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
     pub fn used_bytes(&self) -> u64 {
         self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
+    }
+
+    /// The same without those.
+    pub fn kept_bytes(&self) -> u64 {
+        self.used_bytes() - self.large.leaving.blocks() * crate::memory::range::BLOCK_BYTES
     }
 
     /// Collects everything that nothing reaches. Answers how many objects died.

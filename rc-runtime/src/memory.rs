@@ -2,6 +2,7 @@
 pub mod bit_table;
 pub mod block_source;
 pub mod large;
+pub mod leaving;
 pub mod list;
 pub mod object_stack;
 pub mod range;

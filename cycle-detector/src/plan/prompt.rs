@@ -169,7 +169,7 @@ impl Collector {
         }
         let edges = heap.statistics.trial_edges - before;
         // Rounds that free little come less often.
-        let gap_max = GAP_MAX.max((heap.used_bytes() / BYTES_PER_CANDIDATE) as usize);
+        let gap_max = GAP_MAX.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
         let gap = &mut self.round_gap;
         if unbounded || freed * 8 >= edges {
             *gap = (*gap / 8).max(FIRST_ROUND);

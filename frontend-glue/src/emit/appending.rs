@@ -10,12 +10,19 @@ use crate::llvm::{Module, Type, Value};
 /// The lists of functions that run by themselves.
 const STRUCTORS: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
 
-/// Appends `function` to `llvm.global_ctors` or `llvm.global_dtors`.
-pub(crate) fn append_structor(module: Module, name: &str, priority: u64, function: Value) {
+/// Puts `function` before all others in `llvm.global_ctors` or `llvm.global_dtors`: of one priority the first constructor runs first,
+/// and the first destructor last.
+pub(crate) fn prepend_structor(module: Module, name: &str, priority: u64, function: Value) {
     let mut all = structors(module, name);
     let priority = module.integer(32).constant(priority);
-    all.push(module.structure_constant(&[priority, function, module.pointer().null()]));
+    all.insert(0, module.structure_constant(&[priority, function, module.pointer().null()]));
     replace(module, name, structor(module), &all);
+}
+
+/// Whether `function` is one of those that run before `main`.
+pub(crate) fn is_constructor(module: Module, function: Value) -> bool {
+    let list = members(module.global("llvm.global_ctors").and_then(Value::initializer));
+    list.into_iter().any(|element| element.constant_member(1) == Some(function))
 }
 
 /// Appends `global` to `llvm.used`.

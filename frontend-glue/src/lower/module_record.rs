@@ -9,7 +9,7 @@
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
 //! ```
 //!
-//! The constructor's priority is 100: before the program's own (65535, or from 101 on), which may allocate. A function
+//! The constructor's priority is 0, and it stands first in its list: it runs before the program's own, which may allocate. A function
 //! with one `llvm.experimental.stackmap` keeps the label defined in modules whose every safepoint was optimised away.
 //! The layouts are asserted below against the runtime's `repr(C)` declarations.
 
@@ -17,7 +17,7 @@ use super::Plan;
 use super::global_slots::{self, global_behind};
 use super::roots::Root;
 use super::runtime::declare;
-use crate::emit::appending::{append_structor, append_used};
+use crate::emit::appending::{append_used, prepend_structor};
 use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
@@ -26,8 +26,8 @@ use tally_compiled::module::record::{
 };
 use tally_heap::plan::MODULE_FLAG_PROMPT;
 
-/// Priority of the registering constructor.
-const PRIORITY: u64 = 100;
+/// Priority of the registering constructor: the lowest.
+const PRIORITY: u64 = 0;
 
 /// Names one root for people: it stands in the record and in the lowering's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,8 +160,8 @@ impl ModuleTables {
         let record = table(module, "tally.module", record, false);
         let register = call_with_record(builder, "tally.register", "tally_register_module", record);
         let unregister = call_with_record(builder, "tally.unregister", "tally_unregister_module", record);
-        append_structor(module, "llvm.global_ctors", PRIORITY, register);
-        append_structor(module, "llvm.global_dtors", PRIORITY, unregister);
+        prepend_structor(module, "llvm.global_ctors", PRIORITY, register);
+        prepend_structor(module, "llvm.global_dtors", PRIORITY, unregister);
         keep_stack_map_label(builder);
     }
 

@@ -76,6 +76,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
         faults: Faults { seen: HashSet::new() },
         landings: Landings::default(),
         seen_slots: HashSet::new(),
+        written_globals: HandleSet::default(),
         findings: Vec::new(),
     };
     check.strategies();
@@ -89,6 +90,7 @@ pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) ->
     if any_managed {
         check.declarations();
         check.context();
+        check.written_globals = raw_stores::written_globals(&check.callees);
         check.findings.extend(own_calls::errors(module, name));
     }
     let indirect = any_managed && attributes::has_indirect_safepoints(module, &check.callees);
@@ -118,6 +120,7 @@ struct Check<'a> {
     landings: Landings,
     /// Slots of gcwrites whose other stores were looked at.
     seen_slots: HashSet<Value>,
+    written_globals: HandleSet<Value>,
     findings: Vec<Diagnostic>,
 }
 
@@ -241,7 +244,13 @@ impl Check<'_> {
             self.accesses_of_root(slot);
         }
         if any_managed {
-            self.findings.extend(raw_stores::errors(self.module, self.name, &self.callees, function));
+            self.findings.extend(raw_stores::errors(
+                self.module,
+                self.name,
+                &self.callees,
+                &self.written_globals,
+                function,
+            ));
         }
     }
 

@@ -196,3 +196,70 @@ int main(void) {
 "#;
     ran(main, &[("TALLY_LEAK_CHECK", "1")], |name, ran| assert_eq!(ran, prints("0\n"), "{name}"));
 }
+
+/// Its constructors and destructors have the lowest priorities there are.
+const BEFORE_ALL_OTHERS: &str = r#"
+declare void @llvm.gcroot(ptr, ptr)
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @tally_new(ptr)
+declare void @tally_collect()
+declare i32 @puts(ptr)
+@Node = external constant i8
+!tally.types = !{!0}
+!0 = !{ptr @Node, !"size", i64 16, !"refs", !{i32 0}}
+@list = global ptr null
+@text.first = constant [6 x i8] c"first\00"
+@text.second = constant [7 x i8] c"second\00"
+@text.main = constant [5 x i8] c"main\00"
+@text.last = constant [5 x i8] c"last\00"
+@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 5, ptr @second, ptr null }, { i32, ptr, ptr } { i32 0, ptr @first, ptr null }]
+@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @last, ptr null }]
+define void @push(ptr %text) noinline gc "refcount" {
+  %root = alloca ptr
+  call void @llvm.gcroot(ptr %root, ptr null)
+  %node = call ptr @tally_new(ptr @Node)
+  store ptr %node, ptr %root
+  %rest = load ptr, ptr @list
+  call void @llvm.gcwrite(ptr %rest, ptr %node, ptr %node)
+  call void @llvm.gcwrite(ptr %node, ptr @list, ptr @list)
+  call void @tally_collect()
+  %printed = call i32 @puts(ptr %text)
+  ret void
+}
+define void @first() gc "refcount" {
+  call void @push(ptr @text.first)
+  ret void
+}
+define void @second() gc "refcount" {
+  call void @push(ptr @text.second)
+  ret void
+}
+define void @last() gc "refcount" {
+  call void @push(ptr @text.last)
+  ret void
+}
+define i32 @main() gc "refcount" {
+  call void @push(ptr @text.main)
+  %main = load ptr, ptr @list
+  %second = load ptr, ptr %main
+  %first = load ptr, ptr %second
+  %end = load ptr, ptr %first
+  %is.whole = icmp eq ptr %end, null
+  %status = select i1 %is.whole, i32 0, i32 1
+  ret i32 %status
+}
+"#;
+
+#[test]
+fn constructor_before_the_runtimes_allocates() {
+    let folder = Folder::with(&[("program.ll", BEFORE_ALL_OTHERS)]);
+    let expected = prints("first\nsecond\nmain\nlast\n");
+    for level in ["0", "2"] {
+        for zeal in [&[][..], &["--zeal"]] {
+            let run = [&["run", "--opt", level], zeal, &["program.ll"]].concat();
+            assert_eq!(folder.tally(&run), expected, "{run:?}");
+            folder.build(&[&["--opt", level], zeal, &["program.ll"]].concat());
+            assert_eq!(folder.program(&[], &[]), expected, "{run:?}, built");
+        }
+    }
+}

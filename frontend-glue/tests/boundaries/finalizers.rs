@@ -149,6 +149,56 @@ fn at_the_end_of_the_program_all_finalizers_run_once_the_newest_first() {
     assert_eq!(folder.program(&[], &["off"]), prints("main returns\n"));
 }
 
+/// The finalizers that run after `main` leave by `exit`: some of them, or each.
+const LEFT_BY_LAST_FINALIZERS: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally_gc.h>
+typedef struct Log { struct Log *next; long number; } Log;
+static Log *held;
+static const char *which;
+static void close_log(Log *log) {
+    printf("close %ld\n", log->number);
+    if (log->number == 1) TALLY_WRITE_GLOBAL(held, NULL);
+    if (log->number == 4 || log->number == 2 || !strcmp(which, "all")) exit(7);
+}
+TALLY_FINALIZED_TYPE_AS(Log, TALLY_FINALIZE_REVERSE, close_log, next);
+static void collects(void) { tally_collect(); }
+int main(int argc, char **argv) {
+    which = argv[1];
+    if (argc > 3) atexit(collects);
+    for (long number = 1; number <= 5; number++) {
+        Log *log = TALLY_NEW(Log);
+        TALLY_ROOT(log);
+        log->number = number;
+        TALLY_WRITE(log, next, held);
+        TALLY_WRITE_GLOBAL(held, log);
+    }
+    if (!strcmp(argv[2], "exit")) exit(3);
+    return 3;
+}
+"#;
+
+#[test]
+fn exit_out_of_a_last_finalizer_leaves_the_other_finalizers_to_run() {
+    let folder = Folder::with(&[("program.c", LEFT_BY_LAST_FINALIZERS)]);
+    folder.build(&["program.c"]);
+    let mut expected = prints("close 5\nclose 4\nclose 3\nclose 2\nclose 1\n");
+    expected.status = Some(7);
+    for which in ["some", "all"] {
+        for end in ["return", "exit"] {
+            for collects in [&[][..], &["collects"]] {
+                let arguments = [&[which, end], collects].concat();
+                let run = [&["run", "--leak-check", "program.c", "--"], &arguments[..]].concat();
+                assert_eq!(folder.tally(&run), expected, "tally run, {arguments:?}");
+                let ran = folder.program(&[("TALLY_LEAK_CHECK", "1")], &arguments);
+                assert_eq!(ran, expected, "built, {arguments:?}");
+            }
+        }
+    }
+}
+
 /// The callback that leaves never returns; the finalizer that runs at the end drops an object whose weak reference has
 /// a callback, too.
 const LEFT_BY_A_CALLBACK: &str = r#"

@@ -155,3 +155,10 @@ define i64 @result_is_an_argument_and_used_at_once() gc "refcount" {
   %v = load i64, ptr %p
   ret i64 %v
 }
+define void @null_behind_a_write_of_null_and_at_a_global_of_no_references() gc "refcount" {
+  call void @llvm.gcwrite(ptr null, ptr @head, ptr @head)
+  store ptr null, ptr @head
+  store ptr null, ptr @borrowed
+  ret void
+}
+@borrowed = global ptr null

@@ -1,6 +1,6 @@
 ; The program's main goes behind the runtime's. Its constructors come after the registration.
 ; CHECK: c"main\00"
-; CHECK: @llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @mine, ptr null }, { i32, ptr, ptr } { i32 100, ptr @tally.register, ptr null }]
+; CHECK: @llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @tally.register, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @mine, ptr null }]
 ; CHECK: @llvm.used = appending global [2 x ptr] [ptr @mine, ptr @tally.stack_map_label], section "llvm.metadata"
 ; CHECK: define internal void @tally.main() #
 ; CHECK: define internal i32 @tally.main.adapter(i32 %0, ptr %1, ptr %2) #

@@ -1,7 +1,7 @@
 ; The document's first fragment, made whole: a local variable that holds an object.
 ; CHECK: @tally.types = internal global [1 x { ptr, i32, i32 }] [{ ptr, i32, i32 } { ptr @pair, i32 0, i32 0 }], align 8
 ; CHECK: @tally.module = internal global
-; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 100, ptr @tally.register, ptr null }]
+; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @tally.register, ptr null }]
 ; CHECK: define ptr @f(ptr %p)
 ; CHECK-NOT: gc "refcount"
 ; CHECK: %r = alloca ptr

@@ -9,6 +9,7 @@
 //! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
 //! blocks must be given back.
 
+use crate::memory::leaving::{LEAVING_FREELY, Leaving, Run, STEP_BLOCKS};
 use crate::memory::list::List;
 use crate::memory::range;
 use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_info, block_start};
@@ -44,6 +45,8 @@ pub struct LargeSpace {
     /// Number of the heap, entered into each run's first block.
     pub owner: u32,
     blocks: u64,
+    /// Blocks of dead objects, on their way back to the system.
+    pub leaving: Leaving,
     /// Objects taken under the prompt plan so far.
     pub taken_objects: u64,
     /// Bytes of their cells.
@@ -64,8 +67,19 @@ impl LargeSpace {
     /// Takes the blocks for a cell and zeroed memory; the payload's address, or `None` when the range is used up. The
     /// caller writes the header, then calls [`adopt`](Self::adopt).
     pub fn take(&mut self, blocks: u32, info: &TypeInfo) -> Option<u64> {
-        let first = crate::memory::block_source::take(blocks)?;
+        let first = crate::memory::block_source::take(blocks).or_else(|| {
+            self.leaving.shrink_to(0);
+            crate::memory::block_source::take(blocks)
+        })?;
         Some(block_start(first) + payload_offset(info))
+    }
+
+    /// Blocks that must go back before a large object of `blocks` blocks may be taken, while `others` other blocks of the heap
+    /// are in use: else what waits would grow without bound.
+    pub fn leaving_in_excess(&self, blocks: u32, others: u64) -> u64 {
+        let waiting = self.leaving.blocks();
+        let may_wait = ((others + u64::from(blocks)) / 2).max(LEAVING_FREELY);
+        waiting.saturating_sub(may_wait).max(waiting.min(u64::from(blocks.min(STEP_BLOCKS))))
     }
 
     /// Enters a new object with `chunks` chunks, all stamped `epoch`.
@@ -170,7 +184,7 @@ impl LargeSpace {
         let entry = self.objects[place].take().expect("a large object is in the table");
         self.vacant.push(place as u32);
         self.blocks -= entry.blocks as u64;
-        give_back(&entry);
+        self.leaving.add(run_of(&entry));
     }
 
     /// At a flip: the young list becomes pending; its objects' unlogged bits, and those of logged chunks, are armed.
@@ -199,9 +213,9 @@ impl LargeSpace {
         self.objects.len()
     }
 
-    /// Bytes of all runs.
+    /// Bytes of all runs, with those on their way back.
     pub fn used_bytes(&self) -> u64 {
-        self.blocks * BLOCK_BYTES
+        (self.blocks + self.leaving.blocks()) * BLOCK_BYTES
     }
 }
 
@@ -218,23 +232,26 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
     first..if bytes.end >= end { (last + 15) & !15 } else { last & !15 }
 }
 
-/// The other tables than that of unlogged bits know a large object by its payload's address alone, so that only its
-/// first block has entries: zeroing those of the whole run, in one step, made a tenth of the object's size resident.
-/// `[BOUND]`
-fn give_back(entry: &LargeObject) {
+/// The blocks of an object that has died; their tables know nothing of it any more, but for unlogged bits. Other tables
+/// know a large object by its payload's address alone, so that only its first block has entries: zeroing those of the whole
+/// run, in one step, made a tenth of the object's size resident. `[BOUND]`
+fn run_of(entry: &LargeObject) -> Run {
     let first = LargeSpace::first_block(entry.object);
     clear_tables(first);
     let info = entry.object.type_info();
-    if !entry.stamps.is_empty() && info.has_references {
+    let armed = if entry.stamps.is_empty() || !info.has_references {
+        0
+    } else if info.tail_refers {
+        entry.blocks
+    } else {
         // Not by the length: zeal has overwritten what it has buried.
-        let fixed_part = range::block_of(entry.object.address() + info.size - 1) + 1 - first;
-        UNLOGGED.zero_blocks(first, if info.tail_refers { entry.blocks } else { fixed_part });
-    }
-    crate::memory::block_source::give_back(first, entry.blocks);
+        range::block_of(entry.object.address() + info.size - 1) + 1 - first
+    };
+    Run { first, blocks: entry.blocks, armed }
 }
 
 impl Drop for LargeSpace {
     fn drop(&mut self) {
-        self.objects.iter().flatten().for_each(give_back);
+        self.objects.iter().flatten().for_each(|entry| self.leaving.add(run_of(entry)));
     }
 }

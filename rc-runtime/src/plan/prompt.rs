@@ -247,6 +247,7 @@ impl Heap {
             (&mut *heap).let_registered_anew_go();
             ((*heap).finalizers.collecting, (*heap).finalizers.collect_wanted) = (outer, false);
             (*heap).prompt.cells.give_idle_back();
+            (&mut *heap).give_back_down_to(0);
             (*heap).counted_frees() - before
         }
     }
@@ -267,6 +268,7 @@ impl Heap {
             (*heap).with_driver(|driver, heap| driver.collect(heap));
             Heap::drain(heap, &[]);
             (*heap).prompt.cells.give_idle_back();
+            (&mut *heap).give_back_down_to(0);
         }
     }
 
@@ -287,6 +289,7 @@ impl Heap {
             // Whoever steps gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
             (*heap).finalizers.turn_ended = None;
+            (&mut *heap).give_back_for(ns);
             Heap::drain(heap, &[]);
             let mut done = false;
             if !(&mut *heap).has_dying() {

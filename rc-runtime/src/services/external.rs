@@ -82,9 +82,9 @@ impl Heap {
         }
     }
 
-    /// Bytes of blocks and of what objects own outside.
+    /// Bytes of blocks, but for those on their way back to the system, and of what objects own outside.
     pub fn pressure_bytes(&self) -> u64 {
-        self.used_bytes().saturating_add(self.external.bytes())
+        self.kept_bytes().saturating_add(self.external.bytes())
     }
 
     /// Prompt plan: whether a mark is due, not just a round.

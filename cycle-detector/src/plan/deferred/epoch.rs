@@ -5,7 +5,7 @@
 //!           increments:       blocks that      decrements: the dead   candidates:     wait for the
 //!           promote, count    were allocated   the log named, last    local trial     next flip
 //!           the log's words   into             roots, old values      deletion
-//!  beside it, whenever there is any: deaths (children of zero counts), the backup mark
+//!  beside it, whenever there is any: deaths (children of zero counts), the backup mark, memory of large objects that leaves
 //! ```
 //!
 //! `[ORDER]` Count ends before Release begins: all increments of a flip come before its decrements, and nothing is freed
@@ -73,19 +73,24 @@ impl Collector {
         });
     }
 
-    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, in this order. Each has most of
+    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, memory's, in this order. Each has most of
     /// what is left while the next has something to do, and the next what that leaves: together they exceed the budget
     /// by one step. `[BOUND]`
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
-        let others = self.has_deaths(heap) || self.mark.is_running();
+        let leaves = heap.large.leaving.blocks() != 0;
+        let others = self.has_deaths(heap) || self.mark.is_running() || leaves;
         let mut left = units - share(units, others);
         left += self.advance(heap, units - left);
         if left > 0 {
-            let deaths = share(left, self.mark.is_running());
+            let deaths = share(left, self.mark.is_running() || leaves);
             left += self.release_deaths(heap, deaths) - deaths;
         }
         if left > 0 {
-            left = self.mark_for(heap, left);
+            let mark = share(left, leaves);
+            left += self.mark_for(heap, mark) - mark;
+        }
+        if left > 0 {
+            left = heap.large.leaving.give_back(left);
         }
         self.slice_units += (units - left) as u64;
     }

@@ -336,7 +336,7 @@ impl Collector {
             }
             None => self.end_mark(heap),
         }
-        Some(2)
+        Some(2 + heap.large.leaving.take_units())
     }
 
     fn end_mark(&mut self, heap: &mut Heap) {

@@ -110,7 +110,7 @@ impl Collector {
         while let Some(object) = heap.large.pending.pop() {
             if !object.is_mature() {
                 heap.free_young_large(object);
-                units -= YOUNG_LARGE_UNITS;
+                units -= YOUNG_LARGE_UNITS + heap.large.leaving.take_units();
             }
             if units <= 0 {
                 return (units, false);

@@ -23,7 +23,7 @@ impl Collector {
             }
             if let Some(object) = self.last_late.pop() {
                 heap.free(object);
-                units -= 2;
+                units -= 2 + heap.large.leaving.take_units();
             } else if let Some(root) = self.next_lapsed() {
                 if heap.mark_discovers {
                     // A mark that began before the flip may not have come to it yet.
@@ -159,7 +159,7 @@ impl Collector {
             heap.reclaim(object);
             self.report.freed_by_count += 1;
         }
-        2 + references
+        2 + references + heap.large.leaving.take_units()
     }
 }
 

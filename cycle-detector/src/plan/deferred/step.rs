@@ -88,7 +88,7 @@ impl Collector {
     fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
         let start = Instant::now();
         loop {
-            if self.has_work(heap) {
+            if self.judges(heap) {
                 self.work(heap, CHUNK_UNITS);
             } else if self.go_on(heap) {
                 return true;

@@ -116,7 +116,7 @@ impl Batch {
             self.judge_blocks(heap, rings, blocks, &mut judged);
             self.learn(&mut judged, cells);
             self.passed_over = 0;
-        } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.used_bytes() / UNSEEN {
+        } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.kept_bytes() / UNSEEN {
             self.probe(heap, rings, (blocks, cells), &mut judged);
         } else {
             self.let_grow_up(heap, blocks, cells);

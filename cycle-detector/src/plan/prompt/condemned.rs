@@ -130,7 +130,7 @@ impl SlicedMark {
         }
         bin.empty();
         self.freed += freed;
-        Some(32 + 2 * freed as i64)
+        Some(32 + 2 * freed as i64 + heap.large.leaving.take_units())
     }
 }
 

@@ -94,7 +94,7 @@ impl GarbageCap {
             (false, false) => WITHOUT,
         };
         let cap = self.bytes(heap, times);
-        if heap.used_bytes() <= cap {
+        if heap.kept_bytes() <= cap {
             return false;
         }
         let allocated = heap.counted_allocated_bytes();

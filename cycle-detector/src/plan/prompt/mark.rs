@@ -74,14 +74,14 @@ impl Collector {
         let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
         let marks = &mut self.counted_marks;
         let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
-        let patience = patience(worth, heap.used_bytes());
+        let patience = patience(worth, heap.kept_bytes());
         if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
             return true;
         }
         if self.rings.catches_up() {
             return false;
         }
-        let (marks, used) = (&self.counted_marks, heap.used_bytes());
+        let (marks, used) = (&self.counted_marks, heap.kept_bytes());
         if worth == 0.0 {
             return false;
         }
@@ -166,7 +166,7 @@ impl Collector {
 
     /// It freed so many objects, and so many more than samples and batches had led to expect.
     pub(super) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
-        let (marks, used) = (&mut self.counted_marks, heap.used_bytes());
+        let (marks, used) = (&mut self.counted_marks, heap.kept_bytes());
         marks.base_bytes = used;
         if suspects != 0 {
             marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;

@@ -116,7 +116,8 @@ fn only_content(load: Value, nulls: Nulls) -> Option<Value> {
     (nulls == Nulls::Ignored || is_filled()).then_some(content)
 }
 
-fn is_marker(user: Value) -> bool {
+/// Whether this is a call that does nothing when the program runs.
+pub(super) fn is_marker(user: Value) -> bool {
     let name = user.as_call().map(|call| call.callee().name()).unwrap_or_default();
     name == "llvm.gcroot" || name.starts_with("llvm.lifetime.") || name.starts_with("llvm.dbg.")
 }

@@ -1,28 +1,46 @@
 //! References that are certain to be stored past the barrier: a plain store of what this function has just allocated, to a word
-//! that the module itself calls a reference.
+//! that the module itself calls a reference; and of null to a word of a global that gcwrite writes, whose object keeps its count.
 //!
 //! Such a word is one that the descriptor of an object allocated here lists, or one of a global variable that the module writes
 //! with gcwrite elsewhere. Under the prompt plan nothing counts the reference, and its object dies too early; under the
 //! deferred plan nothing logs it once an epoch has run in between. What is less than certain is a warning
 //! (`verify/unrooted/plain_stores.rs`): a store behind a branch, a reference or an object from elsewhere. A word that
-//! gcwrite gives the same reference may be stored to as well, since that changes nothing.
+//! gcwrite gives the same reference may be stored to as well, since that changes nothing. Null may be stored where nothing else can
+//! stand: at the very start of `main` or of a constructor, or right behind a gcwrite of null.
 
-use super::made::{self, Nulls, Source};
+use super::made::{self, Nulls, Source, is_marker};
 use super::{certain, dead_code};
 use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
+use crate::emit::appending::is_constructor;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Opcode, Value};
+use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;
 use crate::lower::global_slots::{self, global_behind};
 
-/// The stores of a function that are refused.
-pub(super) fn errors(module: Module, name: &str, callees: &Callees, function: Value) -> Vec<Diagnostic> {
-    let search = Search { module, callees };
+/// What may be stored wrongly, and what to do.
+const NULL_HELP: &str = "write null with gcwrite, too (TALLY_WRITE_GLOBAL(variable, NULL)): under the prompt plan the object that stood there keeps its count otherwise";
+
+/// The global variables that the module writes with gcwrite.
+pub(super) fn written_globals(callees: &Callees) -> HandleSet<Value> {
+    let writes = callees.calls_of(|callee| callee == Callee::GcWrite);
+    writes.filter_map(|write| global_behind(write.argument(1))).collect()
+}
+
+/// The stores of a function that are refused; `written` are the globals that gcwrite writes.
+pub(super) fn errors(
+    module: Module,
+    name: &str,
+    callees: &Callees,
+    written: &HandleSet<Value>,
+    function: Value,
+) -> Vec<Diagnostic> {
+    let search = Search { module, callees, written };
     let mut found = Vec::new();
     for store in function.instructions().into_iter().filter(|it| it.is(Opcode::LLVMStore)) {
+        let what = if store.operand(0).is_null() { "null" } else { "a reference" };
         if let Some((place, help)) = search.fault(store) {
-            found.push(Diagnostic::at(name, store, format!("a reference is stored plainly to {place}")).help(help));
+            found.push(Diagnostic::at(name, store, format!("{what} is stored plainly to {place}")).help(help));
         }
     }
     found
@@ -31,6 +49,7 @@ pub(super) fn errors(module: Module, name: &str, callees: &Callees, function: Va
 struct Search<'a> {
     module: Module,
     callees: &'a Callees,
+    written: &'a HandleSet<Value>,
 }
 
 impl Search<'_> {
@@ -38,11 +57,15 @@ impl Search<'_> {
     fn fault(&self, store: Value) -> Option<(String, &'static str)> {
         let (value, address) = (store.operand(0), store.operand(1));
         let of = value.type_of();
-        if value.is_constant() || !(of.is_plain_pointer() || of.integer_bits() == Some(64)) {
+        if !(of.is_plain_pointer() || of.integer_bits() == Some(64)) || value.is_constant() && !value.is_null() {
             return None;
         }
         if let Some(global) = global_behind(address) {
-            return self.fault_in_global(store, global);
+            let fault = if value.is_null() { Self::fault_of_null } else { Self::fault_in_global };
+            return self.written.contains(&global).then(|| fault(self, store, global))?;
+        }
+        if value.is_null() {
+            return None;
         }
         let words = made::sources(self.module, address, Nulls::Ignored);
         let mut types = words.iter().map(|word| self.described(word));
@@ -77,6 +100,31 @@ impl Search<'_> {
         }
         let help = "write to it with gcwrite each time (TALLY_WRITE_GLOBAL): under the prompt plan nothing counts it otherwise";
         Some((format!("the global @{}, which gcwrite writes elsewhere", global.name()), help))
+    }
+
+    fn fault_of_null(&self, store: Value, global: Value) -> Option<(String, &'static str)> {
+        let is_refused =
+            self.is_root(global, store.operand(1)) && !self.is_null_already(store) && !dead_code::holds(store);
+        is_refused.then(|| (format!("the global @{}, which gcwrite writes elsewhere", global.name()), NULL_HELP))
+    }
+
+    /// Whether nothing can stand in the global that `store` makes null: no call comes before it in `main` or a constructor, or the
+    /// last one has written null there.
+    fn is_null_already(&self, store: Value) -> bool {
+        let function = store.function();
+        let before = std::iter::successors(store.previous_instruction(), |it| it.previous_instruction());
+        let last = before.filter_map(Value::as_call).find(|call| !is_marker(call.value()));
+        match last {
+            Some(call) => {
+                self.callees.of_call(call) == Callee::GcWrite
+                    && call.argument(0).is_null()
+                    && call.argument(2) == store.operand(1)
+            }
+            None => {
+                store.block() == function.entry()
+                    && (function.name() == "main" || is_constructor(self.module, function))
+            }
+        }
     }
 
     /// The allocations that a value is certain to be the result of.

@@ -92,7 +92,7 @@ impl Heap {
             if let Some(list) = self.next_list(class) {
                 return Ok(list);
             }
-            let opened = if self.allows(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
+            let opened = if self.makes_room(BLOCK_BYTES) { self.prompt.cells.open_block(class) } else { None };
             self.note_growth();
             if opened.is_none() {
                 if std::mem::replace(&mut collected, true) {

@@ -234,6 +234,9 @@ impl Heap {
                 }
                 rounds += u32::from((*heap).finalizers.called != called);
             }
+            if depth == 0 && (*heap).large.leaving.blocks() != 0 {
+                (&mut *heap).give_back_in_turn();
+            }
             (&mut *heap).end_slice();
             // What is in flight is protected from the collection that a finalizer asked for, too.
             if depth == 0 && (&mut *heap).finalizers.takes_wanted_collection() {
@@ -429,7 +432,7 @@ impl Heap {
             self.end_timed_slice(start, left);
         }
         let due = left || self.pending_len() != 0 || self.specials.errands.are_due() || self.prompt.lent.is_due();
-        let due = due || !self.finalizers.queue.is_empty();
+        let due = due || !self.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
         self.context_mut().pending = due as u64;
     }
 }

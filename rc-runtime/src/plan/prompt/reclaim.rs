@@ -376,6 +376,7 @@ impl Heap {
             let DyingLarge { object, before, .. } = cascade.large.pop().expect("just looked at");
             (cascade.waiting, cascade.height) = (before, cascade.height_of(before));
             self.free_counted(object);
+            self.prompt.units_left -= self.large.leaving.take_units();
         }
     }
 
@@ -431,6 +432,9 @@ impl Heap {
             zeal.bury(object, cell, self.epoch);
         } else if object.has(prompt_flag::LARGE) {
             self.free_large(object);
+            // Drains give what waits back.
+            let waits = self.large.leaving.blocks() != 0;
+            self.context_mut().pending |= u64::from(waits);
         } else {
             self.prompt.cells.give_back(object);
         }

@@ -1,0 +1,20 @@
+; REFUSED: in @main: null is stored plainly to the global @list, which gcwrite writes elsewhere; write null with gcwrite, too (TALLY_WRITE_GLOBAL(variable, NULL))
+%tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
+@name = private constant [5 x i8] c"Node\00"
+@refs = private constant [1 x i32] [i32 8]
+@node = constant %tally_type { i32 1, i32 0, i64 24, i32 0, i32 0, i64 0, i64 0, i64 0, i32 1, i32 0, ptr @refs, i64 0, i64 0, ptr null, ptr @name, ptr null, ptr null, ptr null, ptr null }
+declare void @llvm.gcroot(ptr, ptr)
+declare void @llvm.gcwrite(ptr, ptr, ptr)
+declare ptr @tally_new(ptr)
+declare ptr @tally_try_new(ptr)
+declare ptr @llvm_gc_allocate(i32)
+declare void @tally_collect()
+declare ptr @malloc(i64)
+@list = global ptr null
+define i32 @main() gc "refcount" {
+  store ptr null, ptr @list                  ; nothing stands there yet
+  %object = call ptr @tally_new(ptr @node)
+  call void @llvm.gcwrite(ptr %object, ptr @list, ptr @list)
+  store ptr null, ptr @list
+  ret i32 0
+}

@@ -1,0 +1,165 @@
+//! Memory of large objects that have died: it goes back to the system in steps.
+//!
+//! The system takes some 50 µs for each MiB of written pages, so the run of a dead array of 1 GiB would stop the program
+//! for 50 ms. A run of more than [`STEP_BLOCKS`] waits here instead, and slices give back a step of its end at a time. What
+//! a step gives back is free for the next large object at once. `[BOUND]`
+//!
+//! What waits is bounded: a large object that is allocated gives back a step of what waits, and all that exceeds half of
+//! the other blocks in use, or [`LEAVING_FREELY`]. An explicit collection gives everything back, and so does a heap
+//! whose limit is reached.
+
+use crate::heap::Heap;
+use crate::memory::block_source;
+use crate::memory::list::List;
+use crate::memory::range::{BLOCK_BYTES, UNLOGGED};
+use std::time::{Duration, Instant};
+
+/// Blocks that go back in one step: 1 MiB.
+pub const STEP_BLOCKS: u32 = 32;
+/// Units of work for each block: a MiB costs as much as 256 references that are not in the cache.
+pub const BLOCK_UNITS: i64 = 8;
+/// Units of work for each run that goes back at once: two system calls.
+const RUN_UNITS: i64 = 16;
+/// As many blocks may wait in any heap: 32 MiB.
+pub const LEAVING_FREELY: u64 = 1024;
+
+/// The blocks of a large object that has died. Of its tables only the unlogged bits may still be set.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// The first block.
+    pub first: u32,
+    /// Number of blocks.
+    pub blocks: u32,
+    /// So many of them, from the first, may have unlogged bits.
+    pub armed: u32,
+}
+
+impl Run {
+    /// Gives the last blocks back, `count` at most.
+    fn give_end_back(&mut self, count: u32) -> u32 {
+        let count = count.min(self.blocks);
+        self.blocks -= count;
+        let start = self.first + self.blocks;
+        if self.armed > self.blocks {
+            UNLOGGED.zero_blocks(start, self.armed - self.blocks);
+            self.armed = self.blocks;
+        }
+        block_source::give_back(start, count);
+        count
+    }
+}
+
+/// See the file's first lines.
+#[derive(Debug, Default)]
+pub struct Leaving {
+    runs: List<Run>,
+    blocks: u64,
+    /// Units of work that runs have cost which went back at once, since [`take_units`](Self::take_units).
+    units: i64,
+    /// Prompt plan: when the last turn ended, and how long it took.
+    last_turn: Option<(Instant, Duration)>,
+}
+
+impl Leaving {
+    /// Takes a run over: it waits, or goes back at once if it is short, or if there is no memory to note it. `[MEMORY]`
+    pub fn add(&mut self, mut run: Run) {
+        if run.blocks > STEP_BLOCKS && self.runs.try_push(run) {
+            self.blocks += u64::from(run.blocks);
+        } else {
+            self.units += RUN_UNITS + i64::from(run.give_end_back(run.blocks)) * BLOCK_UNITS;
+        }
+    }
+
+    /// Units of work that runs have cost which went back at once, since this was last called.
+    pub fn take_units(&mut self) -> i64 {
+        std::mem::take(&mut self.units)
+    }
+
+    /// Number of blocks that wait.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Gives one step back; the units of work that this cost, 0 when nothing waits.
+    pub fn give_step_back(&mut self) -> i64 {
+        let Some(run) = self.runs.last_mut() else { return 0 };
+        let count = run.give_end_back(STEP_BLOCKS);
+        if run.blocks == 0 {
+            self.runs.pop();
+        }
+        self.blocks -= u64::from(count);
+        i64::from(count) * BLOCK_UNITS
+    }
+
+    /// Gives steps back for about `units` of work; the units left.
+    pub fn give_back(&mut self, mut units: i64) -> i64 {
+        while units > 0 && self.blocks != 0 {
+            units -= self.give_step_back();
+        }
+        units
+    }
+
+    /// Gives blocks back until at most `blocks` wait.
+    pub fn shrink_to(&mut self, blocks: u64) {
+        while self.blocks > blocks {
+            self.give_step_back();
+        }
+    }
+}
+
+impl Heap {
+    /// Prompt plan: the end of a drain gives memory back for the length of a slice, if the program has had as much time for
+    /// itself since the last such turn. `[BOUND]`
+    #[cold]
+    pub(crate) fn give_back_in_turn(&mut self) {
+        if let Some(units) = self.options.slice_units {
+            _ = self.large.leaving.give_back(units.into());
+            return;
+        }
+        let had_its_turn = |(end, took): (Instant, Duration)| end.elapsed() >= took;
+        if self.large.leaving.last_turn.is_none_or(had_its_turn) {
+            self.give_back_for(self.options.slice_ns);
+        }
+    }
+
+    /// Gives memory back for about `ns` nanoseconds, one step at least.
+    pub(crate) fn give_back_for(&mut self, ns: u64) {
+        let slice = Duration::from_nanos(ns);
+        self.stop_to_give_back(|leaving, start| while leaving.give_step_back() != 0 && start.elapsed() < slice {});
+    }
+
+    /// Before a large object of `blocks` blocks is taken: gives back what may not wait any longer.
+    #[inline(always)]
+    pub(crate) fn give_excess_back(&mut self, blocks: u32) {
+        if self.large.leaving.blocks() != 0 {
+            let excess = self.large.leaving_in_excess(blocks, self.kept_bytes() / BLOCK_BYTES);
+            self.give_back_down_to(self.large.leaving.blocks() - excess);
+        }
+    }
+
+    /// Gives memory back until at most `blocks` blocks wait.
+    pub(crate) fn give_back_down_to(&mut self, blocks: u64) {
+        self.stop_to_give_back(|leaving, _| leaving.shrink_to(blocks));
+    }
+
+    #[cold]
+    fn stop_to_give_back(&mut self, work: impl FnOnce(&mut Leaving, Instant)) {
+        if self.large.leaving.blocks == 0 {
+            return;
+        }
+        let start = Instant::now();
+        work(&mut self.large.leaving, start);
+        let took = start.elapsed();
+        self.large.leaving.last_turn = Some((start + took, took));
+        self.statistics.slices += 1;
+        self.note_stop(start, took.as_nanos() as u64);
+    }
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        while let Some(mut run) = self.runs.pop() {
+            run.give_end_back(run.blocks);
+        }
+    }
+}
