@@ -133,6 +133,11 @@ impl StackRoots {
         statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
     }
 
+    /// Steps of the unwinder over native frames in all walks so far.
+    pub(crate) fn unwinder_steps(&self) -> u64 {
+        self.unwinder_steps.get()
+    }
+
     /// Whether frames of the last walk wait for their visit.
     pub(crate) fn has_rest(&self) -> bool {
         self.rest.is_some()

@@ -43,6 +43,7 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
 pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
     let mut fault = None;
+    let steps_before = collector.stack.unwinder_steps();
     collector.stack.visit(heap, |heap, root, root_name| {
         *recount.from_roots.entry(root).or_default() += 1;
         if let Some(zeal) = &heap.zeal
@@ -53,7 +54,9 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
         }
     });
     fault.map_or(Ok(()), Err)?;
-    let landed = std::mem::take(&mut heap.prompt.landed);
+    let native_frames = collector.stack.unwinder_steps() - steps_before;
+    let has_left = collector.left_behind.native_code_has_left(native_frames, heap.finalizers.depth());
+    let landed = std::mem::take(&mut heap.prompt.landed) || has_left;
     collector.left_behind.recounted(landed, recount.unaccounted());
     for object in collector.left_behind.objects() {
         recount.from_roots.entry(object).or_default();
