@@ -71,6 +71,8 @@ macro_rules! for_each_runtime_symbol {
             tally_zeal_copy, "v(pplp)", leaf;
             tally_zeal_fill, "v(pllp)", leaf;
             tally_zeal_value, "v(pp)", leaf;
+            tally_zeal_words, "v(pplp)", leaf;
+            tally_zeal_word, "v(plp)", leaf;
             tally_landed, "v()", leaf;
             tally_lent_store, "v(p)", leaf;
             tally_run_main, "i(pip)", safepoint;

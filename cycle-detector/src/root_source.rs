@@ -29,6 +29,9 @@ pub trait RootSource: Debug {
     /// Returns what the walks for `heap` have cost so far: frames, slots, and steps of the unwinder.
     fn units_walked(&self, heap: &Heap) -> u64;
 
+    /// Steps of the unwinder over native frames in all walks so far.
+    fn unwinder_steps(&self) -> u64;
+
     /// One past the end of the stack; 0 where there is none.
     fn end(&self) -> u64;
 
@@ -155,6 +158,10 @@ impl RootSource for NoStack {
     fn note_that_the_program_ran(&mut self) {}
 
     fn units_walked(&self, _heap: &Heap) -> u64 {
+        0
+    }
+
+    fn unwinder_steps(&self) -> u64 {
         0
     }
 

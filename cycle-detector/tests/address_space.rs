@@ -14,5 +14,7 @@ fn a_type_is_refused_with_a_reason_when_there_is_no_address_space() {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     let refused = type_registry::register(&PAIR).expect_err("there is no room for the table of types");
     assert!(refused.to_string().contains("ulimit -v"), "{refused}");
+    // No heap is smaller than what was refused.
+    assert!(refused.to_string().contains("a smaller TALLY_RESERVE is of no use"), "{refused}");
     assert!(tally_collector::Mutator::new(HeapOptions::default()).is_err());
 }

@@ -80,6 +80,30 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
     }
 }
 
+/// `void tally_zeal_words(const void *object, const uint64_t *words, uint64_t n, const tally_site *site)`: stops if one of the words,
+/// which tally_copy_refs is about to write into `object`, refers to a dead object, or one of another thread's heap.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted; `words` names `n` readable words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count: u64, site: *const Site) {
+    // SAFETY: by the caller's promise.
+    let read = |index: u64| unsafe { words.add(index as usize).read_unaligned() };
+    // SAFETY: by the caller's promise.
+    thread_heap().check_words(object, (0..count).map(read), unsafe { &*site });
+}
+
+/// `void tally_zeal_word(const void *object, uint64_t word, const tally_site *site)`: the same of a word that tally_gcwrite_i64 or
+/// tally_fill_refs is about to write.
+///
+/// # Safety
+/// `site` is a constant that the lowering emitted.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Site) {
+    // SAFETY: by the caller's promise.
+    thread_heap().check_words(object, std::iter::once(word), unsafe { &*site });
+}
+
 /// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless `n` references
 /// may be written to `slot` in `object` by gcwrite and its kin.
 ///

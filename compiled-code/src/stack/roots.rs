@@ -232,6 +232,10 @@ impl RootSource for StackRoots {
         statistics.frames_walked + statistics.roots_walked + self.unwinder_steps.get() * FRAMES_PER_STEP
     }
 
+    fn unwinder_steps(&self) -> u64 {
+        self.unwinder_steps.get()
+    }
+
     fn end(&self) -> u64 {
         stack_end()
     }

@@ -167,7 +167,8 @@ fn managed_frames<'f>(
     }
 }
 
-/// A frame's function by name, if one of its roots brings that along. Roots of inlined functions come first.
+/// A frame's function by name, if one of its roots brings that along, or one of a frame that stands at another call of the function.
+/// Roots of inlined functions come first.
 struct Named<'m> {
     frame: Frame<'m>,
     modules: &'m Snapshot,
@@ -175,8 +176,13 @@ struct Named<'m> {
 
 impl fmt::Display for Named<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let root = self.frame.roots.last().and_then(|root| self.modules.roots.get(root.id));
-        match root {
+        let root = |frame: Frame| frame.roots.last().and_then(|root| self.modules.roots.get(root.id));
+        let function = self.frame.function.address;
+        let elsewhere = || {
+            let frames = self.modules.frames.tables().flat_map(|(_, table)| table.frames());
+            frames.filter(|frame| frame.function.address == function).find_map(root)
+        };
+        match root(self.frame).or_else(elsewhere) {
             Some(root) => write!(out, "`{}`", root.function),
             None => write!(out, "the one at {:#x}", self.frame.function.address),
         }

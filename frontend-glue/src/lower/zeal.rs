@@ -25,11 +25,13 @@ use crate::llvm::{Builder, Opcode, TypeKind, Value};
 use sites::Sites;
 
 /// What is declared before the first function is looked at, so that calls of it are known for what they are.
-pub(super) const ENTRY_POINTS: [&str; 8] = [
+pub(super) const ENTRY_POINTS: [&str; 10] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
     "tally_zeal_access",
     "tally_zeal_value",
+    "tally_zeal_words",
+    "tally_zeal_word",
     "tally_zeal_write",
     "tally_zeal_store",
     "tally_zeal_copy",
@@ -175,7 +177,10 @@ impl Checks<'_> {
                 }
                 self.barrier(instruction, call.argument(1), call.argument(2), None);
             }
-            Callee::WriteWord => self.barrier(instruction, call.argument(1), call.argument(2), None),
+            Callee::WriteWord => {
+                self.barrier(instruction, call.argument(1), call.argument(2), None);
+                self.written_word(instruction, call.argument(1), call.argument(0));
+            }
             Callee::GcRead => self.access(instruction, call.argument(1)),
             Callee::Fill if !is_elsewhere(call.argument(0)) => {
                 self.builder.before(instruction);
@@ -193,6 +198,15 @@ impl Checks<'_> {
             }
             Callee::Runtime(_) if matches!(call.callee().name().as_str(), "tally_copy_refs" | "tally_fill_refs") => {
                 self.barrier(instruction, call.argument(0), call.argument(1), Some(call.argument(3)));
+                if call.callee().name() == "tally_fill_refs" {
+                    self.written_word(instruction, call.argument(0), call.argument(2));
+                } else {
+                    self.insert(
+                        instruction,
+                        "tally_zeal_words",
+                        &[call.argument(0), call.argument(2), call.argument(3)],
+                    );
+                }
             }
             Callee::Runtime(_) if TAKE_LIVE_OBJECTS.contains(&call.callee().name().as_str()) => {
                 for argument in call.arguments().into_iter().filter(|&argument| !is_elsewhere(argument)) {
@@ -204,6 +218,13 @@ impl Checks<'_> {
             }
             _ if self.callees.is_safepoint(call) => self.insert(instruction, "tally_zeal_here", &[]),
             _ => {}
+        }
+    }
+
+    /// A word, tagged or not, that the barrier is about to write to `object`. A constant is no object.
+    fn written_word(&mut self, instruction: Value, object: Value, word: Value) {
+        if !word.is_constant() {
+            self.insert(instruction, "tally_zeal_word", &[object, word]);
         }
     }
 

@@ -56,12 +56,25 @@ __attribute__((noinline)) static long in_a_leaf(Node *list, long depth) {
     tally_global_free(tally_global_new(list));
     return in_a_leaf(list, depth + 1) + list->value;
 }
+__attribute__((noinline)) static long ended_root(long depth) {
+    long sum;
+    {
+        Node *node = TALLY_NEW(Node);
+        TALLY_ROOT(node);
+        node->value = depth;
+        TALLY_NEW(Node);
+        sum = node->value;
+        node = NULL;
+    }
+    return sum + ended_root(depth + 1) * 3 + depth;
+}
 static void *run(void *what) {
     Node *list = TALLY_NEW(Node);
     TALLY_ROOT(list);
     if (!strcmp(what, "itself")) descend(list, 0);
     if (!strcmp(what, "mutual")) odd(list, 0);
     if (!strcmp(what, "runtime")) collecting(list, 0);
+    if (!strcmp(what, "ended")) ended_root(0);
     if (!strcmp(what, "leaf")) in_a_leaf(list, 0);
     return NULL;
 }
@@ -119,6 +132,17 @@ fn functions_that_call_each_other_without_end_are_named() {
             "{name}: {}",
             ran.stderr
         );
+    });
+}
+
+/// Its calls of itself name no roots, since none is alive there.
+#[test]
+fn function_is_named_by_the_roots_of_its_other_calls() {
+    dies(OVERFLOWS, &["ended"], |name, ran| {
+        let callers = "(called from `ended_root`, from `ended_root`, from `ended_root`, …), ";
+        let [own, runtime] =
+            ["function `ended_root`", "the runtime"].map(|at| format!("tally: stack overflow in {at} {callers}"));
+        assert!(ran.stderr.starts_with(&own) || ran.stderr.starts_with(&runtime), "{name}: {}", ran.stderr);
     });
 }
 

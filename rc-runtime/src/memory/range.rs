@@ -72,7 +72,7 @@ const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
 pub enum RangeError {
     /// Not even the smallest range could be mapped at the fixed address.
     #[error(
-        "cannot reserve {bytes} bytes of address space at {address:#x}: {reason}; raise the limit on virtual memory (ulimit -v) or set TALLY_RESERVE to less"
+        "cannot reserve {bytes} bytes of address space at {address:#x}: {reason}; raise the limit on virtual memory (ulimit -v); a smaller TALLY_RESERVE is of no use, this was the smallest heap"
     )]
     Reserve {
         /// Address asked for.

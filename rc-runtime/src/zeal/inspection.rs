@@ -115,11 +115,13 @@ impl Zeal {
             let object = unsafe { ObjectRef::from_address(address) };
             let info = TypeInfo::of_meta(birth.type_meta);
             let length = info.length(object);
-            let what = if object.meta() & !flag::ALL != birth.type_meta {
+            let (what, likely) = if object.meta() & !flag::ALL != birth.type_meta {
                 let found = object.meta();
-                format!("the header of {} was overwritten: where its type stood is {found:#x}", name(address, birth))
+                let what = format!("the header of {} was overwritten: where its type stood is {found:#x}", name(address, birth));
+                (what, "a loop or copy has gone on past the end of the object before it; look at its bounds")
             } else if info.cell_bytes(length).is_none_or(|cell| address + cell - HEADER_BYTES != birth.end) {
-                format!("the length of {} was overwritten; it is {length} now", name(address, birth))
+                let what = format!("the length of {} was overwritten; it is {length} now", name(address, birth));
+                (what, "the program stores to the length, which is the runtime's; allocate an array of the length that is wanted")
             } else {
                 return None;
             };
@@ -133,7 +135,7 @@ impl Zeal {
                     made.unwrap_or_default()
                 )
             });
-            Some(what + &suspect + &self.history(birth))
+            Some(format!("{what}{suspect}{}\n    likely: {likely}", self.history(birth)))
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | write | stops the program when |
 //! |---|---|
-//! | gcwrite, tally_gcwrite_i64, tally_copy_refs, tally_fill_refs | the object is none of the heap's, or dead; a slot lies outside of it, askew, or where its type has no reference |
+//! | gcwrite, tally_gcwrite_i64, tally_copy_refs, tally_fill_refs | the object is none of the heap's, or dead; a slot lies outside of it, askew, or where its type has no reference; the object that is referred to is dead |
 //! | a plain store of a word | it changes a described slot to or from a reference |
 //! | memcpy, memmove, memset | the same; but for copies into an object that is fresh, under the deferred plan |
 //!
@@ -74,8 +74,9 @@ impl Heap {
         if slot < start || end > birth.end {
             let reach = slot.wrapping_sub(start) as i64;
             let bytes = birth.end - start;
+            let likely = likely_outside(birth, start);
             return Some(format!(
-                "write of a reference outside of its object: at byte {reach} of {name}, which has {bytes}{made}"
+                "write of a reference outside of its object: at byte {reach} of {name}, which has {bytes}{made}\n    likely: {likely}"
             ));
         }
         if !slot.is_multiple_of(8) {
@@ -91,6 +92,15 @@ impl Heap {
         };
         let byte = birth.byte(start, astray, site);
         Some(format!("write of a reference to {byte} of {name}, where its type has none: {cure}{made}"))
+    }
+
+    /// These words are about to be written into `object`, with the barrier: those that are references in its type are alive. Which
+    /// words of a traced type are, is not known before they stand there.
+    pub fn check_words(&self, object: u64, words: impl Iterator<Item = u64>, site: &Site) {
+        let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
+        for target in words.filter_map(|word| birth.info().decode(word)) {
+            self.check_access(target.address(), site);
+        }
     }
 
     /// `bytes` bytes are about to be written to `to`, without the barrier.
@@ -118,6 +128,17 @@ impl Heap {
             }
         });
     }
+}
+
+/// Why a slot may lie outside of the object at `start`.
+fn likely_outside(birth: Birth, start: u64) -> String {
+    let info: &TypeInfo = birth.info();
+    if info.stride == 0 {
+        return "the slot is a field of another object or type; name the object that it lies in".to_owned();
+    }
+    // SAFETY: [HEADER] a registered object, alive.
+    let length = info.length(unsafe { ObjectRef::from_address(start) });
+    format!("the index is out of range: the array has {length} elements; look at its length before the write")
 }
 
 /// Whether the type of the object at `start` has a reference at `slot`.

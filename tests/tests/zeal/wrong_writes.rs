@@ -91,6 +91,23 @@ fn a_dead_object_written_to_a_field() {
 }
 
 #[test]
+fn a_dead_object_among_words_that_are_copied_or_filled_in() {
+    let named = &["use of a dead object: the `Node`", "made:", "died:", "likely: no root held it"];
+    let array = "Node *dead = hidden(node(9)); Node *words[3] = {first, NULL, dead}; node(4);";
+    is_named(&format!("{array} TALLY_COPY(nodes, nodes->at, words, 3);"), named);
+    is_named(&format!("{array} tally_copy_refs(nodes, nodes->at, words, 3);"), named);
+    is_named("Node *dead = hidden(node(9)); node(4); tally_fill_refs(nodes, nodes->at, (uint64_t)dead, 2);", named);
+    is_named("Node *dead = hidden(node(9)); node(4); tally_gcwrite_i64((uint64_t)dead, first, &first->next);", named);
+    is_right("Node *words[3] = {first, NULL, second}; node(4); TALLY_COPY(nodes, nodes->at, words, 2);");
+    is_right(
+        "Node *dead = hidden(node(9)); Node *words[3] = {first, NULL, dead}; node(4); TALLY_COPY(nodes, nodes->at, words, 2);",
+    );
+    is_right(
+        "node(4); tally_fill_refs(nodes, nodes->at, (uint64_t)first, 3); tally_fill_refs(nodes, nodes->at, 0, 3);",
+    );
+}
+
+#[test]
 fn a_barrier_on_memory_of_malloc() {
     is_named(
         "Node *other = hidden(malloc(sizeof *other)); TALLY_WRITE(other, next, first);",
@@ -116,9 +133,20 @@ fn a_reference_in_a_field_that_its_type_does_not_describe() {
 
 #[test]
 fn a_slot_outside_of_its_object() {
-    is_named("TALLY_WRITE_AT(first, (Node **)first + 3, second);", &["outside of its object", "byte 24 of the `Node`"]);
+    is_named(
+        "TALLY_WRITE_AT(first, (Node **)first + 3, second);",
+        &["outside of its object", "byte 24 of the `Node`", "likely: the slot is a field of another"],
+    );
     is_named("TALLY_WRITE_AT(first, (Node **)first - 1, second);", &["outside of its object", "byte -8 of the `Node`"]);
-    is_named("TALLY_WRITE(nodes, at[3], second);", &["outside of its object", "byte 32 of the `Nodes`"]);
+    is_named(
+        "TALLY_WRITE(nodes, at[3], second);",
+        &[
+            "outside of its object",
+            "byte 32 of the `Nodes`",
+            "made:",
+            "likely: the index is out of range: the array has 3 elements",
+        ],
+    );
 }
 
 #[test]

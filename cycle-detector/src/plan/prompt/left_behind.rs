@@ -13,6 +13,12 @@
 //! go since has only what was really left. A mark makes counts good, and the bound falls with them. An exact figure would need the
 //! roots that each frame counts at every call, not only at those that stop.
 
+//!
+//! Landings in managed code are told (`tally_landed`). Where native code has called `setjmp` and the frames above it, nothing is: there a
+//! recount that finds less native code on the stack than the last one did counts as one after a landing, although most such code has
+//! returned. What a look did not see come is not seen to go, so after a jump between two looks that zeal's pace puts far apart
+//! counts may still be taken for wrong.
+
 use std::collections::HashMap;
 use tally_heap::ObjectRef;
 
@@ -20,6 +26,10 @@ use tally_heap::ObjectRef;
 #[derive(Debug, Default)]
 pub(crate) struct LeftBehind {
     bounds: HashMap<ObjectRef, u64>,
+    /// Native frames between managed ones at the last recount.
+    native_frames: u64,
+    /// Calls of finalizers and callbacks among them.
+    calls: u32,
 }
 
 impl LeftBehind {
@@ -34,6 +44,14 @@ impl LeftBehind {
             (bound != 0).then_some((object, bound))
         };
         self.bounds = unaccounted.filter_map(bound).collect();
+    }
+
+    /// Whether native code has left the stack since the last recount, of which `native_frames` frames are there now. The runtime's own,
+    /// under `calls` calls of finalizers and callbacks, return.
+    pub(super) fn native_code_has_left(&mut self, native_frames: u64, calls: u32) -> bool {
+        let before = std::mem::replace(&mut self.native_frames, native_frames);
+        let calls_before = std::mem::replace(&mut self.calls, calls);
+        native_frames < before && calls >= calls_before
     }
 
     /// How much of an object's count may have been left behind.

@@ -43,6 +43,7 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
 /// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
 pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
     let mut recount = recount(heap)?;
+    let steps_before = collector.stack.unwinder_steps();
     let mut roots = RootList::with_names();
     collector.stack.visit(heap, &mut roots);
     for (root, root_name) in roots.named() {
@@ -54,7 +55,9 @@ pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flig
             return Err(wrong("ROOT", what));
         }
     }
-    let landed = std::mem::take(&mut heap.prompt.landed);
+    let native_frames = collector.stack.unwinder_steps() - steps_before;
+    let has_left = collector.left_behind.native_code_has_left(native_frames, heap.finalizers.depth());
+    let landed = std::mem::take(&mut heap.prompt.landed) || has_left;
     collector.left_behind.recounted(landed, recount.unaccounted());
     for object in collector.left_behind.objects() {
         recount.from_roots.entry(object).or_default();
