@@ -130,9 +130,11 @@ impl Evidence {
         self.suspects_at_start
     }
 
-    /// The mark has freed so many bytes.
-    pub(crate) fn learn(&mut self, heap: &Heap, freed: u64) {
-        let live = needed_bytes(heap);
+    /// The mark has freed so many bytes, and found so many that will be dead when finalizers have run. These are as good as
+    /// freed: with them taken for alive, what the next mark allowed for grew with each.
+    pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64) {
+        let live = needed_bytes(heap).saturating_sub(awaited);
+        let freed = freed.saturating_add(awaited);
         self.base = live;
         self.aborted = 0;
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;

@@ -246,6 +246,14 @@ impl Heap {
         self.specials.dead_entries_of_all * ENTRY_BYTES
     }
 
+    /// What an ephemeron will no longer need once its key is dead: that of a map is an entry, and has a place there.
+    pub fn bytes_of_dead_ephemeron(&self, ephemeron: ObjectRef) -> u64 {
+        match builtin::mode_of_entry(ephemeron) {
+            Some(_) => ENTRY_BYTES,
+            None => ephemeron.type_info().cell_bytes_of(ephemeron),
+        }
+    }
+
     /// A weak slot of `holder` is about to be cleared: if that is an entry, it dies now, if it has not before.
     pub(crate) fn note_entry_before_clear(&mut self, holder: ObjectRef) {
         if let Some(mode) = builtin::mode_of_entry(holder)

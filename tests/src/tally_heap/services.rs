@@ -25,18 +25,21 @@ pub(super) fn is_hidden(object: ObjectRef) -> bool {
     parts.contains(&id) || builtin::mode_of_entry(object).is_some()
 }
 
+/// The segment of a map's bucket, and its place there: segment 0 has bucket 0, and segment k the buckets 2^(k - 1) to 2^k - 1.
+fn segment_of(bucket: u64) -> (u64, u64) {
+    bucket.checked_ilog2().map_or((0, 0), |bits| (u64::from(bits) + 1, bucket - (1 << bits)))
+}
+
 /// The entries of a map that are not dead: (key, value).
 fn map_entries(load: impl Fn(u64, u64) -> u64, map: u64) -> Vec<(u64, u64)> {
     let (table, mode) = (load(map, 0), load(map, 16));
     if table == 0 {
         return Vec::new();
     }
-    // Segment 0 has bucket 0, and segment k has 2^(k-1) of them.
-    let bucket = |number: u64| match number {
-        0 => load(load(table, 8), 8),
-        _ => load(load(table, 16 + 8 * u64::from(number.ilog2())), 8 + 8 * (number - (1 << number.ilog2()))),
-    };
-    let buckets = (0..load(map, 32)).map(bucket);
+    let buckets = (0..load(map, 32)).map(|number| {
+        let (segment, place) = segment_of(number);
+        load(load(table, 8 + 8 * segment), 8 + 8 * place)
+    });
     let places = buckets.flat_map(|bucket| (1..=load(bucket, 0)).map(move |place| (bucket, 8 + 8 * place)));
     let entries = places.map(|(bucket, place)| load(bucket, place)).filter(|entry| *entry != 0);
     let sides = entries.map(|entry| match mode == WeakMode::Keys as u64 {
@@ -198,8 +201,11 @@ impl TallyHeap {
         let table = map.slot(0).read();
         if table != 0 {
             self.note_class_of(builtin::weak_map_table(), object(table).slot(0).read());
-            for place in 1..=map.slot(32).read() {
-                let bucket = object(object(table).slot(8 * place).read());
+            for bucket in 0..map.slot(32).read() {
+                let (segment, place) = segment_of(bucket);
+                let segment = object(object(table).slot(8 + 8 * segment).read());
+                self.note_class_of(builtin::weak_map_table(), segment.slot(0).read());
+                let bucket = object(segment.slot(8 + 8 * place).read());
                 self.note_class_of(builtin::weak_map_bucket(), bucket.slot(0).read());
             }
         }

@@ -3,14 +3,20 @@
 
 use crate::World;
 use crate::garbage::{check, check_beside};
-use tally_heap::ObjectRef;
+use tally_heap::plan::Plan;
 use tally_heap::services::weak_map::WeakMode;
+use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
 
 /// Bytes of a node.
 const PAIR: u64 = 32;
 const TRIPLE: u64 = 40;
+
+unsafe extern "C-unwind" fn finalize(_object: *mut std::ffi::c_void) {}
+
+/// Two references, as of a pair, and a finalizer.
+static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 16, &[0, 8]).finalized(finalize);
 
 /// A structure of nodes with three references is at root 1, and is let go of.
 fn let_go(world: &mut World) {
@@ -245,6 +251,59 @@ fn entries_of_a_weak_map_whose_values_lead_to_their_keys() {
             let key = world.allocate(Kind::Pair, 0);
             world.set_root(2, key);
             let value = world.allocate(Kind::Pair, 0);
+            world.set_root(3, value);
+            world.set(value, Kind::Pair, 0, world.root(2));
+            // SAFETY: [HEADER] the roots hold them.
+            let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
+            world.heap.mutator.weak_map_set(map, key, value).expect("room");
+        }
+    });
+}
+
+/// An explicit collection of such a map takes as long for each entry, however many there are.
+#[test]
+fn collection_of_entries_whose_values_lead_to_their_keys_is_linear() {
+    for plan in [Plan::Deferred, Plan::Prompt] {
+        let units_per_entry = [10_000_u64, 40_000].map(|entries| {
+            let mut world = World::with(HeapOptions { plan, epoch_bytes: 1 << 40, ..crate::options() });
+            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
+            world.set_root(1, map.address());
+            for _ in 0..entries {
+                let key = world.allocate(Kind::Pair, 0);
+                world.set_root(2, key);
+                let value = world.allocate(Kind::Pair, 0);
+                world.set_root(3, value);
+                world.set(value, Kind::Pair, 0, world.root(2));
+                // SAFETY: [HEADER] the roots hold them.
+                let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
+                world.heap.mutator.weak_map_set(map, key, value).expect("room");
+            }
+            let before = world.statistics().mark_units;
+            world.heap.truncate_roots(2);
+            world.heap.collect();
+            // SAFETY: [HEADER] the root holds it.
+            let map = unsafe { ObjectRef::from_address(world.root(1)) };
+            assert_eq!(world.heap.mutator.weak_map_count(map), 0, "{plan:?}");
+            (world.statistics().mark_units - before) as f64 / entries as f64
+        });
+        let [few, many] = units_per_entry;
+        assert!(few > 1.0 && many <= few * 1.25, "{plan:?}: {few} units for an entry, {many} of four times as many");
+    }
+}
+
+/// The bound, if the values have finalizers: what a mark finds dead stays until they have run.
+#[test]
+fn finalized_values_of_a_weak_map_that_lead_to_their_keys() {
+    let value_type = type_registry::register(&FINALIZED).expect("a sound descriptor");
+    check("finalized entries of a weak map", |world, made| {
+        if made == 0 {
+            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
+            world.set_root(1, map.address());
+        }
+        for _ in 0..200 {
+            let key = world.allocate(Kind::Pair, 0);
+            world.set_root(2, key);
+            let value = world.heap.mutator.allocate(value_type).expect("room").address();
             world.set_root(3, value);
             world.set(value, Kind::Pair, 0, world.root(2));
             // SAFETY: [HEADER] the roots hold them.

@@ -82,19 +82,23 @@ impl Collector {
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
         let mut soon = Soon::<AHEAD>::default();
-        let looks_for_owners = self.mark.looks_for_owners;
+        let (is_for_finalizers, mut awaited) = (self.mark.finalizable_found, 0);
         let must_wait = loop {
             if spent >= units {
                 break false;
             }
             if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
+                    awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
                     spent += self.enter_large(heap, object);
                     continue;
                 }
                 spent += visit_small(heap, object);
-                if looks_for_owners {
-                    note_owned(object, Part::Whole);
+                if is_for_finalizers {
+                    awaited += object.type_info().cell_bytes_of(object);
+                    if self.mark.looks_for_owners {
+                        note_owned(object, Part::Whole);
+                    }
                 }
             } else if let Some(shown) = self.show_roots(heap) {
                 spent += shown;
@@ -103,7 +107,7 @@ impl Collector {
                     self.mark.large.push((object, chunk + 1));
                 }
                 spent += 2 + show_part(heap, object, Part::Chunk(chunk));
-                if looks_for_owners {
+                if self.mark.looks_for_owners {
                     note_owned(object, Part::Chunk(chunk));
                 }
             } else if let Some(read) = self.read_running_log(heap) {
@@ -125,6 +129,7 @@ impl Collector {
             }
         };
         soon.drain().for_each(|object| heap.push_marked(object));
+        self.mark.awaited_bytes += awaited;
         (!must_wait || spent > 0).then_some(spent)
     }
 

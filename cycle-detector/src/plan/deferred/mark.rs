@@ -65,11 +65,13 @@ pub struct Mark {
     live_at_start: u64,
     freed: u64,
     freed_bytes: u64,
+    /// Bytes of objects that only finalizers which are to run still need.
+    pub(crate) awaited_bytes: u64,
     /// As many had died by counting when discovery ended.
     died_before: usize,
     aborted: bool,
     /// What has a finalizer was found.
-    finalizable_found: bool,
+    pub(crate) finalizable_found: bool,
     /// Some of that has a stuck count: what is visited from then on tells whether anybody else of it holds it.
     pub(crate) looks_for_owners: bool,
     /// What speaks for the next one.
@@ -102,7 +104,7 @@ impl Collector {
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
         (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
-        (mark.finalizable_found, mark.looks_for_owners) = (false, false);
+        (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
         mark.live_at_start = heap.statistics.live_objects;
         mark.evidence.note_start(std::mem::take(&mut heap.suspects));
         self.trials.doubts = 0;
@@ -346,7 +348,7 @@ impl Collector {
         self.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
-            false => mark.evidence.learn(heap, mark.freed_bytes),
+            false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),
         }
     }
 

@@ -141,9 +141,10 @@ impl GarbageCap {
         }
     }
 
-    /// A mark has ended; of one in slices nothing is known about what was allocated since it began.
-    pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool) {
-        let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes());
+    /// A mark has ended, and found so many bytes that only finalizers still need, which will be dead when they have run; of one in
+    /// slices nothing is known about what was allocated since it began.
+    pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool, awaited: u64) {
+        let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
         let unknown = match in_slices {
             true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
             false => 0,

@@ -112,11 +112,21 @@ impl Collector {
             true => heap.begin_reclaim_all(&special),
             false => heap.begin_reclaim_before_finalizers(&special),
         }
+        if !finalizable.is_empty() {
+            marker.count_bytes();
+        }
         for &object in &finalizable {
             marker.show(object);
         }
         units += marker.finish(heap);
-        marker.take_held_back().into_iter().for_each(|ephemeron| units += heap.empty_ephemeron(ephemeron));
+        let mut awaited = marker.counted_bytes();
+        for ephemeron in marker.take_held_back() {
+            if !heap.is_held_back(ephemeron) {
+                // Its keys wait for finalizers.
+                awaited += heap.bytes_of_dead_ephemeron(ephemeron);
+            }
+            units += heap.empty_ephemeron(ephemeron);
+        }
         heap.statistics.mark_units += units as u64;
         marker.reset();
         self.counted_marks.marker = marker;
@@ -132,8 +142,8 @@ impl Collector {
         clear_marks(heap);
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
-        self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
-        self.counted_marks.cap.note_mark(heap, false);
+        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, false, awaited);
         self.close_round(heap);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
         freed
@@ -164,14 +174,16 @@ impl Collector {
         self.report.roots = marker.waiting();
     }
 
-    /// It freed so many objects, and so many more than samples and batches had led to expect.
-    pub(super) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, unexpected: u64, suspects: u64) {
-        let (marks, used) = (&mut self.counted_marks, heap.kept_bytes());
+    /// It freed so many objects, and found so many bytes that only finalizers still need, which are as good as freed; and it
+    /// freed so many objects more than samples and batches had led to expect.
+    pub(super) fn learn_from_mark(&mut self, heap: &Heap, found: (u64, u64), unexpected: u64, suspects: u64) {
+        let (freed, awaited) = found;
+        let (marks, used) = (&mut self.counted_marks, heap.kept_bytes().saturating_sub(awaited));
         marks.base_bytes = used;
         if suspects != 0 {
             marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
         }
-        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT < used as f64 / 8.0 {
+        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT + (awaited as f64) < used as f64 / 8.0 {
             true => (marks.growth_halves * 2).min(8),
             false => 1,
         };

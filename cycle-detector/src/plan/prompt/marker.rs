@@ -36,6 +36,8 @@ pub(super) struct Marker {
     held_back_at: usize,
     /// Objects that the stack may hold: as if there were no memory for more.
     pub(super) most: Option<usize>,
+    /// Bytes of small objects visited since [`count_bytes`](Self::count_bytes) was called, if it was.
+    bytes: Option<u64>,
     /// Marked objects were forgotten.
     forgot: bool,
     /// Where the search for them is: the next block, then the next large object.
@@ -88,6 +90,16 @@ impl Marker {
         (self.stack.len() + self.large.len()) as u64 + u64::from(self.forgot || self.search_at.is_some())
     }
 
+    /// What is visited from now on, only finalizers still need.
+    pub(super) fn count_bytes(&mut self) {
+        self.bytes = Some(0);
+    }
+
+    /// How many bytes that was.
+    pub(super) fn counted_bytes(&self) -> u64 {
+        self.bytes.unwrap_or(0)
+    }
+
     /// The program has run since.
     pub(super) fn note_that_the_program_ran(&mut self) {
         self.doubtful = self.stack.len();
@@ -105,6 +117,9 @@ impl Marker {
     /// Does up to `units` of work, and a visit more at most; answers how many.
     pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
         let (mut spent, mut soon) = (0, Soon::<AHEAD>::default());
+        if self.bytes.is_some() {
+            spent = self.visit_counting(heap, units);
+        }
         while spent < units {
             while self.doubtful != 0 && self.stack.len() < self.doubtful + AHEAD {
                 spent += self.leave_out_what_has_gone(heap);
@@ -120,6 +135,26 @@ impl Marker {
         }
         if spent < units && self.stack.is_empty() {
             spent += self.search_for_marked(heap);
+        }
+        spent
+    }
+
+    /// Visits what is on the stack, and counts its bytes.
+    #[cold]
+    fn visit_counting(&mut self, heap: &mut Heap, units: i64) -> i64 {
+        let mut spent = 0;
+        while spent < units {
+            while self.doubtful != 0 && self.stack.len() <= self.doubtful {
+                spent += self.leave_out_what_has_gone(heap);
+            }
+            let Some(object) = self.stack.pop() else { break };
+            let bytes = match object.type_info().ephemeron {
+                true => heap.bytes_of_dead_ephemeron(object),
+                false if object.has(prompt_flag::LARGE) => heap.large.cell_of(object),
+                false => CellSpace::cell_of(object),
+            };
+            self.bytes = self.bytes.map(|counted| counted + bytes);
+            spent += self.visit(heap, object);
         }
         spent
     }

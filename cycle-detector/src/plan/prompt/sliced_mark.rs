@@ -351,8 +351,9 @@ impl Collector {
         mark.has_stuck = mark.proof.has_stuck;
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
-        self.learn_from_mark(heap, freed, freed.saturating_sub(lost), suspects);
-        self.counted_marks.cap.note_mark(heap, true);
+        let awaited = self.sliced_mark.marker.counted_bytes();
+        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, true, awaited);
         self.open_round(heap);
         self.report.freed_by_mark = freed;
         self.close_round(heap);

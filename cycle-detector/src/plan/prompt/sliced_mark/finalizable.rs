@@ -36,6 +36,9 @@ impl SlicedMark {
         let found = heap.found_by_mark();
         let from = self.queued;
         self.queued = (from + HELD_AT_ONCE).min(found.len());
+        if from == 0 && self.queued != 0 {
+            self.marker.count_bytes();
+        }
         found[from..self.queued].iter().for_each(|&object| self.marker.show(object));
         let spent = 1 + (self.queued - from) as i64;
         if self.queued == found.len() {
