@@ -4,4 +4,5 @@ pub mod bulk;
 pub mod count;
 pub mod log;
 pub mod mature;
+mod retire;
 pub(crate) mod young_special;

@@ -1,0 +1,64 @@
+//! How the areas in which compiled code allocates are closed: at flips, at the end of a hole, and when somebody asks for counts.
+//!
+//! Compiled code bumps the cursor and counts nothing. What it allocated in a hole is counted when the hole is closed, by walking
+//! the headers between the hole's start and the cursor.
+
+use super::block::{Hole, SMALLEST_HOLE};
+use crate::heap::Heap;
+use crate::object::{HEADER_BYTES, ObjectRef};
+
+impl Heap {
+    /// Counts what was allocated in the current hole.
+    pub fn count_hole(&mut self) {
+        let (start, end) = (self.hole_start, self.context_mut().cursor);
+        if start != 0 && self.options.count_objects {
+            self.count_cells(start, end);
+            self.hole_start = end;
+        }
+    }
+
+    /// Closes the current hole: what was allocated in it is counted, the rest is left to the next sweep.
+    pub fn retire_hole(&mut self) {
+        self.count_hole();
+        self.hole = Hole { start: 0, end: 0 };
+        self.hole_start = 0;
+        let context = self.context_mut();
+        (context.cursor, context.limit) = (0, 0);
+    }
+
+    /// Cells follow each other without gaps but for zeroed alignment padding.
+    fn count_cells(&mut self, mut at: u64, end: u64) {
+        while at < end {
+            // SAFETY: between a hole's start and the cursor stand headers, payloads and zeroed padding.
+            if unsafe { *(at as *const u64) } == 0 {
+                at += 8;
+                continue;
+            }
+            // SAFETY: [HEADER] not padding, so a cell.
+            let object = unsafe { ObjectRef::from_address(at + HEADER_BYTES) };
+            let bytes = object.type_info().cell_bytes_of(object);
+            self.count_birth(bytes);
+            at += bytes;
+        }
+    }
+
+    /// At a flip: both allocation areas are closed. Zeal has a flip per allocation and never reuses memory; it goes on in
+    /// the rest of the hole, or each object would take a block.
+    pub fn retire_allocation(&mut self) {
+        let rest = Hole { start: self.context_mut().cursor, end: self.hole.end };
+        self.retire_hole();
+        self.overflow = Hole { start: 0, end: 0 };
+        if self.zeal.is_some() && rest.start != 0 && rest.end - rest.start >= SMALLEST_HOLE {
+            self.hole = rest;
+            self.hole_start = rest.start;
+            self.context_mut().cursor = rest.start;
+        }
+    }
+
+    /// After a flip has armed the barriers: what is allocated in a hole that stayed open is young all the same.
+    pub fn keep_hole_open(&mut self) {
+        if self.hole.end != 0 {
+            self.blocks.keep_open(self.hole);
+        }
+    }
+}
