@@ -362,16 +362,6 @@ impl Heap {
         self.options.heap_limit.is_none_or(|limit| self.used_bytes().saturating_add(bytes) <= limit)
     }
 
-    /// The same, once as much of what is on its way back has gone as that takes.
-    pub(crate) fn makes_room(&mut self, bytes: u64) -> bool {
-        if !self.allows(bytes) && self.large.leaving.blocks() != 0 {
-            let excess = self.used_bytes().saturating_add(bytes) - self.options.heap_limit.unwrap_or(u64::MAX);
-            let waiting = self.large.leaving.blocks();
-            self.give_back_down_to(waiting.saturating_sub(excess.div_ceil(BLOCK_BYTES)));
-        }
-        self.allows(bytes)
-    }
-
     /// Why `bytes` of blocks are not to be had.
     #[cold]
     pub(crate) fn refusal(&self, bytes: u64, info: &TypeInfo) -> OutOfMemory {

@@ -137,6 +137,16 @@ impl Heap {
         }
     }
 
+    /// Whether the heap limit allows `bytes` of blocks more, once as much of what waits has gone back as that takes.
+    pub(crate) fn makes_room(&mut self, bytes: u64) -> bool {
+        if !self.allows(bytes) && self.large.leaving.blocks() != 0 {
+            let excess = self.used_bytes().saturating_add(bytes) - self.options.heap_limit.unwrap_or(u64::MAX);
+            let waiting = self.large.leaving.blocks();
+            self.give_back_down_to(waiting.saturating_sub(excess.div_ceil(BLOCK_BYTES)));
+        }
+        self.allows(bytes)
+    }
+
     /// Gives memory back until at most `blocks` blocks wait.
     pub(crate) fn give_back_down_to(&mut self, blocks: u64) {
         self.stop_to_give_back(|leaving, _| leaving.shrink_to(blocks));
