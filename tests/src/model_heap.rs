@@ -94,7 +94,7 @@ impl ModelHeap {
     pub fn allocate(&mut self, kind: Kind, length: u64) -> Id {
         let id = self.objects.len() as Id;
         let shape = kind.shape();
-        let count = (kind.payload_bytes(length) / 8) as usize;
+        let count = kind.whole_words(length) as usize;
         let mut words: Vec<Word> = (0..count as u64).map(|index| Word::Raw(data_pattern(id, index))).collect();
         for slot in 0..kind.slot_count(length) {
             let index = (kind.slot_offset(slot) / 8) as usize;

@@ -231,6 +231,12 @@ impl Kind {
         (shape.size + shape.stride * length).next_multiple_of(8)
     }
 
+    /// Words that belong to the payload as a whole: bytes behind the last of them may be another object's guard.
+    pub fn whole_words(self, length: u64) -> u64 {
+        let shape = self.shape();
+        (shape.size + shape.stride * length) / 8
+    }
+
     /// Number of places that can hold a reference.
     pub fn slot_count(self, length: u64) -> u64 {
         let shape = self.shape();
