@@ -213,11 +213,6 @@ unsafe extern "C-unwind" fn enter(
 
 extern "C" fn at_exit() {
     EXITING.store(true, Ordering::Release);
-    if EXIT_WORK.load(Ordering::Acquire) != DONE {
-        // A handler is called once: for a finalizer that calls `exit` meanwhile this is another one.
-        // SAFETY: registers a handler that takes no arguments.
-        unsafe { libc::atexit(at_exit) };
-    }
     let status = exit_work();
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.
@@ -258,6 +253,9 @@ fn exit_work() -> c_int {
     if !main.is_null() && attached != main {
         return ended_threads.max(exit_work_on_another_thread(main));
     }
+    // A handler is called once: for a finalizer that calls `exit` meanwhile this is another one.
+    // SAFETY: registers a handler that takes no arguments.
+    unsafe { libc::atexit(at_exit) };
     let heap = abi::thread_heap();
     heap.context_mut().exit_pc = 0;
     // What was written over since zeal's last look is not to go unnoticed.

@@ -27,10 +27,30 @@ int main(void) {
 }
 "#;
 
+/// Only a thread of it has a heap.
+const HOST_WITH_A_THREAD: &str = r#"
+#include <pthread.h>
+#include <tally.h>
+static const tally_type leaf_type = {.version = TALLY_TYPE_VERSION, .size = 8, .name = "Leaf"};
+static void *work(void *unused) {
+    (void)unused;
+    return tally_new(&leaf_type) ? NULL : (void *)1;
+}
+int main(void) {
+    pthread_t thread;
+    void *failed;
+    return pthread_create(&thread, NULL, work, NULL) || pthread_join(thread, &failed) || failed != NULL;
+}
+"#;
+
 fn outcome(start: &str, whole: bool) -> Output {
+    outcome_of(&HOST.replace("START", start), whole)
+}
+
+fn outcome_of(host: &str, whole: bool) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     let (source, program) = (folder.path().join("host.c"), folder.path().join("host"));
-    std::fs::write(&source, HOST.replace("START", start)).expect("room");
+    std::fs::write(&source, host).expect("room");
     let runtime = tally().with_file_name("libtally.a");
     let mut clang = Command::new("clang-22");
     clang.arg("-I").arg(source_tree().join("aot-runtime/include")).arg(&source);
@@ -40,7 +60,8 @@ fn outcome(start: &str, whole: bool) -> Output {
     };
     let built = clang.args(["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o"]).arg(&program).output().expect("clang-22");
     assert!(built.status.success(), "{}", describe(&built));
-    run(Path::new(&program), &[] as &[&str], &[])
+    // One that did not end would be killed.
+    run(Path::new("timeout"), &["60".as_ref(), program.as_os_str()], &[])
 }
 
 #[test]
@@ -54,5 +75,14 @@ fn a_host_that_links_what_it_uses_just_allocates_too() {
     for begins in ["tally_init(); tally_init();", ""] {
         let output = outcome(begins, false);
         assert!(output.status.success() && output.stdout == b"7: 2 of 3 left, 1 freed\n", "{}", describe(&output));
+    }
+}
+
+/// The work at the end of the process is about the heap of the thread that ends it: here it has none.
+#[test]
+fn a_host_whose_main_thread_has_no_heap_ends() {
+    for whole in [false, true] {
+        let output = outcome_of(HOST_WITH_A_THREAD, whole);
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", describe(&output));
     }
 }
