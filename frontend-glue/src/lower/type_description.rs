@@ -5,7 +5,7 @@
 //! which the constants are made when the module is loaded.
 //!
 //! ```
-//! use crate::lower::type_description::TypeDescription;
+//! use tally_llvm::lower::type_description::TypeDescription;
 //! let context = inkwell::context::Context::create();
 //! let module = context.create_module("pairs");
 //! let pair = TypeDescription { size: 24, refs: vec![0, 8], ..TypeDescription::default() };
