@@ -25,12 +25,11 @@ use std::arch::naked_asm;
 use tally_heap::allocate::OutOfMemory;
 use tally_heap::context::current;
 use tally_heap::descriptor::{DescriptorFault, TypeDescriptor};
-use tally_heap::fatal;
-use tally_heap::fatal::{STATUS_MEMORY, STATUS_USAGE};
+use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
 use tally_heap::heap::Heap;
+use tally_heap::memory::range;
 use tally_heap::object::{ObjectRef, Slot};
-use tally_heap::type_registry;
-use tally_heap::type_registry::TypeInfo;
+use tally_heap::type_registry::{self, TypeInfo};
 use tally_heap::zeal::access::FOREIGN;
 
 /// Defines a naked shim that writes the exit anchor and jumps to `$target`.
@@ -293,7 +292,7 @@ pub extern "C" fn tally_apply_postponed() {
 extern "C" fn postpone(new: u64, old: u64) {
     // SAFETY: this thread's context.
     let no_heap = unsafe { (*current()).heap.is_null() };
-    if no_heap && !tally_heap::memory::range::in_heap(old) && !tally_heap::memory::range::in_heap(new) {
+    if no_heap && !range::in_heap(old) && !range::in_heap(new) {
         // Nothing is counted yet in this thread.
         return;
     }
@@ -361,7 +360,7 @@ pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
 }
 
 extern "C" fn log_slow(object: u64, slot: u64) {
-    if !tally_heap::memory::range::in_heap(object) {
+    if !range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
@@ -400,7 +399,7 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
     if count == 0 {
         return None;
     }
-    if !tally_heap::memory::range::in_heap(object) {
+    if !range::in_heap(object) {
         fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the caller's promise.

@@ -7,7 +7,7 @@
 //! the last finalizers that calls `exit`, the work begins anew from there, and comes to the finalizers that have not run.
 //!
 //! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
-//! (`thread_heap`); what the leak check finds in them is said then, and the process's exit status tells at its end.
+//! (`thread`); what the leak check finds in them is said then, and the process's exit status tells at its end.
 
 pub mod destination;
 pub mod options;

@@ -213,9 +213,9 @@ impl EpochDriver for Collector {
 
     fn protect_roots(&mut self, heap: &mut Heap) {
         let before = self.stack.units_walked(heap);
-        let mut found = RootList::default();
+        let mut found = RootList::after(heap.prompt.protected.take_objects());
         self.stack.visit(heap, &mut found);
-        found.into_objects().into_iter().for_each(|object| heap.prompt.protected.push(object));
+        heap.prompt.protected.put_back(found.into_objects());
         heap.note_lent_walk(self.stack.units_walked(heap) - before, self.stack.end());
     }
 

@@ -53,16 +53,15 @@ pub enum Headway {
 }
 
 /// What a walk has found: references to objects of one heap.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RootList {
     objects: List<ObjectRef>,
     looks: Looks,
 }
 
 /// What is looked at beside the reference itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 enum Looks {
-    #[default]
     No,
     /// Each must be a live object, or the root that holds it is named in a violation.
     AtLife,

@@ -23,8 +23,7 @@ use std::sync::OnceLock;
 
 use thiserror::Error;
 
-use crate::emit::constructors;
-use crate::emit::constructors::{Entry, Kind};
+use crate::emit::constructors::{self, Entry, Kind};
 use crate::emit::undefined_symbols;
 use crate::jit::orc::{LinkError, Linker};
 use crate::pipeline::Object;

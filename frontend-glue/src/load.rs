@@ -21,8 +21,7 @@ use inkwell::targets::TargetMachine;
 use thiserror::Error;
 
 use crate::diagnostic::{self, Diagnostic};
-use crate::emit::target;
-use crate::emit::target::TargetError;
+use crate::emit::target::{self, TargetError};
 use crate::guard::crash_net::WorkingOn;
 use crate::guard::memory_limit::MemoryLimit;
 use crate::guard::messages;

@@ -206,7 +206,7 @@ impl<'a> Lowering<'a> {
             self.report.safepoints += bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, function);
         }
         for &function in &bodies {
-            crate::lower::address_taken::announce_landings(&self.builder, &self.callees, function);
+            address_taken::announce_landings(&self.builder, &self.callees, function);
         }
         for &function in &bodies {
             bundle::make_walkable(function, self.options.without);
@@ -315,7 +315,7 @@ impl<'a> Lowering<'a> {
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         if self.plan == Plan::Deferred && self.options.has(Cure::LendingNoted) {
-            crate::lower::address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
+            address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
         }
         self.tables.stack_roots(function, &roots);
         roots

@@ -20,10 +20,8 @@ use thiserror::Error;
 
 use crate::diagnostic::{self, Diagnostic};
 use crate::emit::level::Level;
-use crate::emit::target;
-use crate::emit::target::TargetError;
-use crate::emit::thread_locals;
-use crate::emit::thread_locals::ThreadLocalError;
+use crate::emit::target::{self, TargetError};
+use crate::emit::thread_locals::{self, ThreadLocalError};
 use crate::emit::{self, EmitError};
 use crate::emit::{appending, constructors, sibling_calls, zeal_default};
 use crate::guard::crash_net::WorkingOn;

@@ -18,8 +18,7 @@
 
 use crate::heap::Heap;
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
-use crate::memory::range;
-use crate::memory::range::BLOCK_BYTES;
+use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::Plan;
 use crate::plan::deferred::block::{Hole, SMALLEST_HOLE};

@@ -35,6 +35,7 @@ pub mod object;
 pub mod plan;
 pub mod report;
 pub mod services;
+mod turn;
 pub mod type_registry;
 pub mod visit;
 pub mod zeal;

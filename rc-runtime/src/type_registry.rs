@@ -14,8 +14,7 @@ use crate::descriptor::{
 };
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::TYPE_ID_BITS;
+use crate::memory::range::{self, TYPE_ID_BITS};
 use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
 use crate::plan::Plan;
 use crate::services::finalizer::Finalizer;

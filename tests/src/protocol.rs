@@ -9,11 +9,11 @@
 //! What is modelled, and where it is from:
 //!
 //! ```text
-//!  mutator.rs   rc-runtime/src/{barrier,log}.rs                 writes, the log, blocks logged as a whole
-//!  count.rs     rc-runtime/src/plan/deferred/count.rs                         counts, promotion, the end of an object
-//!  passes.rs    cycle-detector/src/{epoch,flip,reconcile,release}.rs
-//!  trial.rs     cycle-detector/src/plan/deferred/trial.rs                     with every choice of what lies outside the cohort
-//!  mark.rs      cycle-detector/src/plan/deferred/mark.rs                      discover, release, free; given up at any time
+//!  mutator.rs   rc-runtime/src/{barrier,plan/deferred/log}.rs              writes, the log, blocks logged as a whole
+//!  count.rs     rc-runtime/src/plan/deferred/count.rs                      counts, promotion, the end of an object
+//!  passes.rs    cycle-detector/src/plan/deferred/{epoch,flip,reconcile,release}.rs
+//!  trial.rs     cycle-detector/src/plan/deferred/trial.rs                  with every choice of what lies outside the cohort
+//!  mark.rs      cycle-detector/src/plan/deferred/mark.rs                   discover, release, free; given up at any time
 //! ```
 //!
 //! What is not: where objects lie, large objects, finalizers, weak slots. Where the real passes take an order from

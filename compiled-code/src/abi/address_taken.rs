@@ -1,4 +1,4 @@
-//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s `lent`).
+//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s `address_taken`).
 
 use crate::abi;
 use crate::stack::roots::stack_end;

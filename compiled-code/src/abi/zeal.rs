@@ -5,6 +5,7 @@ use crate::abi::{drain, thread_heap};
 use crate::safepoint_shim;
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
+use tally_heap::memory::range;
 use tally_heap::plan::Plan;
 use tally_heap::type_registry;
 use tally_heap::zeal::{Plainly, Site};
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
-    if tally_heap::memory::range::in_heap(address) {
+    if range::in_heap(address) {
         // SAFETY: by the caller's promise.
         thread_heap().check_access(address, unsafe { &*site });
     }
@@ -122,7 +123,7 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
-    if tally_heap::memory::range::in_heap(to) {
+    if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
     }
@@ -139,7 +140,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
         // SAFETY: by the caller's promise.
         unsafe { tally_zeal_access(from, site) };
     }
-    if tally_heap::memory::range::in_heap(to) {
+    if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
     }
@@ -152,7 +153,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
 /// `site` is a constant that the lowering emitted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
-    if tally_heap::memory::range::in_heap(to) {
+    if range::in_heap(to) {
         // SAFETY: by the caller's promise.
         thread_heap().check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
     }

@@ -11,10 +11,8 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
 use tally_heap::heap::Heap;
 use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
-use tally_heap::services::global_roots;
-use tally_heap::services::global_roots::GlobalSlot;
-use tally_heap::type_registry;
-use tally_heap::type_registry::{TypeId, TypeInfo};
+use tally_heap::services::global_roots::{self, GlobalSlot};
+use tally_heap::type_registry::{self, TypeId, TypeInfo};
 
 struct Registered {
     descriptors: Vec<*const TypeDescriptor>,

@@ -1,6 +1,6 @@
 //! The roots of compiled code: the walk at a flip, from where compiled code left for the runtime. `[ROOT]`
 //!
-//! Which frames have roots, and what they are called, `loaded_modules` knows; how a stack is walked, `stack-roots`.
+//! Which frames have roots, and what they are called, `module::loaded` knows; how a stack is walked, `stack-roots`.
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
@@ -12,15 +12,12 @@
 //! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
 //! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
 
-use crate::module::loaded;
-use crate::module::loaded::Snapshot;
+use crate::module::loaded::{self, Snapshot};
 use crate::module::record::{LENT_ROOT, OWN_ROOT};
 use crate::module::registry::text;
-use crate::stack::diversion;
-use crate::stack::diversion::Removal;
+use crate::stack::diversion::{self, Removal};
 use crate::stack::reentry::reentry_return;
-use crate::stack::shadow_stack;
-use crate::stack::shadow_stack::ShadowTypes;
+use crate::stack::shadow_stack::{self, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{
     Entries, Frame, FrameRoot, FrameTable, FrameTables, Lookup, Origin, Position, Reach, Registers, StackEnd,

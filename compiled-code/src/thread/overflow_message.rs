@@ -13,8 +13,7 @@
 //!
 //! Called from a signal handler, so nothing is allocated: the text grows in an array.
 
-use crate::module::loaded;
-use crate::module::loaded::Snapshot;
+use crate::module::loaded::{self, Snapshot};
 use crate::thread::runtime_entries;
 use crate::thread::stack_overflow::Stack;
 use stack_roots::{Frame, Lookup};

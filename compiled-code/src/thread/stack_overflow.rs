@@ -13,8 +13,7 @@
 //!
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
-use crate::thread::overflow_message;
-use crate::thread::overflow_message::Fault;
+use crate::thread::overflow_message::{self, Fault};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};

@@ -10,7 +10,7 @@
 //! | a collection | a mark: what no root reaches is condemned |
 //!
 //! Counts suffice for a verdict, roots do not make candidates when they let go: so each of these begins with a look at
-//! the roots (`held`).
+//! the roots (`root_snapshot`).
 //!
 //! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
 //! heap runs them when the driver has returned.

@@ -11,8 +11,7 @@ use super::Failure;
 use super::options::Compiling;
 use tally_llvm::load::source_file;
 use tally_llvm::maps::placed_object::PlacedObject;
-use tally_llvm::maps::root_listing;
-use tally_llvm::maps::root_listing::{CallSite, Root};
+use tally_llvm::maps::root_listing::{self, CallSite, Root};
 use tally_llvm::pipeline::{self, Destination};
 
 /// List the roots that the collector finds at every call

@@ -19,8 +19,7 @@ use tally_compiled::stack::roots;
 use thiserror::Error;
 
 use super::{call, runtime_symbols};
-use crate::emit::constructors;
-use crate::emit::constructors::Kind;
+use crate::emit::constructors::{self, Kind};
 use crate::jit::orc::{LinkError, Linker, Tracker};
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 

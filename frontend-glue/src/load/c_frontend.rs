@@ -21,8 +21,7 @@ use tally_compiled::symbols::RUNTIME_SYMBOLS;
 use thiserror::Error;
 
 use crate::analysis::callers;
-use crate::load::clang;
-use crate::load::clang::ClangMissing;
+use crate::load::clang::{self, ClangMissing};
 use crate::lower::STRATEGY;
 
 /// The headers a C program may include.

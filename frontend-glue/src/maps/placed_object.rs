@@ -22,8 +22,7 @@ use object::{
     SectionIndex, SymbolIndex,
 };
 
-use crate::emit::object_file;
-use crate::emit::object_file::ObjectError;
+use crate::emit::object_file::{self, ObjectError};
 
 /// Distance of neighbouring sections; none is larger, because no object is.
 const SECTION_STEP: u64 = 1 << 32;

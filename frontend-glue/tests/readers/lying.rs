@@ -2,8 +2,7 @@
 
 use crate::budget::within;
 use crate::elf::{ALLOC, Elf, PROGBITS, Part, RELA, STRTAB, SYMTAB, relocation, symbol};
-use tally_llvm::emit::object_file;
-use tally_llvm::emit::object_file::ObjectError;
+use tally_llvm::emit::object_file::{self, ObjectError};
 use tally_llvm::maps::placed_object::PlacedObject;
 use tally_llvm::maps::root_listing;
 

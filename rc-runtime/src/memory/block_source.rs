@@ -14,8 +14,7 @@
 //! A process that forks while another thread is in here would leave its child a lock that nobody releases: the child has the
 //! forking thread only. So whoever forks takes the lock first ([`hold_while_forking`]).
 
-use crate::memory::range;
-use crate::memory::range::BLOCK_BYTES;
+use crate::memory::range::{self, BLOCK_BYTES};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, Once};
 

@@ -11,8 +11,7 @@
 
 use crate::memory::leaving::{LEAVING_FREELY, Leaving, Run, STEP_BLOCKS};
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_info, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::block::{clear_tables, state};
 use crate::report::histogram::Histogram;

@@ -12,6 +12,7 @@ use crate::heap::Heap;
 use crate::memory::block_source;
 use crate::memory::list::List;
 use crate::memory::range::{BLOCK_BYTES, UNLOGGED};
+use crate::turn::LastTurn;
 use std::time::{Duration, Instant};
 
 /// Blocks that go back in one step: 1 MiB.
@@ -56,8 +57,8 @@ pub struct Leaving {
     blocks: u64,
     /// Units of work that runs have cost which went back at once, since [`take_units`](Self::take_units).
     units: i64,
-    /// Prompt plan: when the last turn ended, and how long it took.
-    last_turn: Option<(Instant, Duration)>,
+    /// Prompt plan.
+    last_turn: LastTurn,
 }
 
 impl Leaving {
@@ -116,8 +117,7 @@ impl Heap {
             _ = self.large.leaving.give_back(units.into());
             return;
         }
-        let had_its_turn = |(end, took): (Instant, Duration)| end.elapsed() >= took;
-        if self.large.leaving.last_turn.is_none_or(had_its_turn) {
+        if self.large.leaving.last_turn.program_had_its_own() {
             self.give_back_for(self.options.slice_ns);
         }
     }
@@ -160,7 +160,7 @@ impl Heap {
         let start = Instant::now();
         work(&mut self.large.leaving, start);
         let took = start.elapsed();
-        self.large.leaving.last_turn = Some((start + took, took));
+        self.large.leaving.last_turn = LastTurn::of(start, took);
         self.statistics.slices += 1;
         self.note_stop(start, took.as_nanos() as u64);
     }

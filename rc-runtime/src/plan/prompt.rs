@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `allocate` | what happens when inline allocation finds no cell? |
 //! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
-//! | `spare` | which block is opened next, and whose memory goes back to the system? |
-//! | `tally` | how many objects were and are there? |
+//! | `free_blocks` | which block is opened next, and whose memory goes back to the system? |
+//! | `cell_statistics` | how many objects were and are there? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
 //! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
-//! | `lent` | what has been stored to roots of older frames? |
-//! | `lent_walk` | how often is the stack walked for that, where stores are not named? |
+//! | `address_taken` | what has been stored to roots of older frames? |
+//! | `address_taken_walk` | how often is the stack walked for that, where stores are not named? |
 //! | `protected` | what does a drain leave alone? |
-//! | `reclaim`, `estate` | how does a structure die without recursion, in which order, and in slices? |
+//! | `reclaim`, `release_stack` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
-//! | `youth` | which objects are so new that nothing was noted about them yet? |
-//! | `watch` | what must a mark that works in slices hear of? |
+//! | `nursery` | which objects are so new that nothing was noted about them yet? |
+//! | `touched` | what must a mark that works in slices hear of? |
 //!
 //! A header under this plan is the high part of a count (`count`) and the meta word (`object::prompt_flag`). `[EXACT]`
 //! Between two operations of the mutator an object's count equals the words in objects, roots and globals that hold it,
@@ -59,6 +59,7 @@ use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::report::statistics::Statistics;
 use crate::services::finalizer::{ROUNDS_MAX, Turn};
+use crate::turn::LastTurn;
 
 /// See the file's first lines.
 #[derive(Debug, Default)]
@@ -288,7 +289,7 @@ impl Heap {
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
             // Whoever steps gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
-            (*heap).finalizers.turn_ended = None;
+            (*heap).finalizers.last_turn = LastTurn::default();
             (&mut *heap).give_back_for(ns);
             Heap::drain(heap, &[]);
             let mut done = false;

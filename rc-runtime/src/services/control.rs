@@ -10,6 +10,7 @@
 
 use crate::heap::Heap;
 use crate::plan::Plan;
+use crate::turn::LastTurn;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
@@ -71,7 +72,7 @@ impl Heap {
             match (*heap).plan {
                 Plan::Deferred => {
                     // Whoever steps gives finalizers their turn now.
-                    (*heap).finalizers.turn_ended = None;
+                    (*heap).finalizers.last_turn = LastTurn::default();
                     if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
                         Heap::run_finalizers(heap);
                         return false;

@@ -22,8 +22,8 @@ pub(crate) use turn::Turn;
 use crate::heap::Heap;
 use crate::memory::list::{List, Queue};
 use crate::object::{ObjectRef, flag};
-use crate::services::exception;
-use crate::services::exception::Escaped;
+use crate::services::exception::{self, Escaped};
+use crate::turn::LastTurn;
 use crate::type_registry::TypeInfo;
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_void};
@@ -75,7 +75,7 @@ pub struct Finalizers {
     complete: bool,
     /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
     pub(crate) left_in_set: usize,
-    pub(crate) turn_ended: turn::Ended,
+    pub(crate) last_turn: LastTurn,
     /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
     ready: bool,
     young: queue::Young,

@@ -28,8 +28,7 @@ use crate::heap::Heap;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, Slot, flag, prompt_flag};
 use crate::plan::Plan;
-use crate::services::builtin;
-use crate::services::builtin::Callback;
+use crate::services::builtin::{self, Callback};
 use crate::services::special::{AWAITS_FINALIZER, CONDEMNED};
 
 /// What a slot that does not count is.

@@ -238,24 +238,33 @@ fn rings_of_small_arrays() {
     });
 }
 
+fn weak_map_at_root_1(world: &mut World) {
+    let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
+    world.set_root(1, map.address());
+}
+
+/// Enters a new key in the map at root 1, with a value of two references that leads to it. Roots 2 and 3 hold both.
+fn enter_value_that_leads_to_its_key(world: &mut World, allocate: impl FnOnce(&mut World) -> u64) {
+    let key = world.allocate(Kind::Pair, 0);
+    world.set_root(2, key);
+    let value = allocate(world);
+    world.set_root(3, value);
+    world.set(value, Kind::Pair, 0, world.root(2));
+    // SAFETY: [HEADER] the roots hold them.
+    let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
+    world.heap.mutator.weak_map_set(map, key, value).expect("room");
+}
+
 /// Each value of a map with weak keys leads to its key, so only a mark finds dead entries; and each new one logs a whole
 /// bucket, which the mark has to read before it may end.
 #[test]
 fn entries_of_a_weak_map_whose_values_lead_to_their_keys() {
     check("entries of a weak map", |world, made| {
         if made == 0 {
-            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
-            world.set_root(1, map.address());
+            weak_map_at_root_1(world);
         }
         for _ in 0..200 {
-            let key = world.allocate(Kind::Pair, 0);
-            world.set_root(2, key);
-            let value = world.allocate(Kind::Pair, 0);
-            world.set_root(3, value);
-            world.set(value, Kind::Pair, 0, world.root(2));
-            // SAFETY: [HEADER] the roots hold them.
-            let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
-            world.heap.mutator.weak_map_set(map, key, value).expect("room");
+            enter_value_that_leads_to_its_key(world, |world| world.allocate(Kind::Pair, 0));
         }
     });
 }
@@ -266,17 +275,9 @@ fn collection_of_entries_whose_values_lead_to_their_keys_is_linear() {
     for plan in [Plan::Deferred, Plan::Prompt] {
         let units_per_entry = [10_000_u64, 40_000].map(|entries| {
             let mut world = World::with(HeapOptions { plan, epoch_bytes: 1 << 40, ..crate::options() });
-            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
-            world.set_root(1, map.address());
+            weak_map_at_root_1(&mut world);
             for _ in 0..entries {
-                let key = world.allocate(Kind::Pair, 0);
-                world.set_root(2, key);
-                let value = world.allocate(Kind::Pair, 0);
-                world.set_root(3, value);
-                world.set(value, Kind::Pair, 0, world.root(2));
-                // SAFETY: [HEADER] the roots hold them.
-                let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
-                world.heap.mutator.weak_map_set(map, key, value).expect("room");
+                enter_value_that_leads_to_its_key(&mut world, |world| world.allocate(Kind::Pair, 0));
             }
             let before = world.statistics().mark_units;
             world.heap.truncate_roots(2);
@@ -297,18 +298,12 @@ fn finalized_values_of_a_weak_map_that_lead_to_their_keys() {
     let value_type = type_registry::register(&FINALIZED).expect("a sound descriptor");
     check("finalized entries of a weak map", |world, made| {
         if made == 0 {
-            let map = world.heap.mutator.new_weak_map(WeakMode::Keys).expect("room");
-            world.set_root(1, map.address());
+            weak_map_at_root_1(world);
         }
         for _ in 0..200 {
-            let key = world.allocate(Kind::Pair, 0);
-            world.set_root(2, key);
-            let value = world.heap.mutator.allocate(value_type).expect("room").address();
-            world.set_root(3, value);
-            world.set(value, Kind::Pair, 0, world.root(2));
-            // SAFETY: [HEADER] the roots hold them.
-            let [map, key, value] = [1, 2, 3].map(|root| unsafe { ObjectRef::from_address(world.root(root)) });
-            world.heap.mutator.weak_map_set(map, key, value).expect("room");
+            enter_value_that_leads_to_its_key(world, |world| {
+                world.heap.mutator.allocate(value_type).expect("room").address()
+            });
         }
     });
 }

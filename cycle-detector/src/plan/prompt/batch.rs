@@ -23,8 +23,7 @@
 
 use super::Rings;
 use tally_heap::memory::list::List;
-use tally_heap::memory::range;
-use tally_heap::memory::range::SHOWN;
+use tally_heap::memory::range::{self, SHOWN};
 use tally_heap::object::prompt_flag::{self, SHAPE};
 use tally_heap::plan::prompt::{Bin, CellSpace};
 use tally_heap::visit::Part;

@@ -1,7 +1,7 @@
 //! The backup mark under the prompt plan: what trials cannot decide. The mutator is stopped meanwhile; with a pause
 //! goal the mark goes in slices (`sliced_mark`).
 //!
-//! Roots are what `held` lists (everything counted that lives across a safepoint is in a slot of compiled frames), globals, and
+//! Roots are what `root_snapshot` lists (everything counted that lives across a safepoint is in a slot of compiled frames), globals, and
 //! pending objects, and what dying objects still hold. What they do not reach is dead, whatever its count: stuck
 //! counts and cycles through large arrays included. Marked survivors lose the references that the dead held.
 //!

@@ -117,14 +117,14 @@ impl Marker {
     /// Does up to `units` of work, and a visit more at most; answers how many.
     pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
         let (mut spent, mut soon) = (0, Soon::<AHEAD>::default());
-        if self.bytes.is_some() {
-            spent = self.visit_counting(heap, units);
-        }
         while spent < units {
             while self.doubtful != 0 && self.stack.len() < self.doubtful + AHEAD {
                 spent += self.leave_out_what_has_gone(heap);
             }
             let Some(object) = soon.next(|| self.stack.pop()) else { break };
+            if self.bytes.is_some() {
+                self.count(heap, object);
+            }
             spent += self.visit(heap, object);
         }
         soon.drain().for_each(|object| self.visit_later(object));
@@ -139,24 +139,15 @@ impl Marker {
         spent
     }
 
-    /// Visits what is on the stack, and counts its bytes.
+    /// Counts the bytes of an object that is about to be visited.
     #[cold]
-    fn visit_counting(&mut self, heap: &mut Heap, units: i64) -> i64 {
-        let mut spent = 0;
-        while spent < units {
-            while self.doubtful != 0 && self.stack.len() <= self.doubtful {
-                spent += self.leave_out_what_has_gone(heap);
-            }
-            let Some(object) = self.stack.pop() else { break };
-            let bytes = match object.type_info().ephemeron {
-                true => heap.bytes_of_dead_ephemeron(object),
-                false if object.has(prompt_flag::LARGE) => heap.large.cell_of(object),
-                false => CellSpace::cell_of(object),
-            };
-            self.bytes = self.bytes.map(|counted| counted + bytes);
-            spent += self.visit(heap, object);
-        }
-        spent
+    fn count(&mut self, heap: &Heap, object: ObjectRef) {
+        let bytes = match object.type_info().ephemeron {
+            true => heap.bytes_of_dead_ephemeron(object),
+            false if object.has(prompt_flag::LARGE) => heap.large.cell_of(object),
+            false => CellSpace::cell_of(object),
+        };
+        self.bytes = self.bytes.map(|counted| counted + bytes);
     }
 
     /// When marked objects were forgotten, visits all of one block, or one large object, once more.

@@ -2,7 +2,7 @@
 //!
 //! | candidates | come from |
 //! |---|---|
-//! | `heap.candidates` | references that the program dropped from objects and globals, and what roots hold (`held`) |
+//! | `heap.candidates` | references that the program dropped from objects and globals, and what roots hold (`root_snapshot`) |
 //! | orphans | references that something dead held |
 //! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was noted by nobody |
 //!

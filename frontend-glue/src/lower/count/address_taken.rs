@@ -3,7 +3,7 @@
 //! Such a store counts nothing (who makes it may be native code, and does not know that there is a root), so what the root
 //! holds may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So a frame
 //! that lends says so, in a counter of its thread; while that is not zero, drains walk the stack and protect what
-//! roots hold, and are put off where that is deep (`tally_heap::plan::prompt`'s `lent_walk`). `[ROOT]`
+//! roots hold, and are put off where that is deep (`tally_heap::plan::prompt`'s `address_taken_walk`). `[ROOT]`
 //!
 //! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
 //!

@@ -14,20 +14,24 @@ pub(super) struct Summaries {
     passed: HashMap<(Value, u32, Option<i64>), HashSet<Value>>,
     /// Parameters that some call gives a reference which nothing else holds.
     born: HashSet<(Value, u32)>,
-    /// Functions that return a reference at this offset of their result.
-    returned: HashSet<(Value, i64)>,
-    /// Functions that return one there which cannot die, and those that return one which can.
-    immortal: HashSet<(Value, i64)>,
-    mortal: HashSet<(Value, i64)>,
+    /// Functions that return a reference at this offset of their result, and what is known of all objects there.
+    returned: HashMap<(Value, i64), Option<Fate>>,
     finalizers: HashSet<Value>,
     /// Where functions store references: a parameter, and the offset behind it.
     stored: HashMap<Value, BTreeSet<(u32, i64)>>,
 }
 
+/// Whether each of some objects lives for ever, or one of them may die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Immortal,
+    MayDie,
+}
+
 impl Summaries {
     /// Starts from functions that return references.
     pub(super) fn of(returning: &HashSet<Value>) -> Summaries {
-        let returned = returning.iter().map(|&function| (function, 0)).collect();
+        let returned = returning.iter().map(|&function| ((function, 0), None)).collect();
         Summaries { returned, ..Summaries::default() }
     }
 
@@ -57,14 +61,17 @@ impl Summaries {
 
     /// Notes a reference in a function's result; whether anything of that is new.
     pub(super) fn give_back(&mut self, function: Value, offset: i64, immortal: bool) -> bool {
-        let of_its_kind = if immortal { &mut self.immortal } else { &mut self.mortal };
-        let is_new_kind = of_its_kind.insert((function, offset));
-        self.returned.insert((function, offset)) || is_new_kind
+        let fate = Some(if immortal { Fate::Immortal } else { Fate::MayDie });
+        let is_new = self.returned.get(&(function, offset)).is_none_or(|&known| known < fate);
+        if is_new {
+            self.returned.insert((function, offset), fate);
+        }
+        is_new
     }
 
     /// Whether the references at this offset of a function's results are all of objects that cannot die.
     pub(super) fn returns_immortal(&self, function: Value, offset: i64) -> bool {
-        self.immortal.contains(&(function, offset)) && !self.mortal.contains(&(function, offset))
+        self.returned.get(&(function, offset)) == Some(&Some(Fate::Immortal))
     }
 
     pub(super) fn store(&mut self, function: Value, parameter: u32, offset: i64) -> bool {
@@ -90,7 +97,7 @@ impl Summaries {
 
     /// The offsets of references in a function's result.
     pub(super) fn returns(&self, function: Value, offsets: &[i64]) -> Vec<i64> {
-        offsets.iter().copied().filter(|&offset| self.returned.contains(&(function, offset))).collect()
+        offsets.iter().copied().filter(|&offset| self.returned.contains_key(&(function, offset))).collect()
     }
 
     pub(super) fn stores(&self, function: Value) -> impl Iterator<Item = (u32, i64)> {

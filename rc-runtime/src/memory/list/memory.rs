@@ -1,8 +1,7 @@
 //! Where a list's entries lie: in the allocator's memory, or in blocks of the heap range. `[MEMORY]`
 
 use crate::fatal::{self, STATUS_MEMORY};
-use crate::memory::range;
-use crate::memory::range::BLOCK_BYTES;
+use crate::memory::range::{self, BLOCK_BYTES};
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::ptr::NonNull;
 

@@ -20,8 +20,7 @@
 //! their memory back to the system.
 
 use crate::memory::list::{List, Queue};
-use crate::memory::range;
-use crate::memory::range::{BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
 
 /// Holes shorter than this are not used, and every cell up to this size fits into any hole.
 pub const SMALLEST_HOLE: u64 = 128;

@@ -21,8 +21,7 @@ use super::Youth;
 use super::bin::Bin;
 use super::count::FRESH;
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::{BLOCK_BYTES, block_info, block_of, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::memory::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::plan::deferred::block::{clear_tables, state};
@@ -46,7 +45,7 @@ pub(super) struct CellBlock {
     pub(super) owner: u32,
     /// Whether the class's list has an entry for the block.
     pub(super) listed: bool,
-    /// Whether the batch has one (`youth`).
+    /// Whether the batch has one (`nursery`).
     pub(super) young: bool,
     /// Number of the batch in which cells of it were handed out last.
     pub(super) age: u16,

@@ -20,7 +20,7 @@
 //! write(o.slot, v): increment(v); old = o.slot; o.slot = v; decrement(old)
 //! ```
 //!
-//! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`youth`), buffered as a
+//! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`nursery`), buffered as a
 //! candidate, or never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive
 //! looks at the roots, and what they hold stays a candidate (`tally_collector::plan::prompt::root_snapshot`). `[CANDIDATE]` A free
 //! cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
@@ -33,8 +33,7 @@
 //! Expected cost: increment 1 load, 1 add, 1 store, 1 branch; decrement the same.
 
 use crate::heap::Heap;
-use crate::memory::range;
-use crate::memory::range::BUFFERED;
+use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, Slot, prompt_flag};
 use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;

@@ -12,8 +12,7 @@
 
 use super::cells::entry;
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::{BLOCK_BYTES, UNLOGGED, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_start};
 use crate::plan::deferred::block::state;
 
 /// A heap grows by this part of what it has …

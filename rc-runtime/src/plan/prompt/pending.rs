@@ -19,8 +19,7 @@
 
 use super::{Cascade, Prompt};
 use crate::heap::Heap;
-use crate::memory::range;
-use crate::memory::range::{block_info, block_of};
+use crate::memory::range::{self, block_info, block_of};
 use crate::object::{ObjectRef, prompt_flag};
 use crate::plan::deferred::block::state;
 use crate::services::finalizer::ROUNDS_MAX;

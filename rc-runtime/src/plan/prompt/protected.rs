@@ -1,6 +1,6 @@
 //! Objects that a running drain leaves alone, though they are at zero. `[PENDING]`
 //!
-//! What words in flight lead to, and what roots hold that others may write to (`lent`). Whoever adds some takes them
+//! What words in flight lead to, and what roots hold that others may write to (`address_taken`). Whoever adds some takes them
 //! away again in the reverse order: a drain inside a finalizer stands on those of the drain around it. Roots may be very
 //! many, and each object that dies is looked up: so those of one walk are kept sorted, as a *run*.
 
@@ -24,6 +24,17 @@ impl Protected {
     #[inline(always)]
     pub fn push(&mut self, object: ObjectRef) {
         self.objects.push(object);
+    }
+
+    /// Takes all objects out, to be given to [`put_back`](Self::put_back) with others behind them.
+    pub fn take_objects(&mut self) -> List<ObjectRef> {
+        std::mem::take(&mut self.objects)
+    }
+
+    /// Puts back what was taken out, and what has been added.
+    pub fn put_back(&mut self, objects: List<ObjectRef>) {
+        debug_assert!(self.objects.is_empty());
+        self.objects = objects;
     }
 
     /// All objects from place `from` on were added together.

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! (That `free` may also come first, once the references have been read: nobody can tell.) The stack of this recursion is a short
-//! one, the *estate*, and nearly everything dies in its loop (`estate`). What comes here is what does not fit there: finalizers,
+//! one, the *estate*, and nearly everything dies in its loop (`release_stack`). What comes here is what does not fit there: finalizers,
 //! large objects, references that are not plain words at fixed offsets, and what finds the stack full. Such an object *waits*: it
 //! keeps its memory and its references, a few of which at a time are put on the stack, and it is freed with its last.
 //!

@@ -19,8 +19,7 @@
 
 use super::count::{FRESH, SETTLED};
 use super::{Bin, CellSpace};
-use crate::memory::range;
-use crate::memory::range::BUFFERED;
+use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, prompt_flag};
 use std::mem::MaybeUninit;
 

@@ -6,7 +6,8 @@
 //! Without a pause goal, in an explicit collection, when memory has run out and at the end of the program all run.
 
 use crate::heap::Heap;
-use std::time::{Duration, Instant};
+use crate::turn::LastTurn;
+use std::time::Instant;
 
 /// Finalizers between two looks at the clock.
 pub const CALLS_PER_LOOK: u32 = 16;
@@ -19,9 +20,6 @@ pub(crate) struct Turn {
     calls_left: u64,
     start: Option<Instant>,
 }
-
-/// When the last turn ended before its set did, and how long it took.
-pub(crate) type Ended = Option<(Instant, Duration)>;
 
 impl Turn {
     /// All of them.
@@ -37,7 +35,7 @@ impl Heap {
     /// Whether the program has had its turn since the finalizers had theirs.
     pub(crate) fn finalizers_have_their_turn(&self) -> bool {
         let timed = self.sliced_drains && self.options.slice_units.is_none();
-        !timed || self.finalizers.turn_ended.is_none_or(|(end, took)| end.elapsed() >= took)
+        !timed || self.finalizers.last_turn.program_had_its_own()
     }
 
     /// A turn begins.
@@ -52,9 +50,10 @@ impl Heap {
     /// Whether there is time for one more; if not, the turn has ended.
     pub(crate) fn has_turn(&mut self, turn: &mut Turn) -> bool {
         if turn.calls_left == 0 {
-            let took = turn.start.map(|start| start.elapsed());
-            if took.is_none_or(|took| took.as_nanos() as u64 >= self.options.slice_ns) {
-                self.finalizers.turn_ended = took.map(|took| (Instant::now(), took));
+            let timed = turn.start.map(|start| (start, start.elapsed()));
+            if timed.is_none_or(|(_, took)| took.as_nanos() as u64 >= self.options.slice_ns) {
+                self.finalizers.last_turn =
+                    timed.map_or_else(LastTurn::default, |(start, took)| LastTurn::of(start, took));
                 return false;
             }
             turn.calls_left = CALLS_PER_LOOK.into();

@@ -3,8 +3,7 @@
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::{BUFFERED, LIVE};
+use crate::memory::range::{self, BUFFERED, LIVE};
 use crate::object::{ObjectRef, flag};
 use crate::plan::deferred::count::STUCK;
 

@@ -8,12 +8,10 @@
 use super::{Shape, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::memory::range;
-use crate::memory::range::BUFFERED;
+use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, flag};
 use crate::plan::deferred::count::STUCK;
-use crate::plan::deferred::log;
-use crate::plan::deferred::log::{Log, LogCursor};
+use crate::plan::deferred::log::{self, Log, LogCursor};
 
 /// Words of the log between a prefetch and its use.
 const AHEAD: usize = 24;
