@@ -12,8 +12,8 @@
 //!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
 //! ```
 //!
-//! *Base* is what was alive after the last mark, or half of what was when there was no evidence at all, at least an
-//! epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage that no trial finds is
+//! *Base* is what the last mark found alive, without what was born while it ran, or half of what was when there was no
+//! evidence at all, at least an epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage that no trial finds is
 //! less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it ends
 //! comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being
 //! without growth, when one large structure is let go of. A mark that finds nothing costs little by both: one for a
@@ -51,6 +51,8 @@ pub(crate) struct Evidence {
     /// Suspects and turnover that the running mark was started for.
     suspects_at_start: u64,
     turnover_at_start: u64,
+    /// Bytes that were alive, or thought so, when it began.
+    live_at_start: u64,
     /// Marks given up since the last that was not.
     aborted: u32,
 }
@@ -64,6 +66,7 @@ impl Default for Evidence {
             yield_per_suspect: 2048.0,
             suspects_at_start: 0,
             turnover_at_start: 0,
+            live_at_start: 0,
             aborted: 0,
         }
     }
@@ -109,12 +112,13 @@ impl Evidence {
         let epoch = heap.options.epoch_bytes;
         let base = self.base.max(epoch);
         let grown = base.saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
-        needed_bytes(heap) > grown.saturating_add(epoch)
+        heap.statistics.live_bytes > grown.saturating_add(epoch)
     }
 
     /// A mark begins.
-    pub(crate) fn note_start(&mut self, suspects: u64) {
+    pub(crate) fn note_start(&mut self, heap: &Heap, suspects: u64) {
         (self.suspects_at_start, self.turnover_at_start) = (suspects, std::mem::take(&mut self.turnover));
+        self.live_at_start = heap.statistics.live_bytes;
     }
 
     /// Whether a mark may be given up.
@@ -131,11 +135,14 @@ impl Evidence {
     }
 
     /// The mark has freed so many bytes, and found so many that will be dead when finalizers have run. These are as good as
-    /// freed: with them taken for alive, what the next mark allowed for grew with each.
+    /// freed: with them taken for alive, what the next mark allowed for grew with each. So it did with what was born while the
+    /// mark ran: that is alive for the mark, whatever has become of it, and may be most of the heap where marks are slow (those of
+    /// large maps are). The base is what the mark has judged.
     pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64) {
         let live = needed_bytes(heap).saturating_sub(awaited);
+        let unjudged = (heap.statistics.live_bytes + freed).saturating_sub(self.live_at_start);
         let freed = freed.saturating_add(awaited);
-        self.base = live;
+        self.base = live.saturating_sub(unjudged);
         self.aborted = 0;
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
@@ -185,5 +192,27 @@ mod tests {
         heap.suspects = 0;
         heap.statistics.live_bytes = 1 << 40;
         assert!(!Evidence::default().is_enough(heap, 0), "nothing at all speaks for one");
+    }
+
+    /// What was born while a mark ran is alive for it, but not judged: the next one does not wait until the heap is several
+    /// times as large as both.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn what_is_born_while_a_mark_runs_is_no_base() {
+        const MIB: u64 = 1 << 20;
+        let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
+        let mut mutator = Mutator::new(options).expect("address space");
+        let heap = mutator.heap();
+        for (grown, enough) in [(0, false), (30, true)] {
+            let mut evidence = Evidence { yield_per_suspect: 0.0, ..Evidence::default() };
+            heap.statistics.live_bytes = 20 * MIB;
+            evidence.note_start(heap, 1);
+            // It frees 12 MiB.
+            heap.statistics.live_bytes = (8 + grown) * MIB;
+            evidence.learn(heap, 12 * MIB, 0);
+            heap.suspects = 1;
+            assert_eq!(evidence.base, 8 * MIB);
+            assert_eq!(evidence.is_enough(heap, 0), enough, "grown by {grown} MiB");
+        }
     }
 }

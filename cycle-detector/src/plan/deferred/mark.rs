@@ -106,7 +106,8 @@ impl Collector {
         (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
         (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
         mark.live_at_start = heap.statistics.live_objects;
-        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
+        let suspects = std::mem::take(&mut heap.suspects);
+        mark.evidence.note_start(heap, suspects);
         self.trials.doubts = 0;
         heap.set_poll(true);
     }
