@@ -228,7 +228,7 @@ int32_t tally_is_in_heap(const void *address);
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 
-/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. They are exact in hosts, and in programs
+/* docs/use/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. They are exact in hosts, and in programs
  * of which a module calls tally_get_statistics. Where only native code of a program calls it, the deferred plan counts what is allocated
  * from the first call on, unless TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL has it counted from the start. */
 typedef struct tally_statistics {
@@ -268,11 +268,11 @@ void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
 
 /* [leaf] Reads the TALLY_* variables now; a wrong value ends the process with status 2. Without it the first allocation of a thread
- * reads them, which makes the thread's heap. Calling it again does no harm. docs/embedding.md */
+ * reads them, which makes the thread's heap. Calling it again does no harm. docs/port/embedding.md */
 void tally_init(void);
 
 /* Called with the message before a violation ends the process with status 5 (zeal, a wrong write, a broken invariant), while all frames
- * are still there. It does nothing: it is where a debugger's breakpoint stands. docs/troubleshooting.md */
+ * are still there. It does nothing: it is where a debugger's breakpoint stands. docs/use/troubleshooting.md */
 void tally_zeal_violation(const char *message);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
@@ -280,7 +280,7 @@ void tally_zeal_violation(const char *message);
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
 
 /* ---- Weak references, ephemerons, weak maps ---------------------------------------------------------------------------
- * docs/services.md. What these functions return is a reference like one that was loaded from a field: good until the next safepoint, and
+ * docs/use/services.md. What these functions return is a reference like one that was loaded from a field: good until the next safepoint, and
  * what is needed after that stands in a root. A target, key or value may lie outside the heap: it never dies. */
 
 /* [safepoint] A weak reference: an object that refers to `target` and does not keep it alive. */

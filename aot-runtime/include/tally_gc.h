@@ -22,7 +22,7 @@
  *         for (Node *n = list; n; n = n->next) printf("%ld\n", n->value);
  *     }
  *
- * The rules (docs/ir-contract.md says the same about IR):
+ * The rules (docs/port/ir-contract.md says the same about IR):
  *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed. Reading, writing and arithmetic are not.
  *  2. A local or parameter whose object is needed after a safepoint is declared a root: TALLY_ROOT(a, b). The declaration holds for the
  *     whole function and may stand in a nested block. Nothing moves: a root is an ordinary variable, read and assigned as such.

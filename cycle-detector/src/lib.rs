@@ -36,7 +36,7 @@ mod success_rate;
 
 /// The example in the document of services, compiled and run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/services.md")]
+#[doc = include_str!("../../docs/use/services.md")]
 struct ServicesDocument;
 
 pub use crate::driver::Collector;

@@ -57,7 +57,7 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Break rules on purpose, one at a time, and see that a test notices
     Mutants(mutants::Arguments),
-    /// Run a long check and note what came of it in docs/record.md
+    /// Run a long check and note what came of it in docs/work/record.md
     Record(record::Arguments),
     /// Print which known situations the tests cover, and check that they do
     Scenarios(scenarios::Arguments),

@@ -1,4 +1,4 @@
-//! Counters of one heap. Plain data; what each key means is said here once, and `docs/running.md` repeats it for users.
+//! Counters of one heap. Plain data; what each key means is said here once, and `docs/use/running.md` repeats it for users.
 
 use crate::report::histogram::Histogram;
 use crate::report::utilisation::Utilisation;

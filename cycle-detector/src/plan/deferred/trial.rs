@@ -23,7 +23,7 @@
 //! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the
 //!   candidate is held, all that it reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
 //! - Phases, although one walk could judge strongly connected components: that executes more, and no less where
-//!   trials fail (docs/decisions/34-phases-not-components.md).
+//!   trials fail (docs/work/decisions/34-phases-not-components.md).
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach what was reachable then or is younger.
