@@ -1,4 +1,5 @@
-//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time.
+//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time; a slice stops when its units or its time
+//! are used up.
 //!
 //! ```text
 //!  flip ──► Count ──────────► Sweep ─────────► Release ─────────────► Try ──────────► Idle
