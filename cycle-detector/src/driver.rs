@@ -64,7 +64,7 @@ pub struct Collector {
     pub(crate) company: List<(ObjectRef, u64)>,
     /// The epoch has ended, and the finalizers of those it found dead wait for their company to be found.
     pub(crate) set_waits_for_company: bool,
-    /// A dying special object whose weak slots, or those that refer to it, are being let go of.
+    /// A dying special object whose weak slots, or those that refer to it, are being released.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,
@@ -169,7 +169,7 @@ impl Collector {
             self.start_mark(heap);
         }
         self.finish(heap);
-        // Objects that a log named, and the roots of the first flip, are let go at the next.
+        // Objects that a log named, and the roots of the first flip, are released at the next.
         self.run_epoch(heap);
         self.finish(heap);
         heap.statistics.freed_objects() - before

@@ -72,7 +72,7 @@ pub struct HostHeap {
     freed: Freed,
 }
 
-/// The right to use a heap; what is rooted in it goes with it.
+/// The right to use a heap; its roots end with it.
 #[derive(Debug)]
 pub struct Scope<'h> {
     heap: &'h UnsafeCell<HostHeap>,
@@ -212,7 +212,7 @@ impl<'h> Scope<'h> {
         Handle { word: self.heap().mutator.heap().new_handle(object.object.address()), scope: PhantomData }
     }
 
-    /// Roots it for as long as the answer lives.
+    /// Roots it for as long as the result lives.
     pub fn global(&self, object: Ref<'_>) -> Global {
         self.check(object.address());
         let host = self.heap();

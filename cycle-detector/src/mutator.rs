@@ -132,7 +132,7 @@ impl Mutator {
         unsafe { Heap::finalize_all(heap) };
     }
 
-    /// Sets who is told what leaves finalizers by unwinding, in place of a line on standard error.
+    /// Sets the hook for exceptions that escape a finalizer, in place of a line on standard error.
     pub fn on_finalizer_error(&mut self, listener: impl FnMut(&FinalizerError<'_>) + 'static) {
         self.heap.finalizers.on_error = Some(Box::new(listener));
     }
@@ -215,7 +215,7 @@ impl Mutator {
         self.heap.plan == Plan::Prompt
     }
 
-    /// Prompt plan: a root comes to hold `new`, and lets go of `old`.
+    /// Prompt plan: a root takes `new` and releases `old`.
     fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         if self.is_prompt() {
             new.into_iter().for_each(ObjectRef::increment_exact);
@@ -381,7 +381,7 @@ impl Mutator {
         self.heap.unfreeze();
     }
 
-    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`tally_heap::services::limits`).
+    /// Bytes of blocks beyond which the host's callback is called, and those that must not be exceeded (`tally_heap::services::limits`).
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.heap.set_limits(soft, hard);
     }
@@ -405,7 +405,7 @@ impl Mutator {
         objects
     }
 
-    /// Collects, and says what is left; `None` when nothing is.
+    /// Collects, and returns the objects that are left; `None` without any.
     pub fn leak_report(&mut self) -> Option<LeakReport> {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.

@@ -95,7 +95,7 @@ impl Default for HeapOptions {
     }
 }
 
-/// Numbers name heaps in block tables; 0 is nobody's.
+/// Numbers name heaps in block tables; 0 is no heap's.
 static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
 
 /// See the file's first lines.
@@ -390,7 +390,7 @@ impl Heap {
         }
     }
 
-    /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the
+    /// Nothing of the program runs any more: objects at zero die; then all finalizers run that have not, if the
     /// program wants that.
     ///
     /// # Safety

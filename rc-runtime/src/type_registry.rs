@@ -229,7 +229,7 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
         HAS_ORDERED_FINALIZERS.store(true, Ordering::Release);
     }
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
-    // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
+    // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
     types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))

@@ -4,12 +4,12 @@
 //!
 //! | asked for | done |
 //! |---|---|
-//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses allow; a mark, by evidence |
+//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the budgets allow; a mark, by evidence |
 //! | a poll, with enough young objects | a *batch*: they are judged together, if that has paid lately |
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
-//! Counts suffice for a verdict, roots do not make candidates when they let go: so each of these begins with a look at
+//! Counts suffice for a verdict. Roots do not make candidates when they are overwritten, so each of these begins with a look at
 //! the roots (`root_snapshot`).
 //!
 //! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
@@ -145,7 +145,7 @@ impl Collector {
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
-            // What is left has its turn with the next batch, if not before.
+            // The others have their turn with the next batch, if not before.
             true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,

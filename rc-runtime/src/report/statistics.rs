@@ -29,7 +29,7 @@ pub struct Statistics {
     /// Objects that are not known to be dead, as of the question: those allocated, less those freed. Inside a heap of the
     /// deferred plan, and of `Mutator`: mature ones.
     pub live_objects: u64,
-    /// Bytes of their cells: of mature objects and of what was allocated since the last flip.
+    /// Bytes of their cells: of mature objects and of those allocated since the last flip.
     pub live_bytes: u64,
     /// Objects entered into the candidate buffer.
     pub candidates: u64,

@@ -6,7 +6,7 @@
 //! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
 //!
 //! What leaves a finalizer by unwinding is caught ([`crate::services::exception`]) and told to the hook for errors, or said on
-//! standard error; the rest goes on. So is what `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
+//! standard error; the rest goes on. So are calls that `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
 //! collector's caller again afterwards.
 
 mod exit;
@@ -71,12 +71,12 @@ pub struct Finalizers {
     later: List<ObjectRef>,
     /// Held for a set that the mark has not found all of.
     found_by_mark: List<ObjectRef>,
-    /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
+    /// Deferred plan: the epoch has ended, and the queue has all objects that it has found dead.
     complete: bool,
     /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
     pub(crate) left_in_set: usize,
     pub(crate) last_turn: LastTurn,
-    /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
+    /// Deferred plan: the queue is complete, or the post-clear queue is not empty. Made true by `finalizers_are_ready` alone.
     ready: bool,
     young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
@@ -89,7 +89,7 @@ pub struct Finalizers {
     pub(crate) collect_wanted: bool,
     /// Finalizers that were called so far.
     pub(crate) called: u64,
-    /// Is told of errors before the process's hook is.
+    /// Is called for errors before the process's hook is.
     pub on_error: Option<ErrorListener>,
 }
 
@@ -200,7 +200,7 @@ impl Heap {
             let [name, message] =
                 [name, message.as_str()].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
             exception::guard(|| {
-                // SAFETY: whoever set the hook promises that it takes these.
+                // SAFETY: the setter of the hook promised that it takes these.
                 unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
             })
         } else {

@@ -11,8 +11,8 @@
 //!
 //! | step | called by | does |
 //! |---|---|---|
-//! | [`Heap::begin_reclaim`] | whoever found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
-//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::begin_reclaim`] | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`] | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
 //! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
 //!
 //! Each step costs a few units of work for each slot. What goes in slices takes [`Heap::begin_reclaim_some`] and
@@ -80,7 +80,7 @@ pub struct Rest {
     pub(crate) host: Option<Box<dyn std::any::Any>>,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
-    /// Its place in the queue of errands.
+    /// Its place in the post-clear queue.
     pub(crate) errand: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
@@ -174,14 +174,14 @@ pub struct Specials {
     /// The sum of those.
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
-    /// What is to be done when the collector has returned.
+    /// The work to do when the collector has returned.
     pub errands: Errands,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,
-    /// A mark has seen all there is; what is unmarked (deferred plan: and mature) is dead.
+    /// A mark has seen all objects; the unmarked (deferred plan: and mature) are dead.
     pub mark_condemns: bool,
-    /// Finalizers of what is found dead now come before its end, and may bring some of it back.
+    /// Finalizers of objects found dead now come before their end, and may bring some of them back.
     pub finalizers_follow: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
     pub held_back: List<ObjectRef>,
@@ -199,7 +199,7 @@ impl Specials {
         self.records.is_empty()
     }
 
-    /// Bytes of all records, with those of weak slots; not of what hosts have given.
+    /// Bytes of all records, with those of weak slots; without the hosts' memory.
     pub fn bytes(&self) -> u64 {
         self.records.bytes() + self.rests.bytes() + self.links.bytes()
     }
@@ -239,14 +239,14 @@ impl Specials {
         self.held_back_at = 0;
     }
 
-    /// At a flip: what is young is pending.
+    /// At a flip: the young become pending.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
         self.judgement = Judgement::Waits;
     }
 
-    /// Whether the young objects of the last flip are judged: who is not mature by now is dead. `[WEAK]`
+    /// Whether the young objects of the last flip are judged: those not mature by now are dead. `[WEAK]`
     #[inline(always)]
     pub fn young_are_judged(&self) -> bool {
         self.judgement != Judgement::Waits

@@ -15,7 +15,7 @@
 //! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
 //! with the heap's records, by the map's number, since an entry may outlive its map.
 //!
-//! Who looks a key up has it, and by that its value ([`crate::services::ephemeron`]).
+//! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
 mod table;
 
@@ -246,7 +246,7 @@ impl Heap {
         self.specials.dead_entries_of_all * ENTRY_BYTES
     }
 
-    /// What an ephemeron will no longer need once its key is dead: that of a map is an entry, and has a place there.
+    /// The data that an ephemeron no longer needs once its key is dead: that of a map is an entry, and has a place there.
     pub fn bytes_of_dead_ephemeron(&self, ephemeron: ObjectRef) -> u64 {
         match builtin::mode_of_entry(ephemeron) {
             Some(_) => ENTRY_BYTES,

@@ -4,7 +4,7 @@
 //! would die at the next epoch at the earliest: a list of a thousand such objects took as many epochs. So their finalizers
 //! become due together, as those of a ring do:
 //!
-//! > What is mature, has count 1 and is referred to by what is dead is dead. (Counts are those of a flip, at which the
+//! > A mature object with count 1 to which a dead object refers is dead. (Counts are those of a flip, at which the
 //! > dead object was dead; its references are counted. So there was no other one, and no root. The program has not come by
 //! > one since, unless a weak slot yielded the object: what has a record is left to counting.)
 //!
@@ -12,7 +12,7 @@
 //! Left to counting are objects to which several of the dead refer, and types that ask for owners first.
 //!
 //! Each object is visited once, since one reference leads to it. The finalizers of an epoch do not begin before all are
-//! found, or one could bring back what is still followed.
+//! found, or one could bring back an object that is still followed.
 
 use crate::driver::Collector;
 use crate::plan::deferred::epoch::Phase;

@@ -1,7 +1,7 @@
-//! Discovery: the part of a mark that finds what is alive, in steps.
+//! Discovery: the part of a mark that finds the living objects, in steps.
 //!
 //! It begins with the roots of the last flip, a few at a time, where they lie. Whatever leaves its list before that is shown
-//! then: what was held at a flip when the next one lets go of it (`release`), which comes before discovery can end; and what
+//! then: a root of a flip when the next flip releases it (`release`), which comes before discovery can end; and what
 //! waits for its finalizer when that runs ([`Heap::take_waiting`]). So neither a flip nor the beginning of a mark goes
 //! through all of them. `[BOUND]` From there on it takes what comes first: a marked object, a chunk of a large
 //! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
@@ -47,7 +47,7 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// False when there is no memory for what is held.
+    /// False when there is no memory for the held objects.
     pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
         self.forget(heap);
         (self.roots_left, self.upgraded_left) = (roots, heap.specials.upgraded.len());
@@ -70,7 +70,7 @@ impl Discovery {
         heap.finalizers.unshown = 0;
     }
 
-    /// The running log was swapped for an empty one; what the lists held is shown when it is let go of.
+    /// The running log was swapped for an empty one; the references in the lists are shown when they are released.
     pub(crate) fn flip(&mut self) {
         self.log_at = LogCursor::default();
         (self.roots_left, self.upgraded_left, self.done_left) = (0, 0, 0);
@@ -250,7 +250,7 @@ fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
     (held_back, spent)
 }
 
-/// What is visited now hangs on objects that wait for their finalizers. Who of these is referred to by it is owned;
+/// The objects visited now hang on objects that wait for their finalizers. One of these that they refer to is owned;
 /// where the count is stuck it does not say so.
 #[cold]
 fn note_owned(object: ObjectRef, part: Part) {

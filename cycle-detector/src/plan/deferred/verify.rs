@@ -22,7 +22,7 @@ use tally_heap::{Heap, ObjectRef};
 pub struct Violation {
     /// The invariant's name.
     pub invariant: &'static str,
-    /// Which object, and what is wrong with it.
+    /// The object, and its fault.
     pub what: String,
 }
 

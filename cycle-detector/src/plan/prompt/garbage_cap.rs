@@ -2,7 +2,7 @@
 //! mark in slices must be. `[BOUND]`
 //!
 //! Evidence says when a mark would pay. Some garbage leaves none: large arrays that hold themselves, and cycles that
-//! only roots have let go of while batches are passed over. So there is a cap, in times of what was alive after the
+//! only roots have released while batches are passed over. So there is a cap, in times of the live heap after the
 //! last mark, or of an epoch if that is more:
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as all that
 //! may be allocated, is the pause goal given up for the rest of the mark.
 //!
-//! The cap grows with what is alive, so that marks in vain come at sizes of a geometric series. Objects allocated
+//! The cap grows with the live heap, so that marks in vain come at sizes of a geometric series. Objects allocated
 //! while a mark in slices runs are unknown to it: they count as garbage, up to three quarters of all. With more, a
 //! program that only allocates and frees would start a mark for ever.
 //!
@@ -33,7 +33,7 @@
 use crate::evidence::GARBAGE_MAX;
 use tally_heap::Heap;
 
-/// Garbage at which a mark begins for which anything speaks, in times of what was alive after the last.
+/// Garbage at which a mark with any evidence begins, in times of the live heap after the last.
 const WITH_EVIDENCE: u64 = 5;
 /// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
 /// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
@@ -142,7 +142,7 @@ impl GarbageCap {
     }
 
     /// A mark has ended, and found so many bytes that only finalizers still need, which will be dead when they have run; of one in
-    /// slices nothing is known about what was allocated since it began.
+    /// slices nothing is known about objects allocated since it began.
     pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool, awaited: u64) {
         let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
         let unknown = match in_slices {

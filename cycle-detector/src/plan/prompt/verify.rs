@@ -184,7 +184,7 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whatever no root reaches hangs on garbage that somebody will judge.
+/// Every unreachable object hangs on garbage that some pass will judge.
 fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     if heap.prompt.passed_over.may_be_there() {
         return Ok(());

@@ -166,7 +166,7 @@ impl Log {
         self.chunks.last_mut().map_or(&mut [], |chunk| &mut chunk.words[chunk.used..])
     }
 
-    /// Enters what was written to the tail: `words` words, of `entries` entries.
+    /// Enters the words written to the tail: `words` words, of `entries` entries.
     #[inline(always)]
     pub(crate) fn take_tail(&mut self, words: usize, entries: u64) {
         if let Some(chunk) = self.chunks.last_mut() {

@@ -15,7 +15,7 @@
 //! Segment 0 has bucket 0, and segment *k* the buckets 2ᵏ⁻¹ to 2ᵏ − 1. So no word of a segment is ever copied: a map that doubles takes one
 //! segment more. The directory has a word for each segment, and is copied when it doubles: 13 words for a million entries.
 //!
-//! Whatever allocates is a safepoint, and callbacks that run there may change the map: what is to be done is looked up
+//! Whatever allocates is a safepoint, and callbacks that run there may change the map: the change to make is looked up
 //! anew after each allocation.
 
 use super::{Entry, WeakMode};
@@ -348,7 +348,7 @@ impl Heap {
     }
 }
 
-/// Which buckets come in the place of which.
+/// The buckets that replace others.
 struct Change {
     from: [Option<u64>; 2],
     to: [u64; 2],
@@ -356,7 +356,7 @@ struct Change {
     buckets: u64,
 }
 
-/// What is to be done, and the places of the one or two buckets that it takes.
+/// The change to make, and the places of its one or two buckets.
 fn change(map: ObjectRef, need: Need) -> ([u64; 2], Change) {
     let Some(table) = Table::of(map) else {
         return ([SMALLEST_BUCKET, 0], Change { from: [None; 2], to: [0, 0], buckets: 1 });

@@ -8,7 +8,7 @@ pub(super) enum Verdict {
     Garbage(u64),
     /// There is garbage, and it will be judged again when its finalizers have run.
     Finalizing,
-    /// Cut off by a bound, and nothing of what was visited is garbage.
+    /// Cut off by a bound, and no visited object is garbage.
     CutOff,
     /// Something in it may not be judged now.
     Undecided,
