@@ -5,7 +5,7 @@
 //! The more they promise, the less the heap must have grown before a mark is started; a mark that found little asks for
 //! twice as much growth the next time.
 //!
-//! Both are bounded, so that garbage is, whatever was learned:
+//! Both are bounded, and so is garbage:
 //!
 //! ```text
 //! due, given any evidence at all:   growth    >  base × ½ … GROWTH_MAX  +  one epoch
@@ -28,11 +28,11 @@ pub const GROWTH_MAX: u64 = 8;
 pub const TURNOVER: u64 = 16;
 /// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
 pub const GARBAGE_MAX: u64 = 10;
-/// What a log entry counts as turnover: a small object and its death.
+/// Turnover of a log entry: a small object and its death.
 const BYTES_PER_ENTRY: u64 = 64;
 /// Largest factor of [`TURNOVER`].
 const TURNOVERS_MAX: u64 = 8;
-/// What marks that find little ask for at last, in halves.
+/// The most growth that marks which find little ask for, in halves.
 const HALVES_MAX: u64 = 8;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
@@ -154,7 +154,7 @@ mod tests {
     use crate::Mutator;
     use tally_heap::HeapOptions;
 
-    /// What the picture above says, with evidence that promises nothing and with some that promises much.
+    /// The formula above, with evidence that promises nothing and with evidence that promises much.
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn marks_are_due_by_growth_or_turnover() {

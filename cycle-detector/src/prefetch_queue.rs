@@ -35,7 +35,7 @@ impl<const AHEAD: usize> Soon<AHEAD> {
         self.take()
     }
 
-    /// What has not been visited.
+    /// The objects not visited yet.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = ObjectRef> {
         std::iter::from_fn(|| self.take())
     }

@@ -52,7 +52,7 @@ pub enum Headway {
     Cut,
 }
 
-/// What a walk has found: references to objects of one heap.
+/// The findings of a walk: references to objects of one heap.
 #[derive(Debug)]
 pub struct RootList {
     objects: List<ObjectRef>,

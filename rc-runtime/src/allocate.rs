@@ -87,7 +87,7 @@ impl Heap {
         self.allocate_cell(type_id.info(), length)
     }
 
-    /// What every allocation comes to that is not inline in compiled code. A safepoint.
+    /// The entry of every allocation that is not inline in compiled code. A safepoint.
     ///
     /// # Errors
     /// [`OutOfMemory`].

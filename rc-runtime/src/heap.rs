@@ -158,7 +158,7 @@ pub struct Heap {
     pub handles: Handles,
     /// Objects that never die.
     pub immortals: Immortals,
-    /// What objects own outside the heap.
+    /// Memory that objects own outside the heap.
     pub external: External,
     /// Memory of the passes for the words of one entry.
     pub scratch: List<u64>,
@@ -172,13 +172,13 @@ pub struct Heap {
     pub zeal: Option<Box<Zeal>>,
     /// Finalizers that are to run.
     pub finalizers: Finalizers,
-    /// What only the prompt plan has.
+    /// The state of the prompt plan.
     pub prompt: Prompt,
     /// Whether drains of the pending list are sliced.
     pub(crate) sliced_drains: bool,
     /// True while an allocation may have to think of more than its cell; found anew when it was.
     pub(crate) due_at_allocation: bool,
-    /// What happens when memory runs out.
+    /// Limits, and the handlers for memory that runs out.
     pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,

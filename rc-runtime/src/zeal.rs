@@ -28,7 +28,7 @@ use pace::Pace;
 use site::Places;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What dead payload bytes are overwritten with.
+/// The byte that dead payloads are filled with.
 pub const POISON: u8 = 0xdb;
 
 /// A registered allocation.

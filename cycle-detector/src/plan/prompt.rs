@@ -162,7 +162,7 @@ impl Collector {
         loop {
             let more = self.rings.round(heap, &mut self.report, unbounded);
             freed += more;
-            // What lost a reference from a dead ring may be part of another.
+            // An object that lost a reference from a dead ring may be part of another.
             if !unbounded || more == 0 {
                 break;
             }
@@ -214,7 +214,7 @@ fn units_of_rounds(heap: &Heap) -> u64 {
     heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
 }
 
-/// What the trials of a round may do that began at `start`, with its batch.
+/// The bounds of the trials of a round that began at `start`, with its batch.
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
     match heap.options.slice_units {
         Some(units) => Slice::of_units(units.into()),

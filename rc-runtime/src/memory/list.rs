@@ -1,6 +1,6 @@
 //! Lists that find memory when the system's allocator has none. `[MEMORY]`
 //!
-//! What dies, is promoted, is marked or is tried stands on lists that grow while the passes run, and these run because
+//! Objects that die, are promoted, marked or tried stand on lists that grow while the passes run, and these run because
 //! memory is short. A vector would end the process then. A list goes on in blocks of the heap range, which has been
 //! mapped since the process began; the last part of the range is given to no heap (`block_source`). So there is
 //! nothing to reserve by guess, and nothing to give up half-way.

@@ -253,7 +253,7 @@ pub fn record_cell(address: u64) -> *mut u32 {
     ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
 }
 
-/// What is known about one block. One thread, the owner of the heap, reads and writes it.
+/// The data of one block. One thread, the owner of the heap, reads and writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct BlockInfo {

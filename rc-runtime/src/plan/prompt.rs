@@ -68,7 +68,7 @@ pub struct Prompt {
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
-    /// What out-parameters have been given.
+    /// Stores through out-parameters.
     pub lent: Lent,
     /// When drains looked for what others have stored to roots.
     lent_walk: LentWalk,
@@ -80,7 +80,7 @@ pub struct Prompt {
     nested_left: u32,
     /// The last drain has left what finalizers had brought to zero to the next safepoint: they always bring more.
     leaves_rest: bool,
-    /// What calls of the program have interrupted, outermost first.
+    /// The work that calls of the program have interrupted, outermost first.
     parked: List<reclaim::Parked>,
     /// The references of those.
     parked_references: List<ObjectRef>,
@@ -112,7 +112,7 @@ pub struct Prompt {
     /// The program has come back from `setjmp`, the second time perhaps, since a recount last asked: frames that `longjmp` skips
     /// leave counts behind, which only a mark makes good.
     pub landed: bool,
-    /// What a mark that works in slices hears of.
+    /// The touched objects, for a mark that works in slices.
     pub watch: Watch,
 }
 
@@ -301,7 +301,7 @@ impl Heap {
                 let finalizers = !(&*heap).finalizers.queue.is_empty();
                 Heap::end_round(heap, (*heap).begin_turn());
                 done &= !finalizers && !(&mut *heap).has_dying();
-                // What finalizers go on making is the next collection's.
+                // Further garbage of finalizers is the next collection's.
                 let rounds = &mut (*heap).prompt.step_rounds;
                 *rounds += u32::from(finalizers && !waited);
                 done |= *rounds > ROUNDS_MAX;

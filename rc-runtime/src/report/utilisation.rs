@@ -33,7 +33,7 @@ pub const WINDOWS_NS: [u64; 3] = [5_000_000, 20_000_000, 100_000_000];
 pub const WHOLE: u64 = 1000;
 /// Stops that are told apart, at most.
 pub const SPANS_MAX: usize = 4096;
-/// Stops for which there is memory, whatever comes.
+/// Stops for which there is memory at any time.
 const SPANS_AT_FIRST: usize = 64;
 
 /// One stop, or several neighbours; in nanoseconds since the first was measured.

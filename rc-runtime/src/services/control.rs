@@ -1,4 +1,4 @@
-//! What a host may ask of a heap's collector: to stop, to go on, to do a part of its work now, to work more or less often.
+//! Control: a host may ask a heap's collector to stop, to go on, to do a part of its work now, to work more or less often.
 //!
 //! *Stopped* means that nothing dies by itself: safepoints do not drain, no epoch begins or goes on, no candidate is tried, so no
 //! byte comes back and no finalizer runs. Writes are logged, counted and noted as ever; what became garbage meanwhile is found

@@ -1,4 +1,4 @@
-//! What leaves a finalizer by unwinding, caught at the border: a C++ exception, one of another language, a Rust panic.
+//! Exceptions that escape a finalizer, caught at the border: a C++ exception, one of another language, a Rust panic.
 //!
 //! The collector calls finalizers in the middle of its work, and nothing may unwind through that. Rust's `catch_unwind`
 //! catches Rust's panics and aborts at anything else, so a frame in assembly stands below it, with a personality
@@ -26,10 +26,10 @@ use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What may be called here.
+/// A function that may be called here.
 pub type Guarded = unsafe extern "C-unwind" fn(argument: *mut c_void);
 
-/// What came out of a call in place of a return.
+/// The way in which a call ended without a return.
 pub enum Escaped {
     /// A Rust panic.
     Panic(Box<dyn Any + Send>),
@@ -75,7 +75,7 @@ pub fn guard(mut body: impl FnMut()) -> Result<(), Escaped> {
 }
 
 impl Escaped {
-    /// What it says of itself.
+    /// Its message.
     pub fn message(&self) -> String {
         match self {
             Escaped::Panic(payload) => {
@@ -191,7 +191,7 @@ unsafe extern "C" {
     static tally_guarded_landing: u8;
 }
 
-/// Calls `function(argument)`. Null when it has returned, else what it threw.
+/// Calls `function(argument)`. Returns null when it has returned, else the exception.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument: *mut c_void) -> *mut UnwindException {
     naked_asm!(

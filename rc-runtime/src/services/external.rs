@@ -1,4 +1,4 @@
-//! What objects own outside the heap: bytes that the collector should reckon with, and values that are dropped with their object.
+//! External memory: bytes that objects own outside the heap, and host values that are dropped with their object.
 //!
 //! Both stand in the record of a special object ([`crate::services::special`]) and end with its memory. External bytes count as
 //! allocated when they are added, so that epochs come as often as for objects of that size, and towards the soft limit;

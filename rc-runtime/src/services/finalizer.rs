@@ -5,7 +5,7 @@
 //! somewhere (then that lives on with all it reaches), drop other objects. Under the prompt plan an object that dies by
 //! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
 //!
-//! What leaves a finalizer by unwinding is caught ([`crate::services::exception`]) and told to the hook for errors, or said on
+//! An exception that escapes it is caught ([`crate::services::exception`]) and passed to the hook for errors, or reported on
 //! standard error; the rest goes on. So are calls that `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
 //! collector's caller again afterwards.
 
@@ -39,14 +39,14 @@ pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *co
 /// Words by which a call's frame is larger than those of the runtime that look from the same place whether it was left.
 const FRAME_WORDS: usize = 256;
 
-/// What has left a finalizer, for a hook in Rust.
+/// The exception that has left a finalizer, for a hook in Rust.
 #[derive(Debug)]
 pub struct FinalizerError<'a> {
     /// Whose finalizer it was.
     pub object: ObjectRef,
     /// Its type.
     pub type_name: &'a str,
-    /// What the exception says of itself.
+    /// The exception's message.
     pub message: &'a str,
 }
 

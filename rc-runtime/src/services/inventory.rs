@@ -24,7 +24,7 @@ pub struct OfType {
     pub bytes: u64,
 }
 
-/// What a collection has left over.
+/// The objects that a collection has left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeakReport {
     /// By type, in the order of their names.

@@ -1,4 +1,4 @@
-//! Special objects: what the heap keeps about the few objects that need more than a header.
+//! Special objects: the records of the few objects that need more than a header.
 //!
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
@@ -15,7 +15,7 @@
 //! | [`Heap::dismantle`] | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
 //! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! Each step costs a few units of work for each slot. What goes in slices takes [`Heap::begin_reclaim_some`] and
+//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`] and
 //! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
 //! them before any finalizer runs: [`Heap::begin_reclaim_all`].
@@ -35,7 +35,7 @@ use crate::services::post_clear_queue::Errands;
 use crate::services::weak::{Link, Node};
 use rustc_hash::FxHashMap;
 
-/// What the heap keeps about one special object.
+/// The record of one special object.
 ///
 /// ```text
 /// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
@@ -69,7 +69,7 @@ pub(crate) const FADES: u32 = 1 << 18;
 /// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
 const LONE: u32 = LAST_NUMBER + 1;
 
-/// What the heap keeps about even fewer.
+/// The part of a record that even fewer objects need.
 #[derive(Debug, Default)]
 pub struct Rest {
     /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.

@@ -15,7 +15,7 @@
 const MARK_EVERY: u64 = 16;
 /// More objects than these are many: a look at that many takes longer than a user would wait for each of a hundred epochs.
 const MANY: usize = 1024;
-/// What an epoch earns where there are many is less by this factor.
+/// Where there are many objects, an epoch earns less by this factor.
 const LESS: usize = 64;
 
 /// Up to so many objects, all candidates are tried at each epoch.
@@ -34,7 +34,7 @@ pub(super) struct Pace {
     earned: usize,
     epochs: u64,
     looks: bool,
-    /// What rounds of trials have cost that epochs have not earned yet.
+    /// The cost of rounds of trials that epochs have not earned yet.
     trial_debt: u64,
 }
 

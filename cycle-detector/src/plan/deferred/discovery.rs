@@ -4,7 +4,7 @@
 //! then: a root of a flip when the next flip releases it (`release`), which comes before discovery can end; and what
 //! waits for its finalizer when that runs ([`Heap::take_waiting`]). So neither a flip nor the beginning of a mark goes
 //! through all of them. `[BOUND]` From there on it takes what comes first: a marked object, a chunk of a large
-//! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
+//! one, an entry of the running log. Objects marked and not visited are on a stack, or *overflowed*: when the stack
 //! cannot grow (there is no memory, or `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and
 //! once the stack is empty all blocks are looked through for marked objects, and these visited again. A round of that
 //! cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of Computer Programming 1, §2.3.5,
@@ -40,7 +40,7 @@ pub(crate) struct Discovery {
     upgraded_left: usize,
     /// The same of what finalizers have run for since the flip.
     done_left: usize,
-    /// What else is held as if by roots, but for what waits for its finalizer.
+    /// Objects held as if by roots, but for those that wait for their finalizers.
     held: List<ObjectRef>,
     /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
     search_at: Option<(BlockWalk, usize)>,
@@ -113,7 +113,7 @@ impl Collector {
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
             } else if !matches!(self.phase, Phase::Idle | Phase::Try) || self.has_deaths(heap) {
-                // What waits to be taken apart may have a finalizer, for which all that it holds is alive.
+                // An object that waits to be taken apart may have a finalizer, for which all that it holds is alive.
                 break true;
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;
@@ -213,7 +213,7 @@ impl Collector {
     }
 }
 
-/// Marked, and not known to be dead: what died by counting since has shown what it held.
+/// Marked, and not known to be dead: an object that died by counting since has shown its references.
 fn is_marked(object: ObjectRef) -> bool {
     MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
 }

@@ -22,11 +22,11 @@ use tally_heap::Heap;
 /// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
 pub const CHUNK_UNITS: i64 = 1024;
 
-/// What a slice may do beyond its budget: one step. The longest are a trial with its larger bound, and one object's
+/// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
 /// references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
 
-/// What a step of the mark does in one block, but for its last object: a whole block of dead objects takes half a millisecond.
+/// Units of a step of the mark in one block, but for its last object: a whole block of dead objects takes half a millisecond.
 pub const BLOCK_STEP_UNITS: i64 = 1024;
 
 /// Where the passes of the last flip are.

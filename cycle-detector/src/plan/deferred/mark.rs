@@ -50,7 +50,7 @@ enum Stage {
     Free,
 }
 
-/// The mark's cursors, and what it has learned.
+/// The mark's cursors and its evidence.
 #[derive(Debug, Default)]
 pub struct Mark {
     stage: Stage,
@@ -70,11 +70,11 @@ pub struct Mark {
     /// As many had died by counting when discovery ended.
     died_before: usize,
     aborted: bool,
-    /// What has a finalizer was found.
+    /// The objects with finalizers were found.
     pub(crate) finalizable_found: bool,
     /// Some of those have stuck counts: the visits from then on tell whether another of them holds one.
     pub(crate) looks_for_owners: bool,
-    /// What speaks for the next one.
+    /// The evidence for the next one.
     pub(crate) evidence: Evidence,
 }
 
@@ -97,7 +97,7 @@ impl Collector {
         !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
     }
 
-    /// Starts a mark. What it sees is the heap of the last flip before discovery begins.
+    /// Starts a mark. It sees the heap of the last flip before discovery begins.
     pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
         debug_assert!(!self.mark.is_running(), "what is half condemned would never be let go of");
         heap.statistics.marks += 1;

@@ -80,7 +80,7 @@ impl Collector {
         units
     }
 
-    /// Plain objects in bulk, then the one at the end of the queue, whatever it is; the units left.
+    /// Plain objects in bulk, then the one at the end of the queue, plain or not; returns the units left.
     fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
             let freed;

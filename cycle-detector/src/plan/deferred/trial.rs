@@ -28,7 +28,7 @@
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
 //! flip included, and the mutator can only reach objects that were reachable then or are younger.
 //!
-//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside.
+//! **A trial that is cut off judges the objects it has visited**, the candidate's nearest: the others are outside.
 //! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
 //! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
 //! anything, only a sample of the candidates is tried; where trials fail again and again the block [backs off](crate::plan::deferred::backoff).
@@ -69,7 +69,7 @@ const ANY_AGE: u32 = u32::MAX - 1;
 const OBJECT_EDGES_MAX: usize = 2048;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
 const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
-/// What a trial may cost beyond the budget.
+/// The most by which a trial may exceed its budget.
 pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
 
 /// As many candidates that were not tried count as one suspect.

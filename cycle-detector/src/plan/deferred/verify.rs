@@ -34,7 +34,7 @@ impl std::fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What the recount found.
+/// The findings of the recount.
 #[derive(Default)]
 struct Recount {
     objects: Vec<ObjectRef>,

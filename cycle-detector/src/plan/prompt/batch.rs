@@ -55,7 +55,7 @@ const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDAT
 /// The count byte of a member with no count left.
 const NOTHING_LEFT: u8 = 0x80;
 
-/// What outlives a batch.
+/// The state that outlives a batch.
 #[derive(Debug)]
 pub struct Batch {
     worklist: List<ObjectRef>,
@@ -72,7 +72,7 @@ pub struct Batch {
     has_special: bool,
 }
 
-/// What a batch has done.
+/// The report of a batch.
 #[derive(Debug, Default)]
 pub struct Judged {
     pub(super) freed: u64,
@@ -304,7 +304,7 @@ impl Batch {
         }
     }
 
-    /// What dead members refer to outside of the members loses those references.
+    /// Objects outside lose the references from dead members.
     fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
         for (place, &(holder, target)) in self.outward.iter().enumerate() {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {

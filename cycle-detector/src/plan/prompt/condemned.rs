@@ -1,4 +1,4 @@
-//! What becomes of what a mark in slices has proved dead, in slices. `[RECLAIM]` `[WEAK]` `[BOUND]`
+//! The condemned: objects that a mark in slices has proved dead end in slices. `[RECLAIM]` `[WEAK]` `[BOUND]`
 //!
 //! ```text
 //! Weak ──► (Hold ──► Show ──► Finalize) ──► Keys ──► Slots ──► Release ──► Free
@@ -56,7 +56,7 @@ impl SlicedMark {
         }
     }
 
-    /// What finalizers are for has been marked, too; the rest goes.
+    /// The objects of finalizers have been marked, too; the rest goes.
     pub(super) fn end_finalize(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
             heap.set_mark_condemns(true);

@@ -48,7 +48,7 @@ pub struct Rings {
     /// Members are about as old as this.
     within: Option<u16>,
     pub(super) purses: Purses,
-    /// What a round has taken over from the heap's candidates, and how many of them have been tried.
+    /// The candidates that a round has taken over from the heap, and how many of them have been tried.
     pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
     /// There was nothing left over when the backlog was taken over.
@@ -59,7 +59,7 @@ pub struct Rings {
     pub(super) passed_over: u32,
     /// Candidates that wait for their level's budget.
     pub(super) waiting: [Queue<ObjectRef>; LEVELS.len()],
-    /// What lost references from dead rings.
+    /// Objects that lost references from dead rings.
     pub(super) orphans: Source,
     /// Young objects that were held from outside when their batch was judged.
     pub(super) seeds: Source,
@@ -69,7 +69,7 @@ pub struct Rings {
     pub(super) near: [Sample; AGES],
     /// Candidates tried with all that they reach, by their age.
     pub(super) far: [Sample; AGES],
-    /// All candidates are tried, whatever it costs.
+    /// All candidates are tried, at any cost.
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
     pub(super) slice: Slice,
@@ -92,7 +92,7 @@ impl Member {
     }
 }
 
-/// What a trial found.
+/// The result of a trial.
 pub(super) enum Verdict {
     Live,
     Garbage(u64),
@@ -288,7 +288,7 @@ impl Rings {
         Some(self.end_some(heap, followed))
     }
 
-    /// Scan: what a member with something left reaches is alive, too.
+    /// Scan: the objects that a member with a count left reaches are alive, too.
     fn spread(&mut self, followed: usize) {
         debug_assert!(self.worklist.is_empty() && self.worklist.capacity() >= followed);
         for member in &mut self.members {
@@ -389,7 +389,7 @@ impl Rings {
         bin.empty();
     }
 
-    /// What the first `dead` members, all of them dead, refer to outside of the dead loses those references.
+    /// Objects outside lose the references from the first `dead` members, all of which are dead.
     fn release_outward(&mut self, heap: &mut Heap, dead: usize) {
         let (members, near) = (std::mem::take(&mut self.members), self.within);
         for member in &members[..dead] {

@@ -39,7 +39,7 @@ const WITH_EVIDENCE: u64 = 5;
 /// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
 const WITHOUT: u64 = 8;
 const WITHOUT_IN_SLICES: u64 = 6;
-/// What may be allocated while a mark in slices runs.
+/// The bytes that may be allocated while a mark in slices runs.
 const PACED: u64 = 3;
 /// Part of the cap that is allocated between two exact looks.
 const LOOKS: u64 = 16;
@@ -50,7 +50,7 @@ const BEHIND: u64 = 8;
 
 const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
 
-/// What the cap is about.
+/// The quantities of the cap.
 #[derive(Debug, Default)]
 pub(super) struct GarbageCap {
     /// Bytes of objects that were alive after the last mark.
@@ -61,7 +61,7 @@ pub(super) struct GarbageCap {
     pace: Pace,
 }
 
-/// What a mark in slices owes.
+/// The work that a mark in slices owes.
 #[derive(Debug, Default)]
 struct Pace {
     /// Bytes allocated when it began.

@@ -2,7 +2,7 @@
 //!
 //! Such a frame never releases what its roots counted, and which roots those were is not known: the frame is gone when the program
 //! lands. So the first recount after a landing believes each count as it finds it, and notes how much of it no object accounts for.
-//! What frames have left behind is at most that, then and at any later time:
+//! The counts left behind are at most that, then and at any later time:
 //!
 //! ```text
 //!   count = references in objects + roots and registers that count + left behind         at each recount
@@ -22,7 +22,7 @@
 use std::collections::HashMap;
 use tally_heap::ObjectRef;
 
-/// What may have been left behind, by object; objects with nothing are not listed.
+/// The counts that may have been left behind, by object; objects without any are not listed.
 #[derive(Debug, Default)]
 pub(crate) struct LeftBehind {
     bounds: HashMap<ObjectRef, u64>,

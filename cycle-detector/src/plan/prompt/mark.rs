@@ -29,7 +29,7 @@ const BYTES_PER_OBJECT: f64 = 32.0;
 /// Candidates that wait for a budget count as one suspect: most cut-off candidates hang on living objects.
 const WAITING_PER_SUSPECT: u64 = 16;
 
-/// What the marks have learned.
+/// The evidence of earlier marks.
 #[derive(Debug)]
 pub struct CountedMarks {
     /// Bytes in use after the last mark. No mark is started by evidence while less than half as much again is in use, or

@@ -1,6 +1,6 @@
 //! The marker: follows references from living objects, at once or in parts. Both marks of the prompt plan have one.
 //!
-//! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program
+//! Objects marked and not visited are on a stack; large objects are visited by chunks. Between two parts the program
 //! runs, and what is on the stack may die and be something else by then: what comes from an earlier part is looked at
 //! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
 //! again, as [`crate::plan::deferred::discovery`] does it.

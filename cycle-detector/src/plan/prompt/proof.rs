@@ -154,7 +154,7 @@ impl Proof {
         Some(spent)
     }
 
-    /// What an ephemeron holds whose key is unmarked.
+    /// The references of an ephemeron whose key is unmarked.
     pub(super) fn sum_held_back(&mut self, ephemeron: ObjectRef) -> i64 {
         let mut spent = 2;
         Heap::for_each_counted_reference(ephemeron, |target| {

@@ -1,4 +1,4 @@
-//! What roots hold: known to be alive, and candidates from now on. `[CANDIDATE]`
+//! The root snapshot: objects that roots hold are known to be alive, and candidates from now on. `[CANDIDATE]`
 //!
 //! An object that a root releases is not noted: a language whose variables are roots would make a candidate of each object that a
 //! variable has held. Instead the passes that drop candidates as alive (rounds, batches, marks) look at the roots, here, and what
@@ -37,7 +37,7 @@ const KEPT: usize = 4096;
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Held {
-    /// What roots held when they were looked at last.
+    /// The objects that roots held at the last look.
     objects: List<ObjectRef>,
     /// Frames and slots that were walked then.
     walked: u64,
@@ -65,7 +65,7 @@ impl Collector {
 }
 
 impl Held {
-    /// What roots held when they were looked at last.
+    /// The objects that roots held at the last look.
     pub(super) fn objects(&self) -> &[ObjectRef] {
         &self.objects
     }

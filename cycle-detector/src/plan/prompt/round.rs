@@ -30,7 +30,7 @@ const FEW: usize = 256;
 const AT_ONCE: usize = 4 * FIRST_ROUND;
 /// Candidates that are fetched before it is their turn.
 const AHEAD: usize = 8;
-/// What a candidate costs of a slice besides the references followed.
+/// Units of a candidate besides the references followed.
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;

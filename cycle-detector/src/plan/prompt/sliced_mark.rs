@@ -19,7 +19,7 @@
 //!
 //! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
-//! What waits for its finalizer, and what large objects hold that are being taken apart, is shown in steps as well: it has a
+//! An object that waits for its finalizer, or that a dying large object holds, is shown in steps as well: it has a
 //! count for that, so the proof finds it alive in any case.
 //!
 //! Not sliced: the roots, twice; the young objects of one batch. `[BOUND]`
@@ -219,7 +219,7 @@ impl Collector {
         }
     }
 
-    /// What spoke for the mark will speak for another.
+    /// The evidence for the mark counts for another.
     fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
         heap.suspects += self.sliced_mark.suspects;
@@ -332,7 +332,7 @@ impl Collector {
         self.report.roots as i64 + 1
     }
 
-    /// What roots hold is alive.
+    /// The objects that roots hold are alive.
     fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
         self.sliced_mark.enter(Stage::Judge);
         let spent = self.show_roots_to_sliced_mark(heap);

@@ -1,4 +1,4 @@
-//! What compiled code has stored to roots of older frames, through out-parameters. `[ROOT]`
+//! Address-taken roots: stores of compiled code to roots of older frames, through out-parameters. `[ROOT]`
 //!
 //! A frame counts what its roots hold at its own safepoints. When a callee stores to one of them by its address, no count
 //! says so until then. So compiled code names each such slot as it stores there, and the runtime *holds* what it finds in

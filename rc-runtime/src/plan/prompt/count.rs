@@ -11,7 +11,7 @@
 //! the whole count in the header ten million random writes into a million objects took 1.5 times as long.) Full, the byte
 //! carries 64 over to the header; empty, it takes 64 back; only when nothing is left there the count is zero.
 //!
-//! What compiled code does inline stands here for hosts and for the runtime's own writes:
+//! The inline code of compiled programs stands here for hosts and for the runtime's own writes:
 //!
 //! ```text
 //! increment(v): byte += 1;  low = 0 → carry
@@ -43,7 +43,7 @@ pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
 pub const FRESH: u8 = SETTLED | 1;
 pub(super) const LOW: u8 = 0x7f;
-/// What goes over to the header at once, and comes back.
+/// The carry: counts that go to the header at once, and come back.
 const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
 const CANDIDATES_MAX: usize = 1 << 20;

@@ -262,7 +262,7 @@ impl Heap {
         }
     }
 
-    /// Drains to the end, whatever the pause goal.
+    /// Drains to the end, with any pause goal.
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).

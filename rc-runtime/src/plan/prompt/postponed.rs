@@ -33,7 +33,7 @@ const AHEAD: usize = 16;
 /// Fewer pairs than this are counted without fetching ahead: the processor sees them all.
 const MANY: usize = 64;
 
-/// What a field holds now, and what it held before.
+/// The new and the old reference of a field.
 type Pair = [u64; 2];
 
 /// The memory of postponed writes; `Context::postponed_top` says how much of it is in use.

@@ -23,7 +23,7 @@
 //! are first written to the front of the payload, in order. A large object is worked off in chunks, from a small vector
 //! of such.
 //!
-//! What reaches zero and is protected, or waits on the pending list, is left there.
+//! An object that reaches zero and is protected, or waits on the pending list, is left there.
 
 mod parked;
 
@@ -147,7 +147,7 @@ fn for_each_held_by_waiting(mut waiting: u64, large: &[DyingLarge], mut visit: i
     }
 }
 
-/// What a small object that waits has written into its stamp: the height, the number of fields, the next one.
+/// The stamp of a small object that waits: the height, the number of fields, the next one.
 struct Frame {
     fields: &'static [u32],
     at: usize,

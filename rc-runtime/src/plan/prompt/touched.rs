@@ -1,4 +1,4 @@
-//! What a mark that works in slices must hear of while the program runs in between. `[EXACT]`
+//! Touched objects: those that a mark in slices must look at because the program got hold of them in between. `[EXACT]`
 //!
 //! Most of such a mark (`tally_collector::plan::prompt::sliced_mark`) needs nothing of the program but that new objects are
 //! marked. Its last part proves by counts that unmarked objects are dead, and that proof holds only for objects that

@@ -1,6 +1,6 @@
 //! The last finalizers: at the end of the program, and when a module goes whose code they are.
 //!
-//! Whatever has a finalizer that has not run is finalized, reachable or not; what those finalizers make is, too, round
+//! Every object whose finalizer has not run is finalized, reachable or not; so are the objects that those finalizers make, round
 //! by round, and a chain that never ends is cut off with a message. An object that has been stored somewhere lives on and is not
 //! finalized again. An error does not stop the others ([`super::on_error`]).
 //!

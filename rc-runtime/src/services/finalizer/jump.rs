@@ -105,7 +105,7 @@ impl Heap {
         self.count_handles();
     }
 
-    /// What the innermost call has changed is as it was.
+    /// Undoes the changes of the innermost call.
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
         RUNNING.set(call.outer);

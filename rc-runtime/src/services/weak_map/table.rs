@@ -37,7 +37,7 @@ const USED_OF_BUCKET: u64 = 8;
 pub const ENTRIES_PER_BUCKET: u64 = 256;
 const SMALLEST_BUCKET: u64 = 8;
 
-/// What the directory and a bucket have for a key.
+/// The places in the directory and in a bucket for a key.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 const BUCKET_BITS_AT: u32 = 24;
 const PLACE_BITS_AT: u32 = 52;
@@ -167,7 +167,7 @@ fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
     map.type_info().decode(map.slot(DIRECTORY).read())
 }
 
-/// What one more bucket needs first, beside so many.
+/// The change that one more bucket needs first, beside so many.
 fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
     let (segment, places) = (segment_of(buckets).0, directory.slot(0).read());
     match segment {
@@ -177,7 +177,7 @@ fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
     }
 }
 
-/// What stands at a place of a directory or of a segment.
+/// Returns the entry at a place of a directory or of a segment.
 fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
     directory.type_info().decode(place_of(directory, place).read())
 }
@@ -186,7 +186,7 @@ fn place_of(directory: ObjectRef, place: u64) -> Slot {
     directory.slot(8 + place * 8)
 }
 
-/// What a map needs before it takes one more.
+/// The change that a map needs before it takes one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     Nothing,

@@ -1,6 +1,6 @@
-//! What a trial comes to.
+//! The verdict of a trial.
 
-/// What a trial found.
+/// The result of a trial.
 pub(super) enum Verdict {
     /// Held from outside.
     Live,
@@ -21,7 +21,7 @@ impl Verdict {
     }
 }
 
-/// What a walk over a cohort came to.
+/// The result of a walk over a cohort.
 #[derive(PartialEq, Eq)]
 pub(super) enum Walk {
     Complete,

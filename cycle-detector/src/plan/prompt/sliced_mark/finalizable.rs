@@ -31,7 +31,7 @@ impl SlicedMark {
         spent
     }
 
-    /// What they are for is alive until their finalizers have run. The set is complete then.
+    /// Their objects are alive until their finalizers have run. The set is complete then.
     pub(super) fn show_finalizable(&mut self, heap: &mut Heap) -> i64 {
         let found = heap.found_by_mark();
         let from = self.queued;
