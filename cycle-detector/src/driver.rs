@@ -36,7 +36,7 @@ impl Lapsed {
 /// See the file's first lines.
 #[derive(Debug, Default)]
 pub struct Collector {
-    /// What the running epoch's passes are doing.
+    /// The phase of the running epoch's passes.
     pub(crate) phase: Phase,
     /// How far an explicit collection in parts has come.
     pub(crate) progress: Progress,
@@ -48,9 +48,9 @@ pub struct Collector {
     pub(crate) roots: List<ObjectRef>,
     /// Roots counted at the flip before, to be released.
     pub(crate) last_roots: Lapsed,
-    /// What weak slots yielded between the two flips, the same.
+    /// Objects that weak slots yielded between the two flips, the same.
     pub(crate) last_upgraded: Lapsed,
-    /// What finalizers have run for since the flip before, to be released.
+    /// Objects finalized since the flip before, to be released.
     pub(crate) last_done: List<ObjectRef>,
     /// Zeal, prompt plan: counts of frames that were jumped over.
     pub(crate) left_behind: LeftBehind,
@@ -60,11 +60,11 @@ pub struct Collector {
     pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
     pub(crate) dying_large: List<(ObjectRef, u64)>,
-    /// Dead objects that wait for their finalizers, and what dies with them, with the chunk to look at next.
+    /// Dead objects that wait for their finalizers, and the objects that die with them, with the chunk to visit next.
     pub(crate) company: List<(ObjectRef, u64)>,
     /// The epoch has ended, and the finalizers of those it found dead wait for their company to be found.
     pub(crate) set_waits_for_company: bool,
-    /// A dying special object whose weak slots, or those that refer to it, are being let go of.
+    /// A dying special object whose weak slots, or those that refer to it, are being released.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,
@@ -73,7 +73,7 @@ pub struct Collector {
     pub(crate) trigger: Trigger,
     /// Where the roots of compiled code come from.
     pub(crate) stack: Box<dyn RootSource>,
-    /// Prompt plan: what roots hold.
+    /// Prompt plan: the root snapshot.
     pub(crate) held: Held,
     /// Prompt plan: trials over exact counts.
     pub(crate) rings: Rings,
@@ -81,7 +81,7 @@ pub struct Collector {
     pub(crate) batch: Batch,
     /// Prompt plan: candidates between two rounds of trials.
     pub(crate) round_gap: usize,
-    /// Prompt plan: what the marks have learned.
+    /// Prompt plan: the evidence of earlier marks.
     pub(crate) counted_marks: CountedMarks,
     /// Prompt plan: the mark that goes in slices.
     pub(crate) sliced_mark: SlicedMark,
@@ -169,13 +169,13 @@ impl Collector {
             self.start_mark(heap);
         }
         self.finish(heap);
-        // Objects that a log named, and the roots of the first flip, are let go at the next.
+        // Objects that a log named, and the roots of the first flip, are released at the next.
         self.run_epoch(heap);
         self.finish(heap);
         heap.statistics.freed_objects() - before
     }
 
-    /// What the last finished epoch did.
+    /// The report of the last finished epoch.
     pub fn last_report(&self) -> &EpochReport {
         &self.last_report
     }

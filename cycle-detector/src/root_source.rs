@@ -52,14 +52,14 @@ pub enum Headway {
     Cut,
 }
 
-/// What a walk has found: references to objects of one heap.
+/// The findings of a walk: references to objects of one heap.
 #[derive(Debug)]
 pub struct RootList {
     objects: List<ObjectRef>,
     looks: Looks,
 }
 
-/// What is looked at beside the reference itself.
+/// The checks of a walk beside the reference itself.
 #[derive(Debug)]
 enum Looks {
     No,
@@ -85,7 +85,7 @@ impl RootList {
         RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
     }
 
-    /// Adds a root. `name` is called only where somebody is told of it.
+    /// Adds a root. `name` is called only for a report.
     #[inline(always)]
     pub fn push(&mut self, heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
         if !matches!(self.looks, Looks::No) {

@@ -26,7 +26,8 @@ const BAD_INPUT: u8 = 2;
 
 /// Tally manages the memory of programs that compile to LLVM: it lowers gc "refcount" functions
 /// (llvm.gcroot, llvm.gcwrite, llvm.gcread) on stock LLVM 22 and runs or links them.
-/// Objects are reference-counted with deferred counting; cycles are found and freed too.
+/// Objects are reference-counted, at the next epoch (deferred plan) or at once (prompt plan);
+/// garbage cycles are found and freed, too.
 ///
 /// Try it on a C program that only writes `#include <tally_gc.h>`:
 ///
@@ -41,12 +42,12 @@ pub struct Tally {
 const EPILOGUE: &str = "\
 Examples:
   tally run program.ll                      compile in memory and run
-  tally run --leak-check --stats program.c  the same for C; what is left? what did it cost?
+  tally run --leak-check --stats program.c  the same for C; lists leaks and costs
   tally run --zeal program.c                find a forgotten root
   tally build -O3 a.ll b.bc -o program      link an executable
   tally lower program.ll -o lowered.ll      see what the calls and stores become
 
-`tally COMMAND --help` says more about each.";
+`tally COMMAND --help` has the options of each.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

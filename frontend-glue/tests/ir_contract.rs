@@ -1,4 +1,4 @@
-//! The examples of docs/ir-contract.md are what they say: right ones pass silently and lower, wrong ones are reported.
+//! The examples of docs/port/ir-contract.md are what they say: right ones pass silently and lower, wrong ones are reported.
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -8,7 +8,7 @@ use tally_llvm::verify::{verify_lowered, verify_source};
 
 #[test]
 fn examples_of_the_contract_are_right_and_wrong_as_titled() {
-    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ir-contract.md");
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/port/ir-contract.md");
     let text = std::fs::read_to_string(page).unwrap();
     let prelude = examples(&text, "prelude").concat();
     let (right, wrong) = (examples(&text, "right"), examples(&text, "wrong"));

@@ -1,7 +1,7 @@
 //! LLVM's ObjCARC optimiser as an outside model: what it leaves of the counts of a function, and what we do.
 //!
 //! `objc_arc/objc.ll` holds functions with `objc_retain` and `objc_release`, `objc_arc/tally.ll` the same with roots and writes.
-//! The table of docs/counts.md is this test's.
+//! The table of docs/port/counts.md is this test's.
 
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
@@ -63,11 +63,11 @@ fn what_we_leave_is_known() {
 
 #[test]
 fn the_documentation_says_the_same() {
-    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/counts.md")).unwrap();
+    let docs = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/port/counts.md")).unwrap();
     for (function, theirs, ours) in TABLE {
         assert!(
             docs.contains(&format!("| `{function}` | {theirs} | {ours} |")),
-            "docs/counts.md: {function} {theirs} {ours}"
+            "docs/port/counts.md: {function} {theirs} {ours}"
         );
     }
 }

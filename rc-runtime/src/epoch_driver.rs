@@ -8,7 +8,7 @@ pub trait EpochDriver {
     fn on_block_taken(&mut self, heap: &mut Heap);
     /// The mutator polls at a safepoint.
     fn on_poll(&mut self, heap: &mut Heap);
-    /// Flip now and run everything to its end: what is unreachable is gone afterwards. Answers how many objects died.
+    /// Flips now and runs everything to its end: unreachable objects are gone afterwards. Returns the number of objects that died.
     fn collect(&mut self, heap: &mut Heap) -> u64;
     /// A part of such a collection that takes about `ns` nanoseconds; true at its end.
     fn step(&mut self, heap: &mut Heap, ns: u64) -> bool;

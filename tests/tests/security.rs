@@ -1,4 +1,4 @@
-//! What a user of a program may not make it do: `docs/security.md`.
+//! What a user of a program may not make it do: `docs/use/security.md`.
 //!
 //! Reports go where they are told and harm nothing there; a program that runs with more rights than the user who starts it
 //! takes no orders from that user's environment; executables are linked so that a wrong write cannot redirect their calls.

@@ -4,12 +4,12 @@
 //!
 //! | asked for | done |
 //! |---|---|
-//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses allow; a mark, by evidence |
+//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the budgets allow; a mark, by evidence |
 //! | a poll, with enough young objects | a *batch*: they are judged together, if that has paid lately |
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
-//! Counts suffice for a verdict, roots do not make candidates when they let go: so each of these begins with a look at
+//! Counts suffice for a verdict. Roots do not make candidates when they are overwritten, so each of these begins with a look at
 //! the roots (`root_snapshot`).
 //!
 //! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
@@ -145,7 +145,7 @@ impl Collector {
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
-            // What is left has its turn with the next batch, if not before.
+            // The others have their turn with the next batch, if not before.
             true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
@@ -162,7 +162,7 @@ impl Collector {
         loop {
             let more = self.rings.round(heap, &mut self.report, unbounded);
             freed += more;
-            // What lost a reference from a dead ring may be part of another.
+            // An object that lost a reference from a dead ring may be part of another.
             if !unbounded || more == 0 {
                 break;
             }
@@ -214,7 +214,7 @@ fn units_of_rounds(heap: &Heap) -> u64 {
     heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
 }
 
-/// What the trials of a round may do that began at `start`, with its batch.
+/// The bounds of the trials of a round that began at `start`, with its batch.
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
     match heap.options.slice_units {
         Some(units) => Slice::of_units(units.into()),

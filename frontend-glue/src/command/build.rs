@@ -25,13 +25,13 @@ pub(super) struct Build {
     /// Link for a fixed address
     #[arg(long)]
     no_pie: bool,
-    /// Make paranoid code: an epoch at every safepoint, a check at every access
+    /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
     /// The program's modules: .ll, .bc or .c
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Where the executable goes
+    /// The executable to write
     #[arg(short, long, value_name = "EXE")]
     output: PathBuf,
 }

@@ -17,7 +17,7 @@ use tally_llvm::pipeline;
 
 /// Write the lowered module
 ///
-/// What comes out is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
+/// The result is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
 /// allocations inline, the module registered with the runtime. Any LLVM 22 tool may work on it;
 /// `tally build` takes it back.
 #[derive(Args, Debug)]
@@ -27,13 +27,13 @@ pub(super) struct Lower {
     gc_names: GcNames,
     #[command(flatten)]
     remarks: Remarks,
-    /// Make paranoid code: an epoch at every safepoint, a check at every access
+    /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
     /// A module: .ll, .bc or .c
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where it goes: .ll is text, .bc is bitcode, - is text on standard output
+    /// The file to write: .ll is text, .bc is bitcode, - is text on standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }

@@ -17,8 +17,8 @@ use tally_llvm::pipeline::{self, Destination};
 /// List the roots that the collector finds at every call
 ///
 /// One line for each root of each call: the function, the call (offset of its return address, and
-/// the source line where there is debug information), the root variable, where its slot is while
-/// the call runs, and the descriptor by which the slot is read (- is one plain reference).
+/// the source line where there is debug information), the root variable, the place of its slot
+/// during the call, and the descriptor by which the slot is read (- is one plain reference).
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment, after_help = EPILOGUE)]
 pub(super) struct Maps {

@@ -15,11 +15,11 @@ use tally_llvm::pipeline::{self, Destination};
 
 /// Compile in memory and run
 ///
-/// Each FILE is a module; together they are the program, and one of them defines `main`. What
-/// follows `--` is given to the program. The exit status is the program's own, or:
+/// Each FILE is a module; together they are the program, and one of them defines `main`. The
+/// arguments after `--` are the program's. The exit status is the program's own, or:
 ///
 ///   2  bad usage, input that cannot be compiled, a wrong type descriptor
-///   3  --leak-check found objects that are still there
+///   3  --leak-check found objects that are left
 ///   4  out of memory: the heap limit was reached
 ///   5  --zeal found a use of a dead object, or a broken invariant
 #[derive(Args, Debug)]

@@ -13,11 +13,11 @@ use super::options::GcNames;
 
 /// Check a module and warn about forgotten roots
 ///
-/// Errors are what Tally refuses to compile. Warnings are references that are used after a safepoint
-/// while no root holds them, in values and in local memory: the commonest mistake of new frontends,
-/// h(f(), g()); and references that are stored past the barrier. What it cannot see, its last line
-/// says; --zeal finds that when the program runs. The exit status is 2 if there are errors, 0 if
-/// there are only warnings.
+/// Errors are breaches of the IR contract that Tally refuses to compile. Warnings are references that
+/// are used after a safepoint while no root holds them, in values and in local memory (the commonest
+/// mistake of new frontends, h(f(), g())), and references that are stored past the barrier. The last
+/// line lists mistakes that it cannot see; `tally run --zeal` finds those. The exit status is 2 if
+/// there are errors, 0 if there are only warnings.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment, after_help = EPILOGUE)]
 pub(super) struct Verify {

@@ -1,6 +1,6 @@
 //! Stacks so deep that a flip leaves most of their frames for later, and what may happen before they have been visited:
 //! the program comes back to them, by a return or an exception, or passes them by with a jump; they change by way of a
-//! pointer; native frames stand between them. `docs/ir-contract.md` promises nothing of it in particular: all is as if
+//! pointer; native frames stand between them. `docs/port/ir-contract.md` promises nothing of it in particular: all is as if
 //! each flip had visited them all.
 //!
 //! Each situation runs epochs of 64 KiB: `flip()` in these programs allocates until there was one, and frames then return by the

@@ -1,5 +1,5 @@
 //! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the
-//! stack, the host that loads and unloads code. Promised in `docs/embedding.md`, for both plans: `program.rs` says how
+//! stack, the host that loads and unloads code. Promised in `docs/port/embedding.md`, for both plans: `program.rs` says how
 //! each test comes to run under either.
 
 #[path = "../cli/tally.rs"]

@@ -3,7 +3,7 @@
 //! | room | question |
 //! |---|---|
 //! | `allocate` | what happens when inline allocation finds no cell? |
-//! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
+//! | `cells`, `bin` | where do small objects lie, and how are their cells taken and given back? |
 //! | `free_blocks` | which block is opened next, and whose memory goes back to the system? |
 //! | `cell_statistics` | how many objects were and are there? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
@@ -68,7 +68,7 @@ pub struct Prompt {
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
-    /// What out-parameters have been given.
+    /// Stores through out-parameters.
     pub lent: Lent,
     /// When drains looked for what others have stored to roots.
     lent_walk: LentWalk,
@@ -80,7 +80,7 @@ pub struct Prompt {
     nested_left: u32,
     /// The last drain has left what finalizers had brought to zero to the next safepoint: they always bring more.
     leaves_rest: bool,
-    /// What calls of the program have interrupted, outermost first.
+    /// The work that calls of the program have interrupted, outermost first.
     parked: List<reclaim::Parked>,
     /// The references of those.
     parked_references: List<ObjectRef>,
@@ -107,16 +107,16 @@ pub struct Prompt {
     pub handed_at_round: u64,
     /// Candidates that make the next round of trials due.
     pub round_at: usize,
-    /// Garbage that nobody notes.
+    /// Garbage that is not noted.
     pub passed_over: PassedOver,
     /// The program has come back from `setjmp`, the second time perhaps, since a recount last asked: frames that `longjmp` skips
     /// leave counts behind, which only a mark makes good.
     pub landed: bool,
-    /// What a mark that works in slices hears of.
+    /// The touched objects, for a mark that works in slices.
     pub watch: Watch,
 }
 
-/// Whether garbage may have been passed over that nobody notes, by batches or a sample of what they brought up: a
+/// Whether unnoted garbage may have been passed over, by batches or a sample of what they brought up: a
 /// recount cannot tell it from garbage that was lost.
 #[derive(Debug, Default)]
 pub struct PassedOver {
@@ -135,12 +135,12 @@ impl PassedOver {
         self.since_mark
     }
 
-    /// A mark begins to discover what is alive.
+    /// A mark begins to discover the living objects.
     pub fn discovery_begins(&mut self) {
         self.since_discovery = false;
     }
 
-    /// And has freed what was garbage then.
+    /// And has freed the garbage of that moment.
     pub fn mark_has_ended(&mut self) {
         self.since_mark = self.since_discovery;
     }
@@ -153,7 +153,7 @@ impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
     ///
     /// # Safety
-    /// `heap` is a heap of the prompt plan that nobody else uses, and no reference to it is in use: finalizers may come
+    /// `heap` is a heap of the prompt plan in exclusive use, and no reference to it is in use: finalizers may come
     /// back to it.
     pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
         // SAFETY: by the caller's promise.
@@ -273,7 +273,7 @@ impl Heap {
         }
     }
 
-    /// A part of an explicit collection: what is at zero dies, in slices of `ns` nanoseconds; then cycles are judged.
+    /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
@@ -287,7 +287,7 @@ impl Heap {
             let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
-            // Whoever steps gives the collector and finalizers their turn now.
+            // A step gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
             (*heap).finalizers.last_turn = LastTurn::default();
             (&mut *heap).give_back_for(ns);
@@ -301,7 +301,7 @@ impl Heap {
                 let finalizers = !(&*heap).finalizers.queue.is_empty();
                 Heap::end_round(heap, (*heap).begin_turn());
                 done &= !finalizers && !(&mut *heap).has_dying();
-                // What finalizers go on making is the next collection's.
+                // Further garbage of finalizers is the next collection's.
                 let rounds = &mut (*heap).prompt.step_rounds;
                 *rounds += u32::from(finalizers && !waited);
                 done |= *rounds > ROUNDS_MAX;
@@ -309,7 +309,7 @@ impl Heap {
             }
             done |= (*heap).finalizers.called > calls_max;
             (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
-            // Else who is registered anew would be held for good, if a host does nothing but step.
+            // Otherwise an object registered anew would be held for good in a host that only steps.
             (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
             (*heap).sliced_drains = goal;
@@ -327,7 +327,7 @@ impl Heap {
         self.finalizers.called + self.statistics.live_objects + u64::from(pending::NESTED_MAX)
     }
 
-    /// If the program jumps out of a finalizer, the settings of now apply again. Whether this is the outermost who asks for that.
+    /// If the program jumps out of a finalizer, the settings of now apply again. Returns whether this is the outermost request.
     fn keep_settings(&mut self) -> bool {
         let is_outermost = self.prompt.settings.is_none();
         self.prompt.settings.get_or_insert((self.sliced_drains, self.options.slice_ns));
@@ -340,7 +340,7 @@ impl Heap {
         }
     }
 
-    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is told, and those
+    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is called, and those
     /// that waited for the set to be finalized go on.
     ///
     /// # Safety
@@ -410,7 +410,7 @@ impl Heap {
         self.statistics.freed_mature_objects
     }
 
-    /// Bytes of the cells of all objects there are now, dead ones that nobody has found included.
+    /// Bytes of the cells of all objects there are now, dead ones not yet found included.
     pub fn counted_live_bytes(&self) -> u64 {
         self.prompt.cells.tally(self.context_lists()).live_bytes + self.large.totals().1
     }

@@ -1,8 +1,8 @@
-//! What a host may ask of a heap's collector: to stop, to go on, to do a part of its work now, to work more or less often.
+//! Control: a host may ask a heap's collector to stop, to go on, to do a part of its work now, to work more or less often.
 //!
 //! *Stopped* means that nothing dies by itself: safepoints do not drain, no epoch begins or goes on, no candidate is tried, so no
 //! byte comes back and no finalizer runs. Writes are logged, counted and noted as ever; what became garbage meanwhile is found
-//! after [`restart`](Heap::restart). What is asked for by name is done all the same, and leaves the collector stopped: `collect`,
+//! after [`restart`](Heap::restart). Explicit requests are done all the same, and leave the collector stopped: `collect`,
 //! [`step`](Heap::step), and the collection that a heap at its limit needs to go on. (Lua decides so, too: a step of a stopped
 //! collector does not start it.)
 //!
@@ -47,19 +47,19 @@ impl Heap {
         self.sliced_drains = ns != 0;
     }
 
-    /// Counts what is allocated from now on, if it is not counted yet; the current hole from its start.
+    /// Counts allocations from now on, if they are not counted yet; the current hole from its start.
     pub fn count_from_now_on(&mut self) {
         if !std::mem::replace(&mut self.options.count_objects, true) && self.plan == Plan::Deferred {
             let counted = &mut self.statistics;
-            // Who counted nothing knows of those that were promoted.
+            // A heap that did not count knows only the promoted ones.
             counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
             counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
         }
         self.count_hole();
     }
 
-    /// An explicit collection in parts: works for about `ns` nanoseconds, and answers true when all is done, that is
-    /// when nothing is left of what was unreachable at the first of these steps. The next step begins another
+    /// An explicit collection in parts: works for about `ns` nanoseconds, and returns true when all is done, that is
+    /// when no object is left that was unreachable at the first of these steps. The next step begins another
     /// collection.
     ///
     /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
@@ -71,7 +71,7 @@ impl Heap {
         unsafe {
             match (*heap).plan {
                 Plan::Deferred => {
-                    // Whoever steps gives finalizers their turn now.
+                    // A step gives finalizers their turn now.
                     (*heap).finalizers.last_turn = LastTurn::default();
                     if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
                         Heap::run_finalizers(heap);

@@ -13,7 +13,7 @@
 //!
 //! Under the deferred plan a flip finds handles as it finds the roots of frames. Under the prompt plan they are counted
 //! by the rule that holds for those, too: nothing dies between two safepoints, so a handle needs its count when one is
-//! reached. Each drain counts what was pushed since the last one (`Heap::count_handles`); a scope that is closed before
+//! reached. Each drain counts the handles pushed since the last one (`Heap::count_handles`); a scope that is closed before
 //! has cost no count at all. Global handles are counted at once. `[EXACT]`
 //!
 //! Expected cost of a push: 9 instructions.
@@ -154,7 +154,7 @@ impl Heap {
         self.handles.counted = self.handles.counted.min(left);
     }
 
-    /// Prompt plan: what was pushed since the last safepoint is counted.
+    /// Prompt plan: counts the handles pushed since the last safepoint.
     #[inline(always)]
     pub(crate) fn count_handles(&mut self) {
         let top = self.context_mut().handle_top;

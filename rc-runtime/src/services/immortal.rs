@@ -21,7 +21,7 @@ pub struct Immortals {
     counted: List<ObjectRef>,
     /// Deferred plan: young, to be counted at the next flip.
     new: List<ObjectRef>,
-    /// Deferred plan: to be let go of with the roots of the last flip.
+    /// Deferred plan: to be released with the roots of the last flip.
     released: List<ObjectRef>,
 }
 
@@ -98,7 +98,7 @@ impl Heap {
         }
     }
 
-    /// Deferred plan, at a flip: who has become immortal since the last is counted. Answers who is to be let go of.
+    /// Deferred plan, at a flip: counts the objects that became immortal since the last. Returns the objects to decrement.
     pub fn flip_immortals(&mut self) -> List<ObjectRef> {
         for object in std::mem::take(&mut self.immortals.new) {
             self.increment(object);

@@ -31,7 +31,7 @@ use crate::plan::Plan;
 use crate::services::builtin::{self, Callback};
 use crate::services::special::{AWAITS_FINALIZER, CONDEMNED};
 
-/// What a slot that does not count is.
+/// The kind of a slot that does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakKind {
     /// A weak reference.
@@ -138,7 +138,7 @@ impl Heap {
     }
 
     /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet,
-    /// and lives. What died by counting has none any more, and was not written to since the flip.
+    /// and lives. An object that died by counting has none any more, and was not written to since the flip.
     #[cold]
     fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
         let epoch = self.epoch;
@@ -173,7 +173,7 @@ impl Heap {
         answer
     }
 
-    /// What a weak slot of `holder` refers to; for tests and recounts.
+    /// Returns the target of a weak slot of `holder`; for tests and recounts.
     pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             // SAFETY: [WEAK] the word of a weak reference.

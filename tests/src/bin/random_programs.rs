@@ -6,7 +6,7 @@
 //!
 //! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at
 //! all levels under both plans. Every ten seconds it is said how far it is; the last line is a result for
-//! docs/testing.md.
+//! docs/work/testing.md.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

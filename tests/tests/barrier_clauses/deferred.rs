@@ -1,4 +1,4 @@
-//! Clauses D1 to D8 of docs/barriers.md: single writes under the deferred plan.
+//! Clauses D1 to D8 of docs/port/barriers.md: single writes under the deferred plan.
 
 use crate::scene::{Logged, OBJECTS, Scene, allocate, cases, writes};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Clauses D9 to D14 of docs/barriers.md: words that need not be references, large arrays, block moves, globals.
+//! Clauses D9 to D14 of docs/port/barriers.md: words that need not be references, large arrays, block moves, globals.
 
 use crate::scene::{Logged, OBJECTS, Scene, Write, cases};
 use proptest::prelude::*;

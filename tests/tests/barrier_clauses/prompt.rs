@@ -1,4 +1,4 @@
-//! Clauses P1 to P9 of docs/barriers.md: writes under the prompt plan.
+//! Clauses P1 to P9 of docs/port/barriers.md: writes under the prompt plan.
 
 use crate::scene::{OBJECTS, Scene, Write, allocate, cases, writes};
 use proptest::prelude::*;

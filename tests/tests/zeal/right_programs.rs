@@ -39,7 +39,7 @@ int main(void) {
 /// safepoints times nodes, and was not seen to end.
 #[test]
 fn the_tree_of_the_tutorial() {
-    let tutorial = std::fs::read_to_string(tally_tests::tally_command::source_tree().join("docs/c-frontend.md"));
+    let tutorial = std::fs::read_to_string(tally_tests::tally_command::source_tree().join("docs/use/c-frontend.md"));
     let tutorial = tutorial.expect("the tutorial");
     let blocks: Vec<&str> =
         tutorial.split("```c\n").skip(1).take(3).map(|block| block.split("```").next().expect("its end")).collect();

@@ -2,12 +2,14 @@
 //!
 //! `style` keeps file names, openings and lengths as CONTRIBUTING.md says; `code_map` keeps ARCHITECTURE.md and the
 //! other documents true: a file or a type that they name must exist. Both look at the tree as it lies there, so a
-//! new file is held to the rules before it is committed. `clauses` keeps docs/barriers.md and its tests together,
-//! `tables` the documents' tables and what the code reads, writes and declares, `decisions` the pages of docs/decisions/ in one form.
+//! new file is held to the rules before it is committed. `clauses` keeps docs/port/barriers.md and its tests together,
+//! `tables` the documents' tables and what the code reads, writes and declares, `decisions` the pages of
+//! docs/work/decisions/ in one form, `questions` that a newcomer's ten questions are answered by the tree.
 
 mod clauses;
 mod code_map;
 mod decisions;
+mod questions;
 mod sources;
 mod style;
 mod tables;

@@ -1,4 +1,5 @@
-//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time.
+//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time; a slice stops when its units or its time
+//! are used up.
 //!
 //! ```text
 //!  flip ──► Count ──────────► Sweep ─────────► Release ─────────────► Try ──────────► Idle
@@ -21,11 +22,11 @@ use tally_heap::Heap;
 /// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
 pub const CHUNK_UNITS: i64 = 1024;
 
-/// What a slice may do beyond its budget: one step. The longest are a trial with its larger bound, and one object's
+/// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
 /// references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
 
-/// What a step of the mark does in one block, but for its last object: a whole block of dead objects takes half a millisecond.
+/// Units of a step of the mark in one block, but for its last object: a whole block of dead objects takes half a millisecond.
 pub const BLOCK_STEP_UNITS: i64 = 1024;
 
 /// Where the passes of the last flip are.
@@ -44,7 +45,7 @@ pub enum Phase {
     Try,
 }
 
-/// What of `units` the first of two may use.
+/// The part of `units` that the first of two may use.
 fn share(units: i64, of_two: bool) -> i64 {
     if of_two { (units - units / 3).max(1) } else { units }
 }
@@ -73,9 +74,8 @@ impl Collector {
         });
     }
 
-    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, memory's, in this order. Each has most of
-    /// what is left while the next has something to do, and the next what that leaves: together they exceed the budget
-    /// by one step. `[BOUND]`
+    /// Does about `units` of work: the phase's, deaths, the mark's, memory's, in this order. Each task gets two thirds of the
+    /// remaining budget while others wait. Together they exceed the budget by one step at most. `[BOUND]`
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
         let leaves = heap.large.leaving.blocks() != 0;
         let others = self.has_deaths(heap) || self.mark.is_running() || leaves;
@@ -118,7 +118,7 @@ impl Collector {
         statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
     }
 
-    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; what is left.
+    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; returns the units left.
     fn advance(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         while units > 0 {
             let (left, done) = match self.phase {

@@ -34,7 +34,7 @@ const LOG_SHARE: u64 = 10;
 /// Flips for the sake of a list of objects with finalizers take at most this part of the time.
 const CHAIN_SHARE: u32 = 4;
 
-/// What the pacing remembers.
+/// The state of the pacing.
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
@@ -149,7 +149,7 @@ impl Collector {
         self.update_poll(heap);
     }
 
-    /// The next of a list of objects that ask for owners first is found when the last has been let go of, by the next flip. If each
+    /// The next of a list of objects that ask for owners first is found when the last has been released, by the next flip. If each
     /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     fn flip_for_a_chain(&mut self, heap: &mut Heap) {
         let predicted = Duration::from_nanos(self.last_report.work_ns);

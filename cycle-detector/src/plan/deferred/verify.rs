@@ -22,7 +22,7 @@ use tally_heap::{Heap, ObjectRef};
 pub struct Violation {
     /// The invariant's name.
     pub invariant: &'static str,
-    /// Which object, and what is wrong with it.
+    /// The object, and its fault.
     pub what: String,
 }
 
@@ -34,7 +34,7 @@ impl std::fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What the recount found.
+/// The findings of the recount.
 #[derive(Default)]
 struct Recount {
     objects: Vec<ObjectRef>,

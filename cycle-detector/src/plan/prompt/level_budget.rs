@@ -1,6 +1,6 @@
-//! What trials may cost: each level has a purse of references it may follow. `[BOUND]`
+//! The budgets of trials: each level may follow a number of references. `[BOUND]`
 //!
-//! Allocation fills the purses, and so does success: a trial that frees a good part of what it looked at pays for
+//! Allocation fills the budgets, and so does success: a trial that frees a good part of what it looked at pays for
 //! itself, and small ones may fail more often than they succeed. Candidates on a large live heap, which all fail, so
 //! cost a bounded part of the allocation, whatever their number: two references for each cell allocated.
 

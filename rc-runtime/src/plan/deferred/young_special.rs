@@ -1,7 +1,7 @@
 //! Dead young objects of the deferred plan that are special. `[WEAK]`
 //!
 //! Dead young objects are never touched under that plan, so those that are special stand on a list. When the increments of a
-//! flip are done, whoever is on it and not mature is dead: the cost is that of the young special objects and of their weak slots,
+//! flip are done, an object on it that is not mature is dead: the cost is that of the young special objects and of their weak slots,
 //! not of the young. They are one set: all weak references to them are cleared before the first finalizer among them is
 //! queued, and their memory goes after all of that, with their block's sweep. No upgrade yields them meanwhile
 //! ([`Specials::young_are_judged`](crate::services::special::Specials::young_are_judged)), so each step may end anywhere. `[BOUND]`
@@ -24,7 +24,7 @@ pub(crate) enum Judgement {
     Begin(usize),
     /// Those with finalizers are held until these have run.
     Finalize,
-    /// What is still dead lets go of its keys.
+    /// The objects that are still dead release their keys.
     Dismantle(usize),
     /// And goes.
     End(usize),
@@ -65,7 +65,7 @@ impl Judgement {
 
 impl Heap {
     /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
-    /// dead. Does up to `units` of work; what is left, and whether all is done. If it has queued objects for promotion,
+    /// dead. Does up to `units` of work; returns the units left, and whether all is done. If it has queued objects for promotion,
     /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
         if self.specials.judgement == Judgement::Waits {

@@ -1,6 +1,6 @@
-//! How often drains walk the stack for lent roots. `[ROOT]` `[BOUND]`
+//! How often drains walk the stack for address-taken roots. `[ROOT]` `[BOUND]`
 //!
-//! A root whose address was passed on may be written to by native code, which tells nobody. So what it holds may be at zero, and
+//! A root whose address was passed on may be written to by native code, which does not report it. So its object may be at zero, and
 //! before anything dies such roots must be read: all of them, since one store to any of them leaves no trace elsewhere. No
 //! scheme that frees at every safepoint does with less, unless each store of native code is caught. *N* nested frames that lend,
 //! with a drain in each, were *N²* frames walked.
@@ -53,7 +53,7 @@ impl Heap {
         self.prompt.lent_walk = LentWalk { units, stack_end, allocated, pending: 0, put_off: 0 };
     }
 
-    /// Frames lend roots: whether this safepoint leaves what is pending to a later one.
+    /// Frames lend roots: whether this safepoint leaves the pending objects to a later one.
     #[cold]
     pub(super) fn puts_drain_off(&mut self) -> bool {
         let is_zealous = self.zeal.as_ref().is_some_and(|zeal| zeal.is_small());

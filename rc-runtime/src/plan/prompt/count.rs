@@ -11,7 +11,7 @@
 //! the whole count in the header ten million random writes into a million objects took 1.5 times as long.) Full, the byte
 //! carries 64 over to the header; empty, it takes 64 back; only when nothing is left there the count is zero.
 //!
-//! What compiled code does inline stands here for hosts and for the runtime's own writes:
+//! The inline code of compiled programs stands here for hosts and for the runtime's own writes:
 //!
 //! ```text
 //! increment(v): byte += 1;  low = 0 → carry
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`nursery`), buffered as a
-//! candidate, or never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive
+//! candidate, or never part of a cycle. An object that a root releases is never noted: a pass that drops candidates as alive
 //! looks at the roots, and what they hold stays a candidate (`tally_collector::plan::prompt::root_snapshot`). `[CANDIDATE]` A free
 //! cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
@@ -43,7 +43,7 @@ pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
 pub const FRESH: u8 = SETTLED | 1;
 pub(super) const LOW: u8 = 0x7f;
-/// What goes over to the header at once, and comes back.
+/// The carry: counts that go to the header at once, and come back.
 const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
 const CANDIDATES_MAX: usize = 1 << 20;
@@ -154,7 +154,7 @@ impl Heap {
         }
     }
 
-    /// The same on behalf of something dead: who may hold up a cycle now is not noted: true for such.
+    /// The same on behalf of a dead object. Returns true for a possible member of a cycle, which is not noted.
     #[inline(always)]
     pub fn decrement_unnoted(&mut self, object: ObjectRef) -> bool {
         let byte = object.count().wrapping_sub(1);
@@ -165,7 +165,7 @@ impl Heap {
         byte < SETTLED && byte != 0
     }
 
-    /// A decrement has left the byte at zero, or an object that is not settled. What a root let go of may be noted here too, when
+    /// A decrement has left the byte at zero, or the object is not settled. An object that a root released may be noted here too, when
     /// 64 come back: that is never wrong.
     pub fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {

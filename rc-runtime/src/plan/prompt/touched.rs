@@ -1,8 +1,8 @@
-//! What a mark that works in slices must hear of while the program runs in between. `[EXACT]`
+//! Touched objects: those that a mark in slices must look at because the program got hold of them in between. `[EXACT]`
 //!
-//! Most of such a mark (`tally_collector::plan::prompt::sliced_mark`) needs nothing of the program but that what is born is
-//! marked. Its last part proves by counts that what is unmarked is dead, and that proof holds only of objects that
-//! nobody has touched since it began. An object is touched when
+//! Most of such a mark (`tally_collector::plan::prompt::sliced_mark`) needs nothing of the program but that new objects are
+//! marked. Its last part proves by counts that unmarked objects are dead, and that proof holds only for objects that
+//! have not been touched since it began. An object is touched when
 //!
 //! - a reference to it goes from an object or a global, or from something that dies: it was made *unsettled* before,
 //!   so the decrement comes to `flag_candidate`, whose first line asks here;
@@ -11,8 +11,8 @@
 //! - something that is being taken apart holds it, and began to die since the watch is on: the proof may have counted what it
 //!   holds as found in something unmarked, and it is not judged itself any more (`dying`).
 //!
-//! What is touched is marked, and on a list: what it reaches is alive with it. References that come, and those of roots
-//! that go, are nobody's concern: the proof compares counts, and has looked at the roots.
+//! A touched object is marked, and on a list: the objects it reaches are alive with it. References that come, and those of roots
+//! that go, need no note: the proof compares counts, and has looked at the roots.
 //!
 //! Expected cost while no mark proves anything: one load and one branch for each candidate, and for each weak slot that is read.
 
@@ -40,13 +40,13 @@ pub struct Watch {
     pub dying_large: List<ObjectRef>,
     /// The chunk of the last of them that is next, or a later one.
     pub(super) dying_chunk: u64,
-    /// There was no memory to list who was touched: the mark is given up.
+    /// There was no memory to list a touched object: the mark is given up.
     pub starved: bool,
-    /// The proof cannot be relied on: somebody was shown all objects. The mark begins anew.
+    /// The proof is void: all objects were shown to the program. The mark begins anew.
     pub begin_anew: bool,
-    /// What is unmarked is dead, and goes in slices. Who is flagged `DEAD` has let go of what it held.
+    /// Unmarked objects are dead, and go in slices. An object flagged `DEAD` has released its references.
     pub condemns: bool,
-    /// A large object of those, and the next of its chunks to be let go of.
+    /// A large object of those, and the next of its chunks to release.
     pub condemned_large: Option<(ObjectRef, u64)>,
 }
 
@@ -71,7 +71,7 @@ impl Heap {
     }
 
     /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
-    /// the proof: what the program does with it goes by roots, of which nothing is noted.
+    /// the proof: the program uses it by roots, and nothing is noted for roots.
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
@@ -93,7 +93,7 @@ impl Heap {
         self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
     }
 
-    /// From now on, or no longer, what is unmarked is dead, and no weak slot yields it.
+    /// From now on, or no longer, unmarked objects are dead, and no weak slot yields one.
     pub fn set_mark_condemns(&mut self, condemns: bool) {
         self.specials.mark_condemns = condemns;
         self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
@@ -115,7 +115,7 @@ impl Heap {
         self.prompt.watch.mark_runs || self.options.eager_marks && self.marks_in_slices()
     }
 
-    /// Whether what was an object of this heap some time ago is one still, and is not being taken apart.
+    /// Whether a former object of this heap still is one, and is not being taken apart.
     pub fn is_still_there(&self, object: ObjectRef) -> bool {
         if !self.owns(object) {
             return false;
@@ -129,7 +129,7 @@ impl Heap {
         is_there && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
     }
 
-    /// References that condemned objects have not let go of, to what lives on: for recounts.
+    /// References to live objects that condemned objects have not released yet: for recounts.
     pub fn for_each_condemned_reference(&mut self, mut visit: impl FnMut(ObjectRef)) {
         if !self.prompt.watch.condemns {
             return;

@@ -1,4 +1,4 @@
-//! Who waits for a finalizer, and in which order they run.
+//! The objects that wait for a finalizer, and the order in which they run.
 //!
 //! ```text
 //!   registered ──► found dead ──► queue ──► running ──► done ──► judged again
@@ -14,11 +14,11 @@
 //! | a type's order | within a set |
 //! |---|---|
 //! | any | any |
-//! | reverse | who registered last is first; those objects carry a number in their record (`special`) |
-//! | owner first | who is held by nothing but the queue now; the others wait until that has let go of them; of rings all |
+//! | reverse | the object registered last is first; those objects carry a number in their record (`special`) |
+//! | owner first | an object that only the queue holds; the others wait until it has released them; of rings all |
 //!
 //! **Dead young objects** are never touched under the deferred plan, so those with finalizers stand on a list. When the
-//! increments of a flip are done, whoever is on it and not mature is dead. They are all found first and held then: what
+//! increments of a flip are done, an object on it that is not mature is dead. They are all found first and held then: what
 //! one of them reaches and is promoted for its sake is as dead as before, and a set does not depend on where a slice
 //! ended.
 //!
@@ -111,7 +111,7 @@ impl Heap {
         }
     }
 
-    /// At a flip: what is young is pending.
+    /// At a flip: the young become pending.
     pub fn flip_finalizers(&mut self) {
         self.finalizers.chained &= !self.finalizers.queue.is_empty();
         let young = &mut self.finalizers.young;
@@ -120,7 +120,7 @@ impl Heap {
     }
 
     /// Deferred plan, when the increments of the flip are done and weak references are cleared: finds the dead young
-    /// objects that have finalizers, then holds them. Does up to `units` of work; what is left, and whether all are on
+    /// objects that have finalizers, then holds them. Does up to `units` of work; returns the units left, and whether all are on
     /// the queue.
     pub(crate) fn judge_young_finalizable(&mut self, mut units: i64) -> (i64, bool) {
         while let Some(object) = self.finalizers.young.pending.pop() {
@@ -207,7 +207,7 @@ impl Heap {
         self.due_at_allocation = true;
     }
 
-    /// Deferred plan, at the end of a safepoint: runs the finalizers of what was found dead.
+    /// Deferred plan, at the end of a safepoint: runs the finalizers of the objects found dead.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -225,7 +225,7 @@ impl Heap {
             Heap::run_errands(heap);
             if std::mem::take(&mut (*heap).finalizers.complete) {
                 (&mut *heap).order_finalizers();
-                // What is queued meanwhile belongs to another set.
+                // Objects queued meanwhile belong to another set.
                 (*heap).finalizers.left_in_set = (&*heap).finalizers.queue.len();
             }
             Heap::run_set(heap);
@@ -360,7 +360,7 @@ impl Heap {
         }
     }
 
-    /// Puts the queue in the order in which it is to run, and takes off who has to wait for his owner.
+    /// Puts the queue in the order in which it is to run, and takes off the objects that wait for their owner.
     pub(crate) fn order_finalizers(&mut self) {
         if !type_registry::has_ordered_finalizers() {
             return;

@@ -12,7 +12,7 @@ const ALL: i64 = i64::MAX / 2;
 /// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
 /// for a slot it did so after several milliseconds.
 pub(crate) const SLOT_UNITS: i64 = 24;
-/// The same if its holder is told that it was cleared: that is run outside of the slice, but soon after it.
+/// The same if its holder has a callback: that runs outside of the slice, but soon after it.
 const ERRAND_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
 pub const SLOTS_AT_ONCE: i64 = 4096;
@@ -47,15 +47,15 @@ impl Heap {
         dead.iter().for_each(|&object| self.condemn_special(object, false));
     }
 
-    /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value lets go
-    /// of its key also if it was found dead with that. (It kept its key alive for ever.)
+    /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value releases
+    /// its key also if it was found dead with that. (It kept its key alive for ever.)
     pub fn begin_reclaim_before_finalizers(&mut self, dead: &[ObjectRef]) {
         self.specials.finalizers_follow = true;
         self.begin_reclaim_all(dead);
         self.specials.finalizers_follow = false;
     }
 
-    /// The object is one of those whose reclaim begins together, or is no more. Whoever is called when a weak reference is
+    /// The object is one of those whose reclaim begins together, or is no more. A callback that runs when a weak reference is
     /// cleared gets a record for it.
     pub(crate) fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
         if condemned && builtin::has_errand(object) {
@@ -73,7 +73,7 @@ impl Heap {
         dead.iter().for_each(|&object| self.dismantle(object));
     }
 
-    /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
+    /// The object's references are about to be released: it has no weak slots any more, and is no ephemeron.
     pub fn dismantle(&mut self, object: ObjectRef) {
         self.dismantle_some(object, &mut ALL.clone());
     }
@@ -92,7 +92,7 @@ impl Heap {
         true
     }
 
-    /// The object is dead, and has no finalizer left to run: its weak slots are forgotten, and it is nobody's key any more; as
+    /// The object is dead, and has no finalizer left to run: its weak slots are forgotten, and it is no key any more; as
     /// far as `units` go. Whether that was all.
     #[cold]
     pub fn let_go_weakly(&mut self, object: ObjectRef, units: &mut i64) -> bool {

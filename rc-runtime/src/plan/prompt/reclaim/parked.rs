@@ -1,4 +1,4 @@
-//! What was being taken apart when the program was called, by a finalizer's drain or one further out: it is in the heap
+//! Parked work: structures that were being taken apart when the program was called, by this drain or an outer one, are in the heap
 //! meanwhile, not in the frames of the runtime.
 //!
 //! A call may be left by `longjmp`, and what it has interrupted goes on then. And cycles are judged inside it: a mark
@@ -11,7 +11,7 @@ use crate::object::ObjectRef;
 use crate::plan::prompt::Prompt;
 use std::ops::Range;
 
-/// What a call of the program has interrupted.
+/// The work that a call of the program has interrupted.
 #[derive(Debug)]
 pub(in crate::plan::prompt) struct Parked {
     next: Option<ObjectRef>,
@@ -38,7 +38,7 @@ impl Prompt {
         }
     }
 
-    /// Large objects that are being taken apart, and what is known of each.
+    /// Large objects that are being taken apart, and the state of each.
     pub(in crate::plan::prompt) fn dying_large(&self) -> impl Iterator<Item = &DyingLarge> {
         let parked = self.parked.iter().flat_map(|parked| &parked.large);
         self.cascades.iter().flat_map(|cascade| &cascade.large).chain(parked)
@@ -56,7 +56,7 @@ impl Prompt {
 }
 
 impl Heap {
-    /// While the program runs the heap has what is being taken apart: the call may be left by `longjmp`.
+    /// While the program runs the heap has the dying structures: the call may be left by `longjmp`.
     #[inline(never)]
     pub(super) fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
         self.touch_next_of(cascade);
@@ -79,7 +79,7 @@ impl Heap {
         }
     }
 
-    /// The call at this depth was left: what was being taken apart goes on with other cascades, and the pending list has no gap.
+    /// The call at this depth was left: its dying structures go on with other cascades, and the pending list has no gap.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_over_parked(&mut self, depth: usize) {
