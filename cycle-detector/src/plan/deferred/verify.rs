@@ -19,6 +19,7 @@ use tally_heap::{Heap, ObjectRef};
 
 /// A named invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The invariant's name.
     pub invariant: &'static str,
