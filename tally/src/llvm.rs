@@ -29,10 +29,10 @@
 //! use tally::llvm::inkwell::{context::Context, memory_buffer::MemoryBuffer};
 //! use tally::llvm::{LowerOptions, lower, verify_source};
 //!
-//! const IR: &[u8] = b"define void @f() gc \"refcount\" { ret void }\0";
+//! const IR: &[u8] = b"define void @f() gc \"refcount\" { ret void }";
 //!
 //! let context = Context::create();
-//! let text = MemoryBuffer::create_from_memory_range(IR, "example");
+//! let text = MemoryBuffer::create_from_memory_range_copy(IR, "example");
 //! let module = context.create_module_from_ir(text).expect("valid IR");
 //! assert!(verify_source(&module, "example", &[]).errors.is_empty());
 //! lower(&module, &LowerOptions::default()).expect("in order");

@@ -26,8 +26,8 @@ use crate::lower::STRATEGY;
 
 /// The headers a C program may include.
 const HEADERS: [(&str, &str); 2] = [
-    ("tally.h", include_str!("../../../aot-runtime/include/tally.h")),
-    ("tally_gc.h", include_str!("../../../aot-runtime/include/tally_gc.h")),
+    ("tally.h", include_str!("../../include/tally.h")),
+    ("tally_gc.h", include_str!("../../include/tally_gc.h")),
 ];
 
 /// What debug information calls the directory with the headers, whose real name differs every time.
