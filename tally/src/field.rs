@@ -132,7 +132,7 @@ impl<'a> Ref<'a> {
         info
     }
 
-    fn expect_word(self, offset: u64) -> &'static TypeInfo {
+    pub(crate) fn expect_word(self, offset: u64) -> &'static TypeInfo {
         let info = self.object.type_info();
         let end = if is_builtin(info.id) { 0 } else { info.size + info.stride * info.length(self.object) };
         let inside = offset.is_multiple_of(8) && offset.checked_add(8).is_some_and(|next| next <= end);
@@ -141,13 +141,13 @@ impl<'a> Ref<'a> {
     }
 
     /// A word that is neither a field nor the number of elements.
-    fn expect_plain_word(self, offset: u64) {
+    pub(crate) fn expect_plain_word(self, offset: u64) {
         let info = self.expect_word(offset);
         let is_length = info.stride != 0 && offset == info.length_offset;
         assert!(!is_field(info, offset) && !is_length, "`{}` has no plain word at {offset}", info.name);
     }
 
-    fn slot(self, offset: u64) -> Slot {
+    pub(crate) fn slot(self, offset: u64) -> Slot {
         self.object.slot(offset)
     }
 }
@@ -172,7 +172,8 @@ impl Scope<'_> {
         self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
     }
 
-    fn word_of(&self, value: Option<Ref<'_>>) -> u64 {
+    /// The word that stands for a reference of this heap.
+    pub(crate) fn word_of(&self, value: Option<Ref<'_>>) -> u64 {
         value.into_iter().for_each(|value| self.check(value.address()));
         value.map_or(0, Ref::address)
     }
@@ -214,52 +215,6 @@ impl Scope<'_> {
             self.leaf(|inner| inner.write_weak(object.object, slot, None, WeakKind::Reference));
         }
         slot.store(word);
-    }
-
-    /// Lets the word at `offset`, a plain one, refer to `target` without keeping it alive. Read with
-    /// [`weak_field`](Self::weak_field).
-    ///
-    /// ```
-    /// # use tally::{Heap, HeapOptions, TypeBuilder};
-    /// # let mut heap = Heap::new(HeapOptions::new())?;
-    /// let node = TypeBuilder::new("Node", 16).reference("child", 0).register()?; // its parent, weakly, at 8
-    /// let mut scope = heap.scope();
-    /// let child = scope.allocate(node)?;
-    /// let mut inner = scope.nested();
-    /// let parent = inner.allocate(node)?;
-    /// inner.set_field(inner.get(parent), 0, Some(inner.get(child)));
-    /// inner.set_weak_field(inner.get(child), 8, Some(inner.get(parent)));
-    /// inner.collect();
-    /// assert_eq!(inner.weak_field(inner.get(child), 8), Some(inner.get(parent)));
-    /// drop(inner);
-    /// scope.collect();
-    /// assert_eq!(scope.weak_field(scope.get(child), 8), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Panics
-    /// As [`set_word`](Self::set_word), or when the target belongs to another heap.
-    pub fn set_weak_field(&self, object: Ref<'_>, offset: u64, target: Option<Ref<'_>>) {
-        self.word_of(target);
-        self.check(object.address());
-        object.expect_plain_word(offset);
-        let target = target.map(|target| target.object);
-        self.leaf(|inner| inner.write_weak(object.object, object.slot(offset), target, WeakKind::Reference));
-    }
-
-    /// The target of a weak field; `None` when it is dead, and where there is no weak field.
-    ///
-    /// # Panics
-    /// When there is no word, or the object belongs to another heap.
-    pub fn weak_field(&self, object: Ref<'_>, offset: u64) -> Option<Ref<'_>> {
-        self.check(object.address());
-        object.expect_word(offset);
-        let slot = object.slot(offset);
-        let target = self.leaf(|inner| match inner.weak_target(object.object, slot) {
-            Some(_) => inner.read_weak(slot),
-            None => None,
-        });
-        target.map(Ref::new)
     }
 
     /// Copies references from `count` fields of `from` to as many of `to`, one beside the other, with one barrier.

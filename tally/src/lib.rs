@@ -132,6 +132,7 @@ pub mod llvm;
 mod options;
 mod scope;
 mod type_builder;
+mod type_error;
 mod weak;
 mod weak_map;
 
@@ -144,7 +145,8 @@ pub use inventory::ObjectInfo;
 pub use limits::LimitScope;
 pub use options::{HeapOptions, Plan};
 pub use scope::{Handle, Scope};
-pub use type_builder::{FieldKind, TypeBuilder, TypeError, TypeId};
+pub use type_builder::{FieldKind, TypeBuilder, TypeId};
+pub use type_error::TypeError;
 
 pub use tally_collector::{EpochReport, Violation};
 pub use tally_heap::OutOfMemory;

@@ -1,4 +1,4 @@
-//! Weak references and their callbacks, ephemerons: objects of the runtime's own, held and stored like others.
+//! Weak references and their callbacks, weak fields, ephemerons: objects of the runtime's own, held and stored like others.
 
 use crate::field::Ref;
 use crate::finalizer::{Finalize, FinalizerScope, weak_was_cleared};
@@ -6,6 +6,7 @@ use crate::host::HostValue;
 use crate::scope::{Handle, Scope};
 use std::rc::Rc;
 use tally_heap::OutOfMemory;
+use tally_heap::services::weak::WeakKind;
 use tally_heap::services::{builtin, ephemeron};
 
 /// The closure of a weak reference, its host value.
@@ -88,6 +89,52 @@ impl<'h> Scope<'h> {
         self.check(weak.address());
         assert!(builtin::is_weak(weak.object), "`{}` is no weak reference", weak.type_name());
         self.leaf(|inner| inner.read_weak(weak.object.slot(0))).map(Ref::new)
+    }
+
+    /// Lets the word at `offset`, a plain one, refer to `target` without keeping it alive. Read with
+    /// [`weak_field`](Self::weak_field).
+    ///
+    /// ```
+    /// # use tally::{Heap, HeapOptions, TypeBuilder};
+    /// # let mut heap = Heap::new(HeapOptions::new())?;
+    /// let node = TypeBuilder::new("Node", 16).reference("child", 0).register()?; // its parent, weakly, at 8
+    /// let mut scope = heap.scope();
+    /// let child = scope.allocate(node)?;
+    /// let mut inner = scope.nested();
+    /// let parent = inner.allocate(node)?;
+    /// inner.set_field(inner.get(parent), 0, Some(inner.get(child)));
+    /// inner.set_weak_field(inner.get(child), 8, Some(inner.get(parent)));
+    /// inner.collect();
+    /// assert_eq!(inner.weak_field(inner.get(child), 8), Some(inner.get(parent)));
+    /// drop(inner);
+    /// scope.collect();
+    /// assert_eq!(scope.weak_field(scope.get(child), 8), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`set_word`](Self::set_word), or when the target belongs to another heap.
+    pub fn set_weak_field(&self, object: Ref<'_>, offset: u64, target: Option<Ref<'_>>) {
+        self.word_of(target);
+        self.check(object.address());
+        object.expect_plain_word(offset);
+        let target = target.map(|target| target.object);
+        self.leaf(|inner| inner.write_weak(object.object, object.slot(offset), target, WeakKind::Reference));
+    }
+
+    /// The target of a weak field; `None` when it is dead, and where there is no weak field.
+    ///
+    /// # Panics
+    /// When there is no word, or the object belongs to another heap.
+    pub fn weak_field(&self, object: Ref<'_>, offset: u64) -> Option<Ref<'_>> {
+        self.check(object.address());
+        object.expect_word(offset);
+        let slot = object.slot(offset);
+        let target = self.leaf(|inner| match inner.weak_target(object.object, slot) {
+            Some(_) => inner.read_weak(slot),
+            None => None,
+        });
+        target.map(Ref::new)
     }
 
     /// A new ephemeron: `value` lives as long as `key` does, if the ephemeron does, and `key` is not kept alive. A safepoint.

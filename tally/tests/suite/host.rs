@@ -4,6 +4,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tally::{Heap, HeapOptions, TypeBuilder, TypeId};
 use tally_heap::plan::Plan;
 
+/// Both plans.
+pub const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
+
+/// Each of them without zeal, and with.
+pub fn both_with_zeal() -> impl Iterator<Item = (Plan, bool)> {
+    PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)])
+}
+
 /// The options of a heap of that plan.
 pub fn options(plan: Plan) -> HeapOptions {
     HeapOptions::new().plan(match plan {

@@ -1,8 +1,11 @@
 //! The facade: what a host in Rust sees, under both plans, and what it is refused.
 
 mod external;
+mod finalizers;
 mod handles;
 mod host;
+mod limits;
 mod misuse;
 mod services;
 mod type_builder;
+mod weak;

@@ -157,6 +157,53 @@ fn heap_of(plan: Plan) -> tally::Heap {
 }
 
 #[test]
+fn objects_of_all_sizes_and_alignments_hold_what_they_were_given() {
+    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+        let (mut heap, node) = host(plan, zeal);
+        for size in [0, 1, 7, 8, 16, 120, 4096, 40_000] {
+            for align in [0, 1, 8, 16, 64, 4096] {
+                for stride in [0, 1, 8, 24, 4104] {
+                    let mut type_ = TypeBuilder::new("Any", size).aligned(align);
+                    let has_field = size >= 16;
+                    if has_field {
+                        type_ = type_.reference("field", size / 8 * 8 - 8);
+                    }
+                    if stride != 0 {
+                        type_ = type_.elements(0, stride);
+                    }
+                    if stride.is_multiple_of(8) && stride != 0 {
+                        type_ = type_.element_reference("item", stride - 8);
+                    }
+                    let Ok(any) = type_.register() else {
+                        assert!(stride != 0 && (size < 8 || !size.is_multiple_of(8)), "{size}, {align}, {stride}");
+                        continue;
+                    };
+                    let mut scope = heap.scope();
+                    let item = scope.allocate(node).expect("room");
+                    let length = if stride == 0 { 0 } else { 5 };
+                    let object = scope.allocate_array(any, length).expect("room");
+                    let (at, held) = (scope.get(object), scope.get(item));
+                    assert!(at.address().is_multiple_of(u64::from(align.max(8))) && at.length() == length);
+                    if has_field {
+                        scope.set_field(at, size / 8 * 8 - 8, Some(held));
+                    }
+                    if stride.is_multiple_of(8) && stride != 0 {
+                        scope.set_field(at, size + 4 * stride + stride - 8, Some(at));
+                        assert!(refused(|| _ = at.word(size + 5 * stride)).contains("no word at"));
+                    }
+                    scope.collect();
+                    let (at, held) = (scope.get(object), scope.get(item));
+                    assert!(!has_field || at.field(size / 8 * 8 - 8) == Some(held));
+                }
+            }
+            heap.verify().expect("a sound heap");
+        }
+        heap.scope().collect();
+        assert_eq!(heap.statistics().live_objects, 0, "{plan:?}, zeal {zeal}");
+    }
+}
+
+#[test]
 fn elements_are_refused_to_a_type_without_them() {
     let (mut heap, node) = host(Plan::Deferred, false);
     let mut scope = heap.scope();
