@@ -167,7 +167,7 @@ fn finalizers_of_a_dying_list_run_safepoints() {
             let mut inner = scope.nested();
             let ring = inner.allocate(node).expect("room");
             inner.set_field(inner.get(ring), 0, Some(inner.get(ring)));
-            if count.get() % 3 == 0 {
+            if count.get().is_multiple_of(3) {
                 inner.set_field(inner.get(object), 8, Some(inner.get(ring)));
             }
             match count.get() % 5 {
