@@ -53,7 +53,7 @@ impl Heap {
     }
 
     /// The counters of `docs/use/running.md`: objects and bytes, epochs, pauses and their histogram, the least
-    /// utilisation of any 5, 20 and 100 ms.
+    /// utilisation of any 5, 20 and 100 ms. Under the deferred plan an object is counted as live from its first epoch on.
     pub fn statistics(&self) -> Statistics {
         // SAFETY: no scope is open, and nothing of the program is called.
         let mutator = unsafe { &*self.core.mutator.get() };

@@ -118,6 +118,8 @@
 //! code does what its source says: the promise of this page ends where it begins. It runs on the heaps of its threads, not
 //! on a [`Heap`]. Without the feature the crate builds with no LLVM.
 
+#![deny(clippy::multiple_unsafe_ops_per_block)]
+
 mod errors;
 mod field;
 mod finalizer;
@@ -148,11 +150,147 @@ pub use scope::{Handle, Scope};
 pub use type_builder::{FieldKind, TypeBuilder, TypeId};
 pub use type_error::TypeError;
 
-pub use tally_collector::{EpochReport, Violation};
+/// The answer of [`Heap::last_report`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let node = TypeBuilder::new("Node", 8).reference("self", 0).register()?;
+/// let mut scope = heap.scope();
+/// let item = scope.allocate(node)?;
+/// scope.epoch();
+/// drop(scope);
+/// assert_eq!(heap.last_report().promoted, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_collector::EpochReport;
+/// The error of [`Heap::verify`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, Violation};
+///
+/// fn check(heap: &mut Heap) -> Result<(), Violation> {
+///     heap.verify()
+/// }
+/// check(&mut Heap::new(HeapOptions::new())?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_collector::Violation;
+/// The error of all that allocates.
+///
+/// ```
+/// use tally::{Heap, HeapOptions, OutOfMemory, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new().fail_allocation(1))?;
+/// let node = TypeBuilder::new("Node", 8).register()?;
+/// let mut scope = heap.scope();
+/// assert!(matches!(scope.allocate(node), Err(OutOfMemory::AskedFor { .. })));
+/// assert!(scope.allocate(node).is_ok()); // a refused allocation has changed nothing
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use tally_heap::OutOfMemory;
+/// The argument of [`TypeBuilder::finalize_in`].
+///
+/// ```
+/// use tally::{FinalizeOrder, TypeBuilder};
+///
+/// TypeBuilder::new("Stream", 8).reference("file", 0).finalizer(|_, _| {}).finalize_in(FinalizeOrder::OwnerFirst).register()?;
+/// # Ok::<(), tally::TypeError>(())
+/// ```
+#[doc(inline)]
 pub use tally_heap::descriptor::FinalizeOrder;
+/// The error of [`Heap::new`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, RangeError};
+///
+/// fn heap() -> Result<Heap, RangeError> {
+///     Heap::new(HeapOptions::new())
+/// }
+/// assert!(heap().is_ok());
+/// ```
+#[doc(inline)]
 pub use tally_heap::memory::range::RangeError;
+/// A part of [`Statistics`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let pair = TypeBuilder::new("Pair", 16).register()?;
+/// heap.scope().allocate(pair)?;
+/// heap.scope().collect();
+/// let sizes = heap.statistics().size_histogram;
+/// assert_eq!((sizes.total(), sizes.buckets[4]), (1, 1)); // a cell of 24 bytes, between 16 and 32
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use tally_heap::report::histogram::Histogram;
+/// The answer of [`Heap::statistics`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let node = TypeBuilder::new("Node", 8).reference("self", 0).register()?;
+/// let mut scope = heap.scope();
+/// let ring = scope.allocate(node)?;
+/// scope.set_field(scope.get(ring), 0, Some(scope.get(ring)));
+/// scope.collect();
+/// drop(scope);
+/// heap.scope().collect();
+/// let counters = heap.statistics();
+/// assert_eq!((counters.allocated_objects, counters.cyclic_garbage_objects), (1, 1));
+/// assert!(counters.utilisation_100ms_min <= 1000); // in thousandths
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use tally_heap::report::statistics::Statistics;
-pub use tally_heap::services::inventory::{LeakReport, OfType};
+/// The answer of [`Heap::leak_report`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions};
+///
+/// if let Some(report) = Heap::new(HeapOptions::new())?.leak_report() {
+///     eprint!("{}", report.text("after a test"));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_heap::services::inventory::LeakReport;
+/// A row of a [`LeakReport`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, OfType, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let pair = TypeBuilder::new("Pair", 16).register()?;
+/// let kept = { let mut scope = heap.scope(); let pair = scope.allocate(pair)?; scope.global(scope.get(pair)) };
+/// let report = heap.leak_report().expect("one is left");
+/// let OfType { name, objects, bytes, .. } = &report.types[0];
+/// assert_eq!((name.as_str(), *objects, *bytes), ("Pair", 1, 24));
+/// # drop(kept);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
+pub use tally_heap::services::inventory::OfType;
+/// The argument of [`Scope::new_weak_map`].
+///
+/// ```
+/// use tally::{Heap, HeapOptions, TypeBuilder, WeakMode};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let text = TypeBuilder::new("Text", 8).register()?;
+/// let mut scope = heap.scope();
+/// let cache = scope.new_weak_map(WeakMode::Values)?; // an entry goes with the object that was cached
+/// let (key, cached) = (scope.allocate(text)?, scope.allocate(text)?);
+/// scope.weak_map_set(cache, key, cached)?;
+/// assert_eq!(scope.weak_map_len(scope.get(cache)), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(inline)]
 pub use tally_heap::services::weak_map::WeakMode;

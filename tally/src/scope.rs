@@ -14,6 +14,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Duration;
 use tally_heap::memory::range;
+use tally_heap::plan::Plan;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
 
@@ -135,11 +136,12 @@ impl<'h> Scope<'h> {
     pub fn allocate_array(&mut self, type_id: TypeId, length: u64) -> Result<Handle<'h>, OutOfMemory> {
         let info = type_id.id.info();
         assert!(info.stride != 0 || length == 0, "`{}` has no elements", info.name);
-        // SAFETY: as `safepoint` says: no reference to the inner heap is in use. The count of the object is the handle's before
-        // a panic of a callback goes on.
-        let word = self.safepoint(|inner| unsafe {
-            let object = (*inner).allocate_owned(info, length)?;
-            Ok((*inner).new_owning_handle(object))
+        // The count of the object is the handle's before a panic of a callback goes on.
+        let word = self.safepoint(|inner| {
+            // SAFETY: as `safepoint` says: no reference to the inner heap is in use.
+            let object = unsafe { (*inner).allocate_owned(info, length) }?;
+            // SAFETY: as above.
+            Ok(unsafe { (*inner).new_owning_handle(object) })
         })?;
         Ok(self.handle(word))
     }
@@ -213,12 +215,11 @@ impl<'h> Scope<'h> {
 
     /// A safepoint at which work that is due is done.
     pub fn poll(&mut self) {
-        // SAFETY: as `safepoint` says. Under the deferred plan the flag alone says whether work is due.
-        self.safepoint(|inner| unsafe {
-            if (*inner).plan == tally_heap::plan::Plan::Prompt || (*inner).context_mut().poll != 0 {
-                InnerHeap::poll(inner);
-            }
-        });
+        self.free_dropped_globals();
+        if self.leaf(|inner| inner.plan == Plan::Prompt || inner.context_mut().poll != 0) {
+            // SAFETY: as `safepoint` says.
+            self.safepoint(|inner| unsafe { InnerHeap::poll(inner) });
+        }
     }
 
     /// Collects everything that nothing reaches. Answers how many objects died.
@@ -245,16 +246,18 @@ impl<'h> Scope<'h> {
 
     /// Runs an epoch: most of what died since the last one goes, and its finalizers run.
     pub fn epoch(&mut self) {
-        // SAFETY: as `safepoint` says; a driver calls nothing of the program.
-        self.safepoint(|inner| unsafe {
-            if (*inner).plan == tally_heap::plan::Plan::Prompt {
-                return InnerHeap::prompt_epoch(inner);
-            }
-            (*inner).with_driver(|driver, heap| driver.epoch(heap));
-            if (*inner).finalizers.are_ready() && (*inner).is_running() {
-                InnerHeap::run_finalizers(inner);
-            }
-        });
+        if self.leaf(|inner| inner.plan == Plan::Prompt) {
+            // SAFETY: as `safepoint` says.
+            return self.safepoint(|inner| unsafe { InnerHeap::prompt_epoch(inner) });
+        }
+        self.free_dropped_globals();
+        // A driver calls nothing of the program but the `drop` of host values, which have no way to the heap.
+        self.leaf(|inner| inner.with_driver(|driver, heap| driver.epoch(heap)));
+        if self.leaf(|inner| inner.finalizers.are_ready() && inner.is_running()) {
+            // SAFETY: as `safepoint` says.
+            return self.safepoint(|inner| unsafe { InnerHeap::run_finalizers(inner) });
+        }
+        self.safepoint(|_| ());
     }
 
     /// From now on nothing dies by itself, and no finalizer runs; explicit collections work.
