@@ -6,6 +6,7 @@ mod handles;
 mod host;
 mod limits;
 mod misuse;
+mod random;
 mod services;
 mod type_builder;
 mod weak;
