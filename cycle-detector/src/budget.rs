@@ -28,7 +28,7 @@ pub const EDGES_PER_FREED: i64 = 4;
 /// The unspent budget is kept, up to this.
 const EDGES_KEPT: i64 = 256 << 10;
 
-/// See the file's first lines.
+/// The budget of trials: references that they may still follow.
 #[derive(Debug)]
 pub(crate) struct Purse(i64);
 

@@ -33,7 +33,7 @@ impl Lapsed {
     }
 }
 
-/// See the file's first lines.
+/// The collector of one heap: the state of its passes between slices.
 #[derive(Debug, Default)]
 pub struct Collector {
     /// The phase of the running epoch's passes.

@@ -65,7 +65,7 @@ use tally_heap::report::statistics::Statistics;
 use tally_heap::type_registry::Reading;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 
-/// A heap of its own, for one thread. See the file's first lines.
+/// A heap of its own, for one thread.
 #[derive(Debug)]
 pub struct HostHeap {
     mutator: Mutator,

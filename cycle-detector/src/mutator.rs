@@ -22,7 +22,7 @@ use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::{WeakMode, object_of};
 use tally_heap::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
-/// See the file's first lines.
+/// One heap with its collector, for tests and hosts that uphold the rules of references themselves.
 #[derive(Debug)]
 pub struct Mutator {
     heap: Box<Heap>,

@@ -98,7 +98,7 @@ impl Default for HeapOptions {
 /// Numbers name heaps in block tables; 0 is no heap's.
 static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
 
-/// See the file's first lines.
+/// One heap, of one mutator thread at a time.
 pub struct Heap {
     number: u32,
     /// When objects are counted and die.

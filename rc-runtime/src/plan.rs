@@ -10,7 +10,7 @@
 pub mod deferred;
 pub mod prompt;
 
-/// See the file's first lines.
+/// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {
     /// Roots uncounted, writes logged, deaths at epochs: `gc "refcount"`.

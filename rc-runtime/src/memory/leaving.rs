@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-/// See the file's first lines.
+/// The memory of dead large objects that is on its way back to the system.
 #[derive(Debug, Default)]
 pub struct Leaving {
     runs: List<Run>,

@@ -61,7 +61,7 @@ use crate::report::statistics::Statistics;
 use crate::services::finalizer::{ROUNDS_MAX, Turn};
 use crate::turn::LastTurn;
 
-/// See the file's first lines.
+/// The prompt plan's part of a heap.
 #[derive(Debug, Default)]
 pub struct Prompt {
     /// Small objects.

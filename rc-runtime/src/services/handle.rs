@@ -33,7 +33,7 @@ const GLOBALS: usize = 64;
 /// The word of a global handle that is free: no reference is odd.
 const FREE: u64 = 1;
 
-/// See the file's first lines.
+/// The handles of a heap, scoped and global.
 #[derive(Debug, Default)]
 pub struct Handles {
     chunks: List<List<u64>>,

@@ -27,7 +27,7 @@ pub type SoftLimitCallback = Box<dyn FnMut(&mut Heap, u64)>;
 /// Takes the bytes asked for; returns whether to try again.
 pub type OutOfMemoryHandler = Box<dyn FnMut(&mut Heap, u64) -> bool>;
 
-/// See the file's first lines. The hard limit is an option of the heap.
+/// The limits of a heap's memory, and the host's functions for them. The hard limit is an option of the heap.
 #[derive(Default)]
 pub struct Limits {
     /// Bytes of blocks beyond which the callback is called.

@@ -9,7 +9,7 @@ pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
 /// References a level may follow for 64 cells allocated.
 const PER_64_CELLS: [i64; 6] = [64, 16, 4, 4, 4, 4];
 
-/// See the file's first lines.
+/// The budgets of all levels of trials.
 #[derive(Debug)]
 pub(super) struct Purses([i64; LEVELS.len()]);
 

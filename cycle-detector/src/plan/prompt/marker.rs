@@ -22,7 +22,7 @@ const RESERVED_LARGE: usize = 8;
 /// Objects from an earlier part that are looked at together.
 const CONFIRMED_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]
 pub(super) struct Marker {
     stack: List<ObjectRef>,

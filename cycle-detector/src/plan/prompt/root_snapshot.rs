@@ -34,7 +34,7 @@ const WALKED_PER_CANDIDATE: u64 = 2;
 /// Objects whose memory is kept from one walk to the next.
 const KEPT: usize = 4096;
 
-/// See the file's first lines.
+/// The objects that roots held at the last look.
 #[derive(Debug, Default)]
 pub struct Held {
     /// The objects that roots held at the last look.

@@ -63,7 +63,7 @@ pub(super) enum Stage {
     Free,
 }
 
-/// See the file's first lines.
+/// The mark in slices: its stage and cursors.
 #[derive(Debug, Default)]
 pub struct SlicedMark {
     stage: Stage,

@@ -23,7 +23,7 @@ use crate::object::{ObjectRef, Slot};
 /// Noted slots that are looked at without waiting for a drain.
 const NOTED_MAX: usize = 1024;
 
-/// See the file's first lines.
+/// Stores to address-taken roots, and the objects held for them.
 #[derive(Debug, Default)]
 pub struct Lent {
     noted: List<u64>,

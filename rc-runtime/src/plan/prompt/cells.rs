@@ -66,7 +66,7 @@ struct Class {
     listed: List<u32>,
 }
 
-/// See the file's first lines.
+/// The small objects of a heap of the prompt plan: its blocks and their cells.
 #[derive(Debug)]
 pub struct CellSpace {
     /// Every block this heap owns for small objects.

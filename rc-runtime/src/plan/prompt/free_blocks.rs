@@ -26,7 +26,7 @@ const IDLE_LOOKS: u32 = 16;
 /// Blocks given back at one look, at most.
 const GIVEN_BACK_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Blocks without objects, kept for the next use.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     free: List<u32>,

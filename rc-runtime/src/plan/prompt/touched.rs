@@ -25,7 +25,7 @@ use crate::plan::prompt::CellSpace;
 use crate::services::special::FADES;
 use crate::visit::Part;
 
-/// See the file's first lines.
+/// The touched objects, and what else a mark in slices must look at.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// A mark runs: each allocation that comes to the runtime, and each safepoint that does, is to give it its turn.
