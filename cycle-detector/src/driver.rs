@@ -187,14 +187,14 @@ impl EpochDriver for Collector {
     }
 
     fn on_poll(&mut self, heap: &mut Heap) {
-        match heap.plan {
+        match heap.plan() {
             Plan::Deferred => self.pace_poll(heap),
             Plan::Prompt => self.prompt_poll(heap),
         }
     }
 
     fn collect(&mut self, heap: &mut Heap) -> u64 {
-        match heap.plan {
+        match heap.plan() {
             Plan::Deferred => self.stopped(heap, Collector::collect_all),
             Plan::Prompt => self.stopped(heap, Collector::prompt_mark),
         }
@@ -205,7 +205,7 @@ impl EpochDriver for Collector {
     }
 
     fn epoch(&mut self, heap: &mut Heap) {
-        match heap.plan {
+        match heap.plan() {
             Plan::Deferred => self.stopped(heap, Collector::run_epoch),
             Plan::Prompt => self.stopped(heap, Collector::prompt_epoch),
         }

@@ -211,21 +211,9 @@ impl Mutator {
         Some((position, object_of(key)?, object_of(value)?))
     }
 
-    fn is_prompt(&self) -> bool {
-        self.heap.plan == Plan::Prompt
-    }
-
-    /// Prompt plan: a root comes to hold `new`, and lets go of `old`.
-    fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
-        if self.is_prompt() {
-            new.into_iter().for_each(ObjectRef::increment_exact);
-            old.into_iter().for_each(|old| self.heap.decrement_root(old));
-        }
-    }
-
     /// Pushes a root.
     pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
-        self.recount_root(object, None);
+        self.heap.recount_root(object, None);
         self.heap.host_roots.stack.push(object);
         RootIndex(self.heap.host_roots.stack.len() - 1)
     }
@@ -233,7 +221,7 @@ impl Mutator {
     /// Overwrites a root.
     pub fn set_root(&mut self, root: RootIndex, object: Option<ObjectRef>) {
         let old = std::mem::replace(&mut self.heap.host_roots.stack[root.0], object);
-        self.recount_root(object, old);
+        self.heap.recount_root(object, old);
     }
 
     /// What a root holds.
@@ -248,34 +236,14 @@ impl Mutator {
 
     /// Pops roots until `count` are left, the last first.
     pub fn truncate_roots(&mut self, count: usize) {
-        if self.is_prompt() {
-            while self.heap.host_roots.stack.len() > count {
-                let old = self.heap.host_roots.stack.pop().expect("longer than `count`");
-                self.recount_root(None, old);
-            }
-        }
-        self.heap.host_roots.stack.truncate(count);
+        self.heap.truncate_host_roots(count);
     }
 
     /// A safepoint: does a slice of pending work when one is due.
     pub fn poll(&mut self) {
-        if self.is_prompt() {
-            return self.drain(&[]);
-        }
-        if self.heap.context_mut().poll != 0 {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            unsafe { Heap::poll(heap) };
-        }
-    }
-
-    /// Deferred plan: a safepoint ends.
-    fn run_finalizers(&mut self) {
-        if self.heap.finalizers.are_ready() && self.heap.is_running() {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            unsafe { Heap::run_finalizers(heap) };
-        }
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::poll_if_asked(heap) };
     }
 
     /// Prompt plan: a safepoint at which objects at zero die, but for those that a word of `protected` leads to.
@@ -296,20 +264,18 @@ impl Mutator {
             let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
             collector.stopped(heap, |collector, heap| collector.work_slice(heap, units));
         });
-        self.run_finalizers();
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::run_ready_finalizers(heap) };
         self.with_collector(|collector, heap| collector.has_work(heap))
     }
 
     /// Flips and runs the passes of the flip to their end. Under the prompt plan: everything at zero dies, and all candidates
     /// are tried.
     pub fn epoch(&mut self) {
-        if self.is_prompt() {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            return unsafe { Heap::prompt_epoch(heap) };
-        }
-        self.heap.with_driver(|driver, heap| driver.epoch(heap));
-        self.run_finalizers();
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::epoch(heap) };
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
@@ -417,19 +383,21 @@ impl Mutator {
     /// # Errors
     /// The first [`Violation`].
     pub fn verify(&mut self) -> Result<(), Violation> {
-        if self.is_prompt() {
-            self.epoch();
-            return crate::plan::prompt::verify(&mut self.heap);
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::epoch_before_recount(heap) };
+        match self.heap.plan() {
+            Plan::Deferred => {
+                self.with_collector(|collector, heap| crate::plan::deferred::verify::verify(heap, collector))
+            }
+            Plan::Prompt => crate::plan::prompt::verify(&mut self.heap),
         }
-        // What finalizers write is logged: they wait.
-        self.heap.with_driver(|driver, heap| driver.epoch(heap));
-        self.with_collector(|collector, heap| crate::plan::deferred::verify::verify(heap, collector))
     }
 
     /// Every mature object that is not known to be dead, in address order within each block.
     pub fn live_objects(&mut self) -> Vec<ObjectRef> {
         let mut objects = vec![];
-        self.heap.for_each_mature(|heap, object| {
+        self.heap.for_each_known(|heap, object| {
             if heap.count_of(object) != 0 && !object.has(flag::DEAD) {
                 objects.push(object);
             }

@@ -20,7 +20,6 @@ use crate::heap::Heap;
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
 use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
 use crate::plan::deferred::block::{Hole, SMALLEST_HOLE};
 use crate::type_registry::{TypeId, TypeInfo};
 
@@ -117,10 +116,7 @@ impl Heap {
     #[inline(never)]
     fn allocate_slowly(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_with_host(info, length)?;
-        if self.plan == Plan::Prompt {
-            object.set_exact_count(0);
-            self.add_pending(object);
-        }
+        self.disown(object);
         Ok(object)
     }
 
@@ -142,11 +138,7 @@ impl Heap {
             if self.due_at_allocation {
                 self.do_what_is_due();
             }
-            let allocated = match self.plan {
-                Plan::Deferred => self.allocate_uncounted(info, length),
-                Plan::Prompt => self.allocate_counted(info, length),
-            };
-            match allocated {
+            match self.allocate_cell_of_plan(info, length) {
                 Ok(object) => return Ok(object),
                 // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
                 Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
@@ -156,7 +148,7 @@ impl Heap {
     }
 
     #[inline(always)]
-    fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+    pub(crate) fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
@@ -229,7 +221,7 @@ impl Heap {
             }
             self.next_hole(info)?;
         };
-        let object = self.write_header(start, info.fresh_meta(Plan::Deferred));
+        let object = self.write_header(start, info.fresh_meta_deferred());
         clear_payload(object, cell);
         Ok(object)
     }
@@ -383,7 +375,7 @@ impl Heap {
                 self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
-        let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta(Plan::Deferred) | flag::LARGE);
+        let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta_deferred() | flag::LARGE);
         let chunks = info.chunk_count(length);
         let epoch = self.epoch;
         self.large.adopt(object, blocks, chunks, epoch);

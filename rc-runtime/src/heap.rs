@@ -101,8 +101,7 @@ static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32:
 /// See the file's first lines.
 pub struct Heap {
     number: u32,
-    /// When objects are counted and die.
-    pub plan: Plan,
+    plan: Plan,
     /// How it was set up.
     pub options: HeapOptions,
     /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
@@ -217,10 +216,7 @@ impl Heap {
             suspects: 0,
             marking: false,
             mark_discovers: false,
-            mark_stack: match (options.plan, options.list_entries_max) {
-                (Plan::Deferred, None) => ObjectStack::reserved(),
-                _ => ObjectStack::default(),
-            },
+            mark_stack: options.plan.mark_stack(&options),
             mark_overflowed: false,
             dead_queue: ObjectStack::default(),
             specials: Specials::default(),
@@ -251,6 +247,12 @@ impl Heap {
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
         Ok(heap)
+    }
+
+    /// When objects are counted and die.
+    #[inline(always)]
+    pub fn plan(&self) -> Plan {
+        self.plan
     }
 
     /// The context through which this heap allocates.
@@ -349,47 +351,6 @@ impl Heap {
         self.used_bytes() - self.large.leaving.blocks() * crate::memory::range::BLOCK_BYTES
     }
 
-    /// Collects everything that nothing reaches. Answers how many objects died.
-    ///
-    /// # Safety
-    /// No reference to the heap is in use: finalizers may come back to it.
-    pub unsafe fn collect(heap: *mut Heap) -> u64 {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan {
-                Plan::Deferred => Heap::deferred_collect(heap),
-                Plan::Prompt => Heap::prompt_collect(heap),
-            }
-        }
-    }
-
-    /// A safepoint at which work that is due is done.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn poll(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan {
-                Plan::Deferred => {
-                    let hurry = std::mem::take(&mut (*heap).external.is_due);
-                    (*heap).with_driver(
-                        |driver, heap| {
-                            if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) }
-                        },
-                    );
-                    if (*heap).limits.soft_is_due {
-                        Heap::run_soft_limit_callback(heap);
-                    }
-                    if (&*heap).finalizers.are_ready() && (&*heap).is_running() {
-                        Heap::run_finalizers(heap);
-                    }
-                }
-                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
-            }
-        }
-    }
-
     /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the
     /// program wants that.
     ///
@@ -398,9 +359,7 @@ impl Heap {
     pub unsafe fn end_of_program(heap: *mut Heap) {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).plan == Plan::Prompt {
-                Heap::drain_all(heap);
-            }
+            Heap::drain_at_end(heap);
             if crate::services::finalizer::are_run_at_exit() {
                 Heap::finalize_all(heap);
             }

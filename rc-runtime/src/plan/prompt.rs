@@ -14,6 +14,7 @@
 //! | `protected` | what does a drain leave alone? |
 //! | `reclaim`, `release_stack` | how does a structure die without recursion, in which order, and in slices? |
 //! | `finalizer` | how is a destructor called, and what may it do? |
+//! | `immortal` | when does an object that never dies begin to be one? |
 //! | `nursery` | which objects are so new that nothing was noted about them yet? |
 //! | `touched` | what must a mark that works in slices hear of? |
 //!
@@ -34,6 +35,7 @@ pub mod count;
 mod dying;
 mod finalizer;
 mod free_blocks;
+mod immortal;
 mod nursery;
 mod pending;
 mod postponed;
@@ -56,7 +58,6 @@ pub use reclaim::Cascade;
 use crate::heap::Heap;
 use crate::memory::size_class::CLASSES;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 use crate::report::statistics::Statistics;
 use crate::services::finalizer::{ROUNDS_MAX, Turn};
 use crate::turn::LastTurn;
@@ -427,30 +428,11 @@ impl Heap {
 
     /// Brings the counters of a prompt heap up to date, which the inline paths do not maintain.
     pub fn refresh_statistics(&mut self) {
-        debug_assert_eq!(self.plan, Plan::Prompt);
         self.statistics = self.statistics_now();
     }
 
-    /// The counters as programs, hosts and reports see them: what no flip has seen yet is alive as far as is known.
-    pub fn statistics_with_young(&self) -> Statistics {
-        let mut statistics = self.statistics_now();
-        if self.plan == Plan::Deferred {
-            let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
-            statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
-            statistics.live_bytes += statistics.allocated_bytes - self.allocated_bytes_at_flip;
-        }
-        statistics
-    }
-
-    /// The counters as of now. Under the deferred plan mature objects alone are alive.
-    pub fn statistics_now(&self) -> Statistics {
-        let mut statistics = self.statistics.clone();
-        statistics.used_bytes = self.used_bytes();
-        statistics.external_bytes = self.external.bytes();
-        if self.plan == Plan::Deferred {
-            statistics.freed_objects = statistics.freed_objects();
-            return statistics;
-        }
+    /// The counters that the inline paths do not maintain, as of now.
+    pub(crate) fn count_cells_into(&self, statistics: &mut Statistics) {
         let mut cells = self.prompt.cells.tally(self.context_lists());
         if self.zeal.is_some() {
             // Dead cells are never given back.
@@ -467,6 +449,5 @@ impl Heap {
         statistics.live_bytes = cells.live_bytes + large_bytes;
         statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;
         statistics.freed_objects = statistics.freed_mature_objects;
-        statistics
     }
 }

@@ -13,7 +13,6 @@
 use crate::allocate::OutOfMemory;
 use crate::heap::Heap;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 use crate::services::builtin;
 use std::any::Any;
 use std::ffi::c_void;
@@ -62,14 +61,7 @@ impl Heap {
         self.given_bytes = self.given_bytes.saturating_add(added);
         if added != 0 && self.given_bytes >= self.options.epoch_bytes && !self.external.is_due {
             self.external.is_due = true;
-            match self.plan {
-                Plan::Deferred => {
-                    // The next allocation asks the driver, however much room its hole has.
-                    self.retire_hole();
-                    self.set_poll(true);
-                }
-                Plan::Prompt => self.context_mut().pending = 1,
-            }
+            self.request_work_at_allocation();
         }
         self.note_growth();
     }

@@ -78,7 +78,7 @@ pub struct Finalizers {
     pub(crate) last_turn: LastTurn,
     /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
     ready: bool,
-    young: queue::Young,
+    pub(crate) young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
     pub due: u64,
     /// Registrations so far, those at birth included (prompt plan: not where allocation is inline).

@@ -22,7 +22,6 @@ use crate::fatal::{self, STATUS_USAGE};
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 
 /// Handles in a chunk.
 const CHUNK: usize = 1024;
@@ -91,8 +90,8 @@ impl Heap {
 
     /// The same for an object with a count that becomes the handle's.
     pub fn new_owning_handle(&mut self, object: ObjectRef) -> u64 {
-        self.count_handles();
-        self.handles.counted += (self.plan == Plan::Prompt) as usize;
+        self.count_new_handles();
+        self.note_owning_handle();
         self.new_handle(object.address())
     }
 
@@ -142,7 +141,8 @@ impl Heap {
     /// The handles from `bottom` up to `top`, in the newest chunk, go; the last first.
     fn release_handles(&mut self, bottom: u64, top: u64) {
         let left = self.handles.len(bottom);
-        if self.plan == Plan::Prompt {
+        // Those that are counted; under the deferred plan none is.
+        if self.handles.counted > left {
             let mut at = self.handles.counted.min(self.handles.len(top));
             while at > left {
                 at -= 1;
@@ -150,8 +150,8 @@ impl Heap {
                     self.decrement_root(object);
                 }
             }
+            self.handles.counted = left;
         }
-        self.handles.counted = self.handles.counted.min(left);
     }
 
     /// Prompt plan: what was pushed since the last safepoint is counted.
@@ -159,9 +159,14 @@ impl Heap {
     pub(crate) fn count_handles(&mut self) {
         let top = self.context_mut().handle_top;
         let len = self.handles.len(top);
-        if self.handles.counted < len && self.plan == Plan::Prompt {
+        if self.handles.counted < len {
             self.count_handles_up_to(len);
         }
+    }
+
+    /// Prompt plan: the handle that is pushed next has a count.
+    pub(crate) fn note_counted_handle(&mut self) {
+        self.handles.counted += 1;
     }
 
     #[cold]
@@ -182,7 +187,10 @@ impl Heap {
         let place = self.handles.place_of(handle);
         let counted = place.is_some_and(|place| place < self.handles.counted);
         // SAFETY: by the caller's promise.
-        unsafe { self.set_root_word(handle, word, counted) };
+        let old = unsafe { std::mem::replace(&mut *(handle as *mut u64), word) };
+        if counted {
+            self.recount_exactly(object_in(word), object_in(old));
+        }
     }
 
     /// A new global handle.
@@ -206,7 +214,8 @@ impl Heap {
     /// `global` is one of this heap that is not freed; `word` is a reference or null.
     pub unsafe fn set_global(&mut self, global: u64, word: u64) {
         // SAFETY: by the caller's promise.
-        unsafe { self.set_root_word(global, word, self.plan == Plan::Prompt) };
+        let old = unsafe { std::mem::replace(&mut *(global as *mut u64), word) };
+        self.recount_handle(object_in(word), object_in(old));
     }
 
     /// Frees a global handle.
@@ -223,17 +232,6 @@ impl Heap {
             *(global as *mut u64) = FREE;
         }
         self.handles.free_globals.push(global);
-    }
-
-    unsafe fn set_root_word(&mut self, root: u64, word: u64, counted: bool) {
-        // SAFETY: by the callers' promise.
-        let old = unsafe { std::mem::replace(&mut *(root as *mut u64), word) };
-        if counted {
-            object_in(word).into_iter().for_each(ObjectRef::increment_exact);
-            if let Some(old) = object_in(old) {
-                self.decrement_exact(old);
-            }
-        }
     }
 
     /// Every reference that a handle holds.

@@ -11,18 +11,17 @@
 
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::object::{ObjectRef, flag, prompt_flag};
-use crate::plan::Plan;
+use crate::object::ObjectRef;
 
 /// The immortal objects of one heap.
 #[derive(Debug, Default)]
 pub struct Immortals {
     /// Each has a count.
-    counted: List<ObjectRef>,
+    pub(crate) counted: List<ObjectRef>,
     /// Deferred plan: young, to be counted at the next flip.
-    new: List<ObjectRef>,
+    pub(crate) new: List<ObjectRef>,
     /// Deferred plan: to be let go of with the roots of the last flip.
-    released: List<ObjectRef>,
+    pub(crate) released: List<ObjectRef>,
 }
 
 impl Immortals {
@@ -33,37 +32,6 @@ impl Immortals {
 }
 
 impl Heap {
-    /// The object never dies. Twice is as good as once.
-    pub fn make_immortal(&mut self, object: ObjectRef) {
-        match self.plan {
-            Plan::Deferred => {
-                if !object.has(flag::IMMORTAL) {
-                    object.add_flags(flag::IMMORTAL);
-                    if object.is_mature() && object.count() != 0 {
-                        self.increment(object);
-                        if self.mark_discovers {
-                            self.show_to_mark(object);
-                        }
-                        self.immortals.counted.push(object);
-                    } else {
-                        self.immortals.new.push(object);
-                    }
-                }
-            }
-            Plan::Prompt => {
-                let is_one = object.type_info().may_be_cyclic && object.has(prompt_flag::ACYCLIC);
-                if !is_one {
-                    // It is settled, and what it loses from now on is not noted.
-                    self.note_touched(object);
-                    object.increment_exact();
-                    object.add_flags(prompt_flag::ACYCLIC);
-                    object.settle();
-                    self.immortals.counted.push(object);
-                }
-            }
-        }
-    }
-
     /// All objects that are there are immortal from now on. A safepoint.
     ///
     /// # Safety
@@ -80,30 +48,6 @@ impl Heap {
     /// Immortal objects are as mortal as others again.
     pub fn unfreeze(&mut self) {
         let counted = std::mem::take(&mut self.immortals.counted);
-        match self.plan {
-            Plan::Deferred => {
-                let new = std::mem::take(&mut self.immortals.new);
-                new.iter().chain(&counted).for_each(|object| object.remove_flags(flag::IMMORTAL));
-                self.immortals.released.extend(counted);
-            }
-            Plan::Prompt => {
-                for object in counted {
-                    if object.type_info().may_be_cyclic {
-                        object.remove_flags(prompt_flag::ACYCLIC);
-                        object.unsettle();
-                    }
-                    self.decrement_exact(object);
-                }
-            }
-        }
-    }
-
-    /// Deferred plan, at a flip: who has become immortal since the last is counted. Answers who is to be let go of.
-    pub fn flip_immortals(&mut self) -> List<ObjectRef> {
-        for object in std::mem::take(&mut self.immortals.new) {
-            self.increment(object);
-            self.immortals.counted.push(object);
-        }
-        std::mem::take(&mut self.immortals.released)
+        self.make_mortal(counted);
     }
 }

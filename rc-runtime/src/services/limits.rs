@@ -16,7 +16,6 @@
 
 use crate::allocate::{OutOfMemory, name_of};
 use crate::heap::Heap;
-use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 
 /// How often a handler is believed that it made room, for one allocation.
@@ -153,10 +152,7 @@ impl Heap {
             self.limits.is_above = above;
             if self.limits.soft_is_due {
                 self.due_at_allocation = true;
-                match self.plan {
-                    Plan::Deferred => self.set_poll(true),
-                    Plan::Prompt => self.context_mut().pending = 1,
-                }
+                self.request_safepoint();
             }
         }
     }

@@ -15,7 +15,6 @@
 use crate::heap::Heap;
 use crate::memory::list::Queue;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 use crate::services::builtin;
 
 /// Rounds of a collection in which callbacks may have more callbacks called.
@@ -60,13 +59,7 @@ impl Heap {
         }
         rest.errand = Some(place);
         self.specials.errands.queue.push_back(Some(object));
-        match self.plan {
-            Plan::Prompt => self.context_mut().pending = 1,
-            Plan::Deferred => {
-                self.finalizers_are_ready();
-                self.set_poll(true);
-            }
-        }
+        self.request_callbacks();
     }
 
     /// The object dies: it has no errand any more.
@@ -104,7 +97,7 @@ impl Heap {
             let had_turn = std::mem::take(&mut (*heap).specials.errands.had_turn);
             let finalizers_wait = had_turn && !(&*heap).finalizers.queue.is_empty();
             if !(*heap).finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
-                (&mut *heap).errands_go_on();
+                (&mut *heap).put_callbacks_off();
                 return false;
             }
             let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
@@ -119,9 +112,9 @@ impl Heap {
                 }
                 match builtin::callback_of(object) {
                     Some(callback) => {
-                        (&mut *heap).count_one_more(object);
+                        (&mut *heap).hold(object);
                         Heap::call_program(heap, object, callback);
-                        (&mut *heap).count_one_less(object);
+                        (&mut *heap).let_go(object);
                         has_turn = (&mut *heap).has_turn(&mut turn);
                     }
                     None => {
@@ -134,31 +127,9 @@ impl Heap {
             (*heap).specials.errands.running = false;
             (*heap).specials.errands.had_turn = !has_turn;
             if (*heap).specials.errands.are_due() {
-                (&mut *heap).errands_go_on();
+                (&mut *heap).put_callbacks_off();
             }
             has_turn
-        }
-    }
-
-    /// Some are left: at the next safepoint. Under the prompt plan the end of the drain sees that.
-    fn errands_go_on(&mut self) {
-        if self.plan == Plan::Deferred {
-            self.finalizers_are_ready();
-            self.set_poll(true);
-        }
-    }
-
-    fn count_one_more(&mut self, object: ObjectRef) {
-        match self.plan {
-            Plan::Deferred => self.increment(object),
-            Plan::Prompt => object.increment_exact(),
-        }
-    }
-
-    fn count_one_less(&mut self, object: ObjectRef) {
-        match self.plan {
-            Plan::Deferred => self.finalizers.done.push(object),
-            Plan::Prompt => self.decrement_exact(object),
         }
     }
 }

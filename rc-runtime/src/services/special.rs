@@ -29,7 +29,6 @@ use crate::memory::list::List;
 use crate::memory::range::{HEAP_BASE, HEAP_SPAN, record_cell};
 use crate::memory::record_slab::{LAST_NUMBER, Record, Slab};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
 use crate::plan::deferred::young_special::Judgement;
 use crate::services::post_clear_queue::Errands;
 use crate::services::weak::{Link, Node};
@@ -263,12 +262,7 @@ impl Heap {
     pub(crate) fn note_special(&mut self, object: ObjectRef) {
         if !object.has(flag::SPECIAL) {
             object.add_flags(flag::SPECIAL);
-            if self.plan == Plan::Deferred && !object.is_mature() {
-                match object.stamp() == self.epoch {
-                    true => self.specials.young.push(object),
-                    false => self.specials.pending.push(object),
-                }
-            }
+            self.note_special_birth(object);
         }
     }
 

@@ -25,11 +25,9 @@ pub use links::{Link, Node};
 
 use crate::allocate::OutOfMemory;
 use crate::heap::Heap;
-use crate::memory::range::MARK;
-use crate::object::{ObjectRef, Slot, flag, prompt_flag};
-use crate::plan::Plan;
+use crate::object::{ObjectRef, Slot, flag};
 use crate::services::builtin::{self, Callback};
-use crate::services::special::{AWAITS_FINALIZER, CONDEMNED};
+use crate::services::special::CONDEMNED;
 
 /// What a slot that does not count is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,71 +82,6 @@ impl Heap {
         }
     }
 
-    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
-    /// `object` is what the slot's word says; `None` when its reclaim has begun. `[WEAK]`
-    #[inline(always)]
-    pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        match self.plan {
-            _ if self.may_be_had(object) => Some(object),
-            Plan::Prompt => self.upgrade_watched(object),
-            Plan::Deferred => self.upgrade_slow(object),
-        }
-    }
-
-    /// Whether an upgrade needs no more than the reference.
-    #[inline(always)]
-    pub fn may_be_had(&self, object: ObjectRef) -> bool {
-        match self.plan {
-            Plan::Prompt => !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades,
-            Plan::Deferred => {
-                object.has(flag::ROOTED) && !self.roots_uncounted
-                    || (object.stamp() == self.epoch && !object.is_mature())
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn upgrade_slow(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        // Such an object is a key: the other weak slots are null by now. Yielded, it would be finalized under the
-        // program's hands.
-        if self.special_of(object).is_some_and(|record| record.has(AWAITS_FINALIZER)) {
-            return None;
-        }
-        let dead = if object.is_mature() {
-            let condemned = self.specials.mark_condemns && !MARK.get(object.address());
-            object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
-        } else {
-            !self.counting || self.specials.young_are_judged()
-        };
-        if dead {
-            return None;
-        }
-        self.hold_until_flip(object);
-        Some(object)
-    }
-
-    /// Deferred plan: the object is counted once more, and held as by a root of the last flip, until the passes of the next.
-    pub(crate) fn hold_until_flip(&mut self, object: ObjectRef) {
-        self.increment(object);
-        object.add_flags(flag::ROOTED);
-        self.specials.upgraded.push(object);
-        if self.mark_discovers {
-            self.show_to_mark(object);
-        }
-    }
-
-    /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet,
-    /// and lives. What died by counting has none any more, and was not written to since the flip.
-    #[cold]
-    fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
-        let epoch = self.epoch;
-        let written = match object.has(flag::LARGE) {
-            true => self.large.stamps(object).contains(&epoch),
-            false => object.stamp() == epoch,
-        };
-        self.counting && written
-    }
-
     /// The target of a weak slot, read and upgraded.
     #[inline(always)]
     pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
@@ -161,15 +94,10 @@ impl Heap {
     pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
         let before = self.host_roots.stack.len();
         self.host_roots.stack.extend(objects);
-        let prompt = self.plan == Plan::Prompt;
-        if prompt {
-            objects.iter().flatten().for_each(|object| object.increment_exact());
-        }
+        objects.iter().for_each(|&object| self.recount_handle(object, None));
         let answer = call(self);
         self.host_roots.stack.truncate(before);
-        if prompt {
-            objects.iter().flatten().for_each(|&object| self.decrement_exact(object));
-        }
+        objects.iter().for_each(|&object| self.recount_handle(None, object));
         answer
     }
 

@@ -43,12 +43,13 @@ impl Collector {
     /// Works for about `ns` nanoseconds, at least one chunk; true when a collection has come to its end.
     pub(crate) fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
         heap.statistics.slices += 1;
-        let ended = self.stopped(heap, |collector, heap| match heap.plan {
+        let ended = self.stopped(heap, |collector, heap| match heap.plan() {
             Plan::Prompt => collector.judge_cycles_for(heap, ns),
             Plan::Deferred => collector.step_for(heap, ns),
         });
-        if heap.plan == Plan::Deferred {
-            self.update_poll(heap);
+        match heap.plan() {
+            Plan::Deferred => self.update_poll(heap),
+            Plan::Prompt => {}
         }
         ended
     }

@@ -64,6 +64,17 @@ impl Judgement {
 }
 
 impl Heap {
+    /// A young object becomes special.
+    pub(crate) fn list_young_special(&mut self, object: ObjectRef) {
+        if object.is_mature() {
+            return;
+        }
+        match object.stamp() == self.epoch {
+            true => self.specials.young.push(object),
+            false => self.specials.pending.push(object),
+        }
+    }
+
     /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
     /// dead. Does up to `units` of work; what is left, and whether all is done. If it has queued objects for promotion,
     /// it is to be called again when those are promoted.

@@ -18,7 +18,6 @@ use crate::memory::large::LargeSpace;
 use crate::memory::range::{BLOCK_BYTES, MARK};
 use crate::memory::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -32,7 +31,7 @@ impl Heap {
             self.allocation_safepoint();
         }
         self.fails_as_asked(info, cell)?;
-        let meta = info.fresh_meta(Plan::Prompt);
+        let meta = info.fresh_meta_prompt();
         let object = if cell > LARGEST_CELL {
             self.allocate_large_counted(info, cell)?
         } else {

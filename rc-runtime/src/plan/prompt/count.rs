@@ -117,6 +117,13 @@ impl ObjectRef {
         }
     }
 
+    /// Takes one from the count of an object that is known to be dead. Nothing is noted: that would show it to the mark as alive.
+    pub(crate) fn decrement_dead(self) {
+        if !self.is_stuck() {
+            self.set_exact_count(self.exact_count() - 1);
+        }
+    }
+
     /// The byte's low part has just become full: it reads 0, and the flag beside it is turned over.
     #[cold]
     pub fn carry(self) {
@@ -126,14 +133,6 @@ impl ObjectRef {
 }
 
 impl Heap {
-    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now.
-    pub fn count_of(&self, object: ObjectRef) -> u32 {
-        match self.plan {
-            crate::plan::Plan::Deferred => object.count() as u32,
-            crate::plan::Plan::Prompt => object.exact_count(),
-        }
-    }
-
     /// Takes one from the object's count.
     #[inline(always)]
     pub fn decrement_exact(&mut self, object: ObjectRef) {
@@ -329,10 +328,13 @@ impl Heap {
         }
     }
 
-    /// Counts one more reference of a host to the object.
+    /// A reference outside objects changes from `old` to `new`.
     #[inline(always)]
-    pub fn hold(&mut self, object: ObjectRef) {
-        object.increment_exact();
+    pub(crate) fn recount_exactly(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
+        new.into_iter().for_each(ObjectRef::increment_exact);
+        if let Some(old) = old {
+            self.decrement_exact(old);
+        }
     }
 
     /// Every object of a prompt heap that is alive or pending: not dying, not zeal's dead, not condemned by a mark.

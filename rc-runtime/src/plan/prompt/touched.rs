@@ -70,6 +70,26 @@ impl Heap {
         }
     }
 
+    /// An ephemeron has another key while a mark proves: it may not be dead, whatever was found of its key.
+    pub(crate) fn watch_ephemeron(&mut self, ephemeron: ObjectRef) {
+        if self.prompt.watch.is_on {
+            MARK.set(ephemeron.address());
+            let watch = &mut self.prompt.watch;
+            watch.starved |= !watch.touched.try_push(ephemeron);
+        }
+    }
+
+    /// The host may keep objects that a running mark is about to prove dead: the proof begins anew.
+    pub(crate) fn begin_proof_anew(&mut self) {
+        self.prompt.watch.begin_anew |= self.prompt.watch.is_on;
+    }
+
+    /// The object is not being taken apart, and no mark has to be asked about it.
+    #[inline(always)]
+    pub(crate) fn is_whole_and_unwatched(&self, object: ObjectRef) -> bool {
+        !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades
+    }
+
     /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
     /// the proof: what the program does with it goes by roots, of which nothing is noted.
     #[cold]

@@ -24,7 +24,6 @@ use super::RUNNING;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 
 /// A call that has not returned.
 #[derive(Debug)]
@@ -61,11 +60,8 @@ pub fn note_landing(here: u64) {
     for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);
     }
-    if any && heap.plan == Plan::Prompt {
-        heap.context_mut().pending = 1;
-    } else if any {
-        heap.finalizers_are_ready();
-        heap.set_poll(true);
+    if any {
+        heap.request_callbacks();
     }
 }
 
@@ -102,7 +98,7 @@ impl Heap {
         }
         self.close_call();
         // By one the finalizer may have saved its object.
-        self.count_handles();
+        self.count_new_handles();
     }
 
     /// What the innermost call has changed is as it was.
@@ -132,9 +128,7 @@ impl Heap {
         while self.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
             let depth = self.finalizers.calls.len() - 1;
             let object = self.close_call().expect("one for each call");
-            if self.plan == Plan::Prompt {
-                self.take_over_parked(depth);
-            }
+            self.take_over_interrupted(depth);
             self.finalizers.done.push(object);
             left.push(object);
         }
@@ -162,14 +156,7 @@ impl Heap {
         if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
             (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
         }
-        match self.plan {
-            Plan::Prompt => self.context_mut().pending = 1,
-            Plan::Deferred if self.specials.errands.are_due() => {
-                self.finalizers_are_ready();
-                self.set_poll(true);
-            }
-            Plan::Deferred => {}
-        }
+        self.request_interrupted_work();
     }
 
     /// Tells the hook of the objects whose finalizers were left.

@@ -30,8 +30,6 @@ use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
-use crate::plan::Plan;
-use crate::plan::deferred::count::STUCK;
 use crate::services::special::AWAITS_FINALIZER;
 use crate::type_registry::{self, TypeInfo};
 use std::cmp::Reverse;
@@ -41,9 +39,9 @@ pub(crate) const ROUNDS_MAX: u32 = 10;
 
 /// How far the young objects of the last flip are judged.
 #[derive(Debug, Default)]
-pub(super) struct Young {
+pub(crate) struct Young {
     /// Have finalizers, and were allocated in the running epoch.
-    current: List<ObjectRef>,
+    pub(crate) current: List<ObjectRef>,
     /// The same, of the epoch before.
     pending: List<ObjectRef>,
     /// Of those: dead.
@@ -51,7 +49,7 @@ pub(super) struct Young {
 }
 
 impl Young {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.current.is_empty() && self.pending.is_empty() && self.found.is_empty()
     }
 }
@@ -87,21 +85,13 @@ impl Heap {
             let number = self.finalizers.registrations;
             self.rest(object).registration = number;
         }
-        if self.plan == Plan::Deferred {
-            self.finalizers.due += 1;
-            // One that is pending is reachable: it will be promoted.
-            if !object.is_mature() && object.stamp() == self.epoch {
-                self.finalizers.young.current.push(object);
-            }
-        }
+        self.note_registered(object);
     }
 
     /// Its finalizer runs now, or never.
     pub(super) fn end_registration(&mut self, object: ObjectRef) {
         object.add_flags(flag::FINALIZED);
-        if self.plan == Plan::Deferred {
-            self.finalizers.due -= 1;
-        }
+        self.note_unregistered();
         if object.has(flag::SPECIAL) {
             if let Some(rest) = self.rest_of(object) {
                 rest.registration = 0;
@@ -243,8 +233,7 @@ impl Heap {
             let mut turn = (*heap).begin_turn();
             while (*heap).finalizers.left_in_set > 0 {
                 if waits || !(&mut *heap).has_turn(&mut turn) {
-                    (&mut *heap).finalizers_are_ready();
-                    (&mut *heap).set_poll(true);
+                    (&mut *heap).request_finalizer_turn();
                     return;
                 }
                 let Some(object) = (&mut *heap).take_waiting() else { break };
@@ -273,7 +262,7 @@ impl Heap {
         }
     }
 
-    pub(super) unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
+    pub(crate) unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
         // SAFETY: as for `run_finalizers`.
         unsafe {
             if object.needs_finalizer() {
@@ -368,12 +357,8 @@ impl Heap {
         self.show_waiting();
         let order = |object: ObjectRef| object.type_info().finalize_order;
         let mut queue = std::mem::take(&mut self.finalizers.queue);
-        let is_held = |heap: &Heap, object: ObjectRef| match heap.plan {
-            // The mark that found it dead has noted it.
-            Plan::Deferred if object.count() == STUCK => object.has(flag::FOUND),
-            _ => heap.count_of(object) > 1,
-        };
-        let is_owned = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && is_held(heap, object);
+        let is_owned =
+            |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
         if queue.iter().any(|&object| free(self, object)) {
             let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
@@ -402,9 +387,6 @@ impl Heap {
     /// The count that held the object for its finalizer goes.
     fn let_go_after_finalizer(&mut self, object: ObjectRef) {
         self.note_waiting(object, false);
-        match self.plan {
-            Plan::Deferred => self.finalizers.done.push(object),
-            Plan::Prompt => self.decrement_exact(object),
-        }
+        self.let_go(object);
     }
 }
