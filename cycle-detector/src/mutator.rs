@@ -6,14 +6,16 @@
 //! References that the host holds across a safepoint (any allocation, `poll`, `epoch`, `collect`) belong into its root stack; the
 //! others are valid until the next one starts.
 
-use crate::driver::Collector;
-use crate::plan::deferred::verify::Violation;
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::prompt::PromptDriver;
 use crate::root_source::{NoStack, RootSource};
+use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::statistics::Statistics;
+use tally_heap::report::violation::Violation;
 use tally_heap::services::builtin::Callback;
 use tally_heap::services::finalizer::FinalizerError;
 use tally_heap::services::host_roots::RootIndex;
@@ -33,7 +35,11 @@ pub struct Mutator {
 /// # Errors
 /// [`RangeError`] when the heap range cannot be reserved.
 pub fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
-    Heap::new(options, Box::new(Collector::new(stack)))
+    let driver: Box<dyn EpochDriver> = match options.plan {
+        Plan::Deferred => Box::new(DeferredDriver::new(stack)),
+        Plan::Prompt => Box::new(PromptDriver::new(stack)),
+    };
+    Heap::new(options, driver)
 }
 
 impl Mutator {
@@ -48,13 +54,6 @@ impl Mutator {
     /// The heap itself.
     pub fn heap(&mut self) -> &mut Heap {
         &mut self.heap
-    }
-
-    fn with_collector<T>(&mut self, call: impl FnOnce(&mut Collector, &mut Heap) -> T) -> T {
-        self.heap.with_driver(|driver, heap| {
-            let collector = driver.as_any().downcast_mut().expect("a mutator's driver is the collector");
-            call(collector, heap)
-        })
     }
 
     /// Allocates an object without tail elements; its payload is zero. A safepoint.
@@ -255,19 +254,17 @@ impl Mutator {
 
     /// Flips, if the passes of the last flip are done.
     pub fn flip(&mut self) {
-        self.with_collector(|collector, heap| collector.flip_now(heap));
+        self.heap.with_driver(|driver, heap| driver.flip(heap));
     }
 
     /// Does about `units` of pending work, whatever the clock says; true while some is left.
     pub fn step(&mut self, units: u64) -> bool {
-        self.with_collector(|collector, heap| {
-            let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
-            collector.stopped(heap, |collector, heap| collector.work_slice(heap, units));
-        });
+        let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
+        self.heap.with_driver(|driver, heap| driver.work(heap, units));
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
         unsafe { Heap::run_ready_finalizers(heap) };
-        self.with_collector(|collector, heap| collector.has_work(heap))
+        self.heap.with_driver(|driver, heap| driver.has_work(heap))
     }
 
     /// Flips and runs the passes of the flip to their end. Under the prompt plan: everything at zero dies, and all candidates
@@ -386,12 +383,7 @@ impl Mutator {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
         unsafe { Heap::epoch_before_recount(heap) };
-        match self.heap.plan() {
-            Plan::Deferred => {
-                self.with_collector(|collector, heap| crate::plan::deferred::verify::verify(heap, collector))
-            }
-            Plan::Prompt => crate::plan::prompt::verify(&mut self.heap),
-        }
+        self.heap.with_driver(|driver, heap| driver.verify(heap))
     }
 
     /// Every mature object that is not known to be dead, in address order within each block.
@@ -417,6 +409,6 @@ impl Mutator {
 
     /// What the last finished epoch did.
     pub fn last_report(&mut self) -> EpochReport {
-        self.with_collector(|collector, _| collector.last_report().clone())
+        self.heap.with_driver(|driver, _| driver.last_report().clone())
     }
 }

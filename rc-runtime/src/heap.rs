@@ -5,7 +5,7 @@
 //! heap was made (`tally-collector`). The heap calls the driver, never the other way round without being handed the heap.
 
 use crate::context::Context;
-use crate::epoch_driver::EpochDriver;
+use crate::epoch_driver::{EpochDriver, NoDriver};
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
@@ -181,7 +181,7 @@ pub struct Heap {
     pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,
-    pub(crate) driver: Option<Box<dyn EpochDriver>>,
+    driver: Box<dyn EpochDriver>,
 }
 
 impl Heap {
@@ -235,7 +235,7 @@ impl Heap {
             due_at_allocation: true,
             limits: Limits::failing(options.fail_allocation),
             stopped: false,
-            driver: Some(driver),
+            driver,
             options,
         });
         heap.blocks.quarantine = heap.options.zeal;
@@ -368,9 +368,9 @@ impl Heap {
 
     /// Calls the epoch driver with the heap.
     pub fn with_driver<T>(&mut self, call: impl FnOnce(&mut dyn EpochDriver, &mut Heap) -> T) -> T {
-        let mut driver = self.driver.take().expect("the epoch driver is not re-entered");
+        let mut driver: Box<dyn EpochDriver> = std::mem::replace(&mut self.driver, Box::new(NoDriver));
         let answer = call(&mut *driver, self);
-        self.driver = Some(driver);
+        self.driver = driver;
         answer
     }
 }

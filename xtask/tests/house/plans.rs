@@ -13,13 +13,11 @@ const ASKING: [&str; 5] =
 /// Of those: here a heap has its plan, and its verbs ask.
 const OF_HEAPS: [&str; 3] = ["rc-runtime/src/", "cycle-detector/src/", "compiled-code/src/"];
 /// Where a plan may be named there, and why.
-const NAMED_IN: [(&str, &str); 6] = [
+const NAMED_IN: [(&str, &str); 4] = [
     ("rc-runtime/src/plan.rs", "the plans, and their names outside"),
     ("rc-runtime/src/plan/verbs/", "the verbs"),
     ("rc-runtime/src/heap.rs", "the plan of a heap without options"),
-    ("cycle-detector/src/mutator.rs", "a host's verification"),
-    ("cycle-detector/src/driver.rs", "one collector drives both plans"),
-    ("cycle-detector/src/plan/deferred/step.rs", "the same"),
+    ("cycle-detector/src/mutator.rs", "a heap gets its driver"),
 ];
 const PLANS: [&str; 2] = ["Plan::Deferred", "Plan::Prompt"];
 

@@ -14,7 +14,7 @@
 //! A slice is bounded by units of work (about one reference each) and by the clock, looked at every [`CHUNK_UNITS`]
 //! units. `[BOUND]`
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use std::time::Instant;
 use tally_heap::Heap;
 
@@ -49,26 +49,26 @@ fn share(units: i64, of_two: bool) -> i64 {
     if of_two { (units - units / 3).max(1) } else { units }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
     pub fn slice(&mut self, heap: &mut Heap, units: i64) {
         if let Some(units) = heap.options.slice_units {
             heap.statistics.slices += 1;
-            return self.stopped(heap, |collector, heap| collector.work_slice(heap, units.into()));
+            return self.stopped(heap, |driver, heap| driver.work_slice(heap, units.into()));
         }
         let limit_ns = heap.options.slice_ns;
-        self.stopped(heap, |collector, heap| {
+        self.stopped(heap, |driver, heap| {
             let start = Instant::now();
             let mut left = units;
-            collector.slice_units = 0;
-            while left > 0 && collector.has_work(heap) {
-                collector.work(heap, CHUNK_UNITS.min(left));
+            driver.stops.slice_units = 0;
+            while left > 0 && driver.has_work(heap) {
+                driver.work(heap, CHUNK_UNITS.min(left));
                 left -= CHUNK_UNITS;
                 if start.elapsed().as_nanos() as u64 > limit_ns {
                     break;
                 }
             }
-            collector.note_slice(heap);
+            driver.stops.note_slice(heap);
             heap.statistics.slices += 1;
         });
     }
@@ -92,7 +92,7 @@ impl Collector {
         if left > 0 {
             left = heap.large.leaving.give_back(left);
         }
-        self.slice_units += (units - left) as u64;
+        self.stops.slice_units += (units - left) as u64;
     }
 
     fn mark_for(&mut self, heap: &mut Heap, units: i64) -> i64 {
@@ -108,14 +108,9 @@ impl Collector {
 
     /// The same as one slice of its own.
     pub(crate) fn work_slice(&mut self, heap: &mut Heap, units: i64) {
-        self.slice_units = 0;
+        self.stops.slice_units = 0;
         self.work(heap, units);
-        self.note_slice(heap);
-    }
-
-    fn note_slice(&mut self, heap: &mut Heap) {
-        let statistics = &mut heap.statistics;
-        statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
+        self.stops.note_slice(heap);
     }
 
     /// Does up to `units` of the phase's work and moves on to the next phase when it is done; what is left.
@@ -161,27 +156,13 @@ impl Collector {
     }
 
     fn end_epoch(&mut self, heap: &mut Heap) {
-        self.report.close(heap);
-        self.trigger.learn(&self.report);
-        self.last_report = self.report.clone();
+        self.stops.close_report(heap);
+        self.trigger.learn(&self.stops.report);
         self.release_complete_set(heap);
-        let given = (self.report.given_bytes, self.report.log_entries);
+        let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
         self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
         if self.mark_is_due(heap) {
             self.start_mark(heap);
         }
-    }
-
-    /// Runs `work` with its duration counted as a stop of the mutator.
-    pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
-        let start = Instant::now();
-        self.trigger.note_stop_start();
-        self.stack.note_that_the_program_ran();
-        let answer = work(self, heap);
-        self.trigger.note_stop_end();
-        let ns = start.elapsed().as_nanos() as u64;
-        heap.note_stop(start, ns);
-        self.report.work_ns += ns;
-        answer
     }
 }

@@ -23,8 +23,8 @@
 //!
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
-use crate::driver::Collector;
 use crate::evidence::Evidence;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::record_walk::{Looked, RecordWalk};
@@ -91,7 +91,7 @@ impl Mark {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
         !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
@@ -345,7 +345,7 @@ impl Collector {
         let mark = &mut self.mark;
         mark.stage = Stage::Off;
         heap.statistics.cyclic_garbage_objects += mark.freed;
-        self.report.freed_by_mark += mark.freed;
+        self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
             false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),

@@ -39,7 +39,7 @@ mod member;
 mod verdict;
 
 use crate::budget::Purse;
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::backoff;
 use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
@@ -160,10 +160,10 @@ impl Trials {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
     pub(crate) fn fill_purse(&mut self) {
-        self.trials.purse.fill(self.report.given_bytes, self.report.log_entries);
+        self.trials.purse.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
     }
 
     /// Tries candidates with up to `units` of work; what is left, and whether none is left over.
@@ -192,7 +192,7 @@ impl Collector {
     }
 
     fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef, was_root: bool) -> i64 {
-        self.report.trials += 1;
+        self.stops.report.trials += 1;
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
         (trials.edges, trials.dead_edges) = (0, 0);
@@ -202,7 +202,7 @@ impl Collector {
             Verdict::Live => trials.note_alive(heap),
             Verdict::Garbage(objects) => {
                 heap.statistics.cyclic_garbage_objects += objects;
-                self.report.freed_by_trial += objects;
+                self.stops.report.freed_by_trial += objects;
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }

@@ -11,7 +11,7 @@
 //! where the mutator gets at least as much time between two slices as the last one took. A mark that the heap's growth has overtaken
 //! has several slices at a block.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use std::time::{Duration, Instant};
 use tally_heap::Heap;
@@ -38,30 +38,19 @@ const CHAIN_SHARE: u32 = 4;
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
-    /// In ticks of the processor's clock, which polls can afford to read.
-    last_stop_end: u64,
-    last_stop_start: u64,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
 }
 
 impl Default for Trigger {
     fn default() -> Self {
-        Trigger { last_flip: Instant::now(), last_stop_end: 0, last_stop_start: 0, ns_per_item: 25.0 }
+        Trigger { last_flip: Instant::now(), ns_per_item: 25.0 }
     }
 }
 
 impl Trigger {
     pub(crate) fn note_flip(&mut self) {
         self.last_flip = Instant::now();
-    }
-
-    pub(crate) fn note_stop_start(&mut self) {
-        self.last_stop_start = ticks();
-    }
-
-    pub(crate) fn note_stop_end(&mut self) {
-        self.last_stop_end = ticks();
     }
 
     /// Takes a finished epoch's report into the prediction.
@@ -77,20 +66,9 @@ impl Trigger {
         let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
     }
-
-    pub(crate) fn mutator_had_its_turn(&self) -> bool {
-        let stopped = self.last_stop_end.wrapping_sub(self.last_stop_start);
-        ticks().wrapping_sub(self.last_stop_end) >= stopped
-    }
 }
 
-/// The processor's time stamp: only differences on one thread are used, and only to compare them with each other.
-fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-impl Collector {
+impl DeferredDriver {
     /// The mutator takes a block.
     pub(crate) fn pace_allocation(&mut self, heap: &mut Heap) {
         if !heap.is_running() {
@@ -133,10 +111,10 @@ impl Collector {
             return heap.set_poll(false);
         }
         if heap.zeal.is_some() {
-            return self.stopped(heap, Collector::run_epoch);
+            return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            if heap.options.slice_units.is_none() && !self.trigger.mutator_had_its_turn() {
+            if heap.options.slice_units.is_none() && !self.stops.mutator_had_its_turn() {
                 return;
             }
             self.slice(heap, POLL_UNITS);
@@ -152,7 +130,7 @@ impl Collector {
     /// The next of a list of objects that ask for owners first is found when the last has been let go of, by the next flip. If each
     /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     fn flip_for_a_chain(&mut self, heap: &mut Heap) {
-        let predicted = Duration::from_nanos(self.last_report.work_ns);
+        let predicted = Duration::from_nanos(self.stops.last_report.work_ns);
         let timed = heap.options.slice_units.is_none();
         if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
             self.flip_now(heap);
@@ -176,10 +154,10 @@ impl Collector {
             return;
         }
         let stop_the_world = heap.options.stop_the_world;
-        self.stopped(heap, |collector, heap| {
-            collector.flip(heap);
+        self.stopped(heap, |driver, heap| {
+            driver.flip(heap);
             if stop_the_world {
-                collector.finish(heap);
+                driver.finish(heap);
             }
         });
     }

@@ -12,7 +12,7 @@
 //! very many candidates that came at once wait for their trials.
 
 use super::marker::Marker;
-use crate::driver::Collector;
+use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::GarbageCap;
 use std::time::Instant;
 use tally_heap::memory::list::List;
@@ -68,7 +68,7 @@ fn patience(worth: f64, used: u64) -> u64 {
     }
 }
 
-impl Collector {
+impl PromptDriver {
     /// Whether suspects and growth together say that a mark would pay.
     pub(super) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
         let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
@@ -138,7 +138,7 @@ impl Collector {
             heap.finalizers.queue.push_back(object);
         }
         heap.statistics.cyclic_garbage_objects += freed;
-        self.report.freed_by_mark = freed;
+        self.stops.report.freed_by_mark = freed;
         clear_marks(heap);
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
@@ -171,7 +171,7 @@ impl Collector {
             }
         });
         heap.statistics.roots_walked += slots;
-        self.report.roots = marker.waiting();
+        self.stops.report.roots = marker.waiting();
     }
 
     /// It freed so many objects, and found so many bytes that only finalizers still need, which are as good as freed; and it

@@ -22,7 +22,7 @@
 //! frames deep, so what makes a round or a batch due grows with the frames seen at the last one: the walks cost about
 //! an eighth of what the program did in between.
 
-use crate::driver::Collector;
+use crate::plan::prompt::PromptDriver;
 use crate::root_source::{RootList, RootSource};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::SHOWN;
@@ -52,7 +52,7 @@ pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut Lis
     *found = roots.into_objects();
 }
 
-impl Collector {
+impl PromptDriver {
     /// Looks at the roots.
     pub(super) fn find_held(&mut self, heap: &mut Heap) {
         let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;

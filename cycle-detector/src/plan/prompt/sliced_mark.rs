@@ -28,9 +28,9 @@ mod finalizable;
 
 use super::marker::Marker;
 use super::proof::{Place, Proof};
-use crate::driver::Collector;
 use crate::plan::deferred::epoch::CHUNK_UNITS;
-use crate::plan::deferred::step::Progress;
+use crate::plan::prompt::PromptDriver;
+use crate::progress::Progress;
 use crate::record_walk::RecordWalk;
 use finalizable::HELD_AT_ONCE;
 use std::time::Instant;
@@ -145,7 +145,7 @@ pub(super) enum Blocks {
     Suspected,
 }
 
-impl Collector {
+impl PromptDriver {
     /// Begins a mark in slices, unless one is running.
     pub(crate) fn start_sliced_mark(&mut self, heap: &mut Heap) {
         if !self.sliced_mark.is_running() {
@@ -165,7 +165,7 @@ impl Collector {
     pub(super) fn sliced_mark_slice(&mut self, heap: &mut Heap) {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
-        self.slice_units = 0;
+        self.stops.slice_units = 0;
         if let Some(units) = heap.options.slice_units {
             self.advance_sliced_mark(heap, units.into());
         } else {
@@ -177,7 +177,7 @@ impl Collector {
                 }
             }
         }
-        heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
+        self.stops.note_slice(heap);
     }
 
     /// Works for about `ns` nanoseconds, at least a chunk; true when the mark has come to its end.
@@ -186,9 +186,9 @@ impl Collector {
         let start = Instant::now();
         loop {
             let units = heap.options.slice_units.map_or(CHUNK_UNITS, i64::from);
-            self.slice_units = 0;
+            self.stops.slice_units = 0;
             self.advance_sliced_mark(heap, units);
-            heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
+            self.stops.note_slice(heap);
             if !self.sliced_mark.is_running() {
                 return true;
             }
@@ -242,7 +242,7 @@ impl Collector {
             }
             spent += self.step_of_sliced_mark(heap, units - spent);
         }
-        self.slice_units += spent as u64;
+        self.stops.slice_units += spent as u64;
         self.counted_marks.cap.note_work(spent as u64);
         heap.statistics.mark_units += spent as u64;
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
@@ -329,7 +329,7 @@ impl Collector {
         let mut marker = std::mem::take(&mut self.sliced_mark.marker);
         self.mark_roots(heap, &mut marker);
         self.sliced_mark.marker = marker;
-        self.report.roots as i64 + 1
+        self.stops.report.roots as i64 + 1
     }
 
     /// What roots hold is alive.
@@ -355,7 +355,7 @@ impl Collector {
         self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
         self.counted_marks.cap.note_mark(heap, true, awaited);
         self.open_round(heap);
-        self.report.freed_by_mark = freed;
+        self.stops.report.freed_by_mark = freed;
         self.close_round(heap);
         self.end_watch(heap);
         1
