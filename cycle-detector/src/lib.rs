@@ -32,6 +32,7 @@ mod prefetch_queue;
 mod progress;
 mod record_walk;
 mod recount;
+mod release_to_marked;
 pub mod root_source;
 mod stops;
 mod success_rate;

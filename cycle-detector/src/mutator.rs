@@ -139,7 +139,7 @@ impl Mutator {
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
     /// `None` outside.
     pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
-        let heap = tally_heap::services::finalizer::running_heap();
+        let heap = tally_heap::services::finalizer::call_program::running_heap();
         if heap.is_null() {
             return None;
         }

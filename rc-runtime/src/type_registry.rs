@@ -15,7 +15,7 @@ use crate::descriptor::{
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
-use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
+use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
 use dashmap::DashMap;
 use smallvec::SmallVec;
@@ -117,6 +117,14 @@ impl TypeId {
     /// The type's facts.
     pub fn info(self) -> &'static TypeInfo {
         TypeInfo::of_meta(self.0)
+    }
+}
+
+impl ObjectRef {
+    /// The object's type.
+    #[inline(always)]
+    pub fn type_info(self) -> &'static TypeInfo {
+        TypeInfo::of_meta(self.meta())
     }
 }
 

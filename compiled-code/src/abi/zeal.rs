@@ -6,7 +6,8 @@ use crate::safepoint_shim;
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
 use tally_heap::memory::range;
-use tally_heap::zeal::{Plainly, Site};
+use tally_heap::zeal::Site;
+use tally_heap::zeal::write::Plainly;
 
 safepoint_shim! {
     /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: an epoch; what `value[0..size]` refers to

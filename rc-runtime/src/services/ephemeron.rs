@@ -22,14 +22,15 @@
 //! The program then has no reference to the key, unless it makes one of a weak slot, and that shows the key to the
 //! mark. So a value is read by whoever holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
 
-use crate::allocate::OutOfMemory;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
+use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
 use crate::services::special::SLOT_UNITS;
-use crate::services::weak::{Node, WeakKind};
+use crate::services::weak::WeakKind;
+use crate::services::weak::links::Node;
 use crate::visit::Part;
 
 /// Where the value of a built-in ephemeron stands.

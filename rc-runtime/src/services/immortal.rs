@@ -9,7 +9,8 @@
 //! Young objects wait for the next flip; until then the caller's own reference keeps them. To be mortal again all wait
 //! for the next flip. Under the prompt plan both take effect at once.
 
-use crate::heap::Heap;
+mod make;
+
 use crate::memory::list::List;
 use crate::object::ObjectRef;
 
@@ -28,26 +29,5 @@ impl Immortals {
     /// Each has a count that no reference accounts for.
     pub fn objects(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.counted.iter().chain(&self.released).copied()
-    }
-}
-
-impl Heap {
-    /// All objects that are there are immortal from now on. A safepoint.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn freeze(heap: *mut Heap) {
-        let mut objects = List::new();
-        // SAFETY: by the caller's promise.
-        unsafe {
-            Heap::for_each_object(heap, |object| objects.push(object));
-            objects.into_iter().for_each(|object| (&mut *heap).make_immortal(object));
-        }
-    }
-
-    /// Immortal objects are as mortal as others again.
-    pub fn unfreeze(&mut self) {
-        let counted = std::mem::take(&mut self.immortals.counted);
-        self.make_mortal(counted);
     }
 }

@@ -28,6 +28,7 @@ use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::record_walk::{Looked, RecordWalk};
+use crate::release_to_marked::release_to_marked;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -401,16 +402,4 @@ fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
 
 fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     release_to_marked(object, part, |target| heap.decrement(target))
-}
-
-/// Calls `decrement` with each marked object that a part of a dead one refers to; how many references that has.
-pub(crate) fn release_to_marked(object: ObjectRef, part: Part, mut decrement: impl FnMut(ObjectRef)) -> i64 {
-    let mut references = 0;
-    object.type_info().for_each_reference(object, part, |target| {
-        references += 1;
-        if MARK.get(target.address()) {
-            decrement(target);
-        }
-    });
-    references
 }

@@ -10,8 +10,9 @@
 //! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer.
 
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::epoch::{CHUNK_UNITS, Phase};
+use crate::plan::deferred::epoch::Phase;
 use crate::progress::Progress;
+use crate::stops::CHUNK_UNITS;
 use std::time::Instant;
 use tally_heap::Heap;
 

@@ -1,9 +1,9 @@
 //! Walking over the mature objects of a heap: over all of them, or in steps with the program running in between.
 
 use crate::heap::Heap;
+use crate::memory::block_state::state;
 use crate::memory::range::{BLOCK_BYTES, LIVE, block_info, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::deferred::block::state;
 
 /// Where a walk in steps is, in the blocks of small objects.
 #[derive(Debug, Clone, Copy, Default)]

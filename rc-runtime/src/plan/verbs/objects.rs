@@ -1,10 +1,10 @@
 //! Verbs: objects are made, counted, found, and made immortal.
 
-use crate::allocate::OutOfMemory;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::ObjectRef;
+use crate::out_of_memory::OutOfMemory;
 use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 

@@ -8,7 +8,8 @@
 //! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
 //! others, roughly the newest first.
 
-use super::{ROUNDS_MAX, RUNNING};
+use super::ROUNDS_MAX;
+use super::call_program::RUNNING;
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
 use crate::memory::list::List;

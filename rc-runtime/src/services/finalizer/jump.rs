@@ -20,35 +20,11 @@
 //! being taken apart goes on at this safepoint. Native code that jumps, and calls deeper at once without touching the place
 //! of the number, is found out later, by the first safepoint that comes from above.
 
-use super::RUNNING;
+use super::call::Call;
+use super::call_program::RUNNING;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-
-/// A call that has not returned.
-#[derive(Debug)]
-pub(crate) struct Call {
-    /// Where its number lies, in the frame of its caller.
-    frame: u64,
-    number: u64,
-    /// The program has landed in a frame above.
-    left: bool,
-    /// The heap whose finalizer ran on this thread before.
-    outer: *mut Heap,
-    /// Objects that were protected for those further out.
-    protected: usize,
-    drain_from: usize,
-    units_left: i64,
-    anchor: [u64; 4],
-    lent: u64,
-}
-
-impl Call {
-    fn is_left(&self, here: u64) -> bool {
-        // SAFETY: above `here`, on this thread's stack.
-        self.left || self.frame < here || unsafe { std::ptr::read_volatile(self.frame as *const u64) } != self.number
-    }
-}
 
 /// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
 pub fn note_landing(here: u64) {
@@ -80,7 +56,7 @@ impl Heap {
         self.finalizers.called += 1;
         self.finalizers.running.push(object);
         let (units_left, protected) = (self.prompt.units_left, self.prompt.protected.len());
-        let outer = RUNNING.replace(self);
+        let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
         let call = Call { frame, number, left: false, outer, protected, drain_from, units_left, anchor, lent };
@@ -104,7 +80,7 @@ impl Heap {
     /// What the innermost call has changed is as it was.
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
-        RUNNING.set(call.outer);
+        RUNNING.set(call.outer.cast());
         self.leave_nested_drains(call.drain_from);
         self.prompt.units_left = call.units_left;
         let context = self.context_mut();
