@@ -22,7 +22,7 @@ pub use zeal::*;
 
 use crate::module::record::TypeHandle;
 use std::arch::naked_asm;
-use tally_heap::allocate::OutOfMemory;
+use tally_heap::OutOfMemory;
 use tally_heap::context::current;
 use tally_heap::descriptor::{DescriptorFault, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};

@@ -236,7 +236,7 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
         eprintln!(
             "tally: {EXITS_MAX} finalizers have called `exit` at the end of the program; the rest is not finalized"
         );
-        finalizer::run_at_exit(false);
+        finalizer::exit::run_at_exit(false);
     }
     before <= EXITS_MAX
 }

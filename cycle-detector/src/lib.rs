@@ -23,15 +23,18 @@
 //! heap as tests and embedders see it, and [`HostHeap`] the same with lifetimes that keep references from being lost.
 
 pub mod budget;
-pub mod driver;
 pub mod evidence;
 pub mod global_handle;
 pub mod host_heap;
 pub mod mutator;
 pub mod plan;
 mod prefetch_queue;
+mod progress;
 mod record_walk;
+mod recount;
+mod release_to_marked;
 pub mod root_source;
+mod stops;
 mod success_rate;
 
 /// The example in the document of services, compiled and run as a test.
@@ -39,11 +42,10 @@ mod success_rate;
 #[doc = include_str!("../../docs/use/services.md")]
 struct ServicesDocument;
 
-pub use crate::driver::Collector;
-pub use crate::plan::deferred::verify::Violation;
 pub use global_handle::Global;
 pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
 /// Types of the heap that hosts need: options, descriptors, errors.
 pub use tally_heap;
 pub use tally_heap::report::epoch_report::EpochReport;
+pub use tally_heap::report::violation::Violation;

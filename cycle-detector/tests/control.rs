@@ -72,7 +72,7 @@ fn nothing_dies_while_the_collector_is_stopped() {
         allocate_garbage(&mut m, 20_000);
         m.heap().count_hole();
         let after = m.statistics();
-        assert_eq!(after.freed_objects(), before.freed_objects(), "{:?}", m.heap().plan);
+        assert_eq!(after.freed_objects(), before.freed_objects(), "{:?}", m.heap().plan());
         assert_eq!((after.epochs, after.pauses), (before.epochs, before.pauses));
         assert_eq!(after.allocated_objects - before.allocated_objects, 21_000);
         assert_eq!(m.collect(), 21_000, "an explicit collection works");
@@ -94,7 +94,7 @@ fn garbage_made_while_stopped_is_found_after_the_restart() {
         assert!(m.is_running());
         allocate_garbage(&mut m, 200_000);
         let freed = m.statistics().freed_objects();
-        assert!(freed >= 4000 + 100_000, "{:?}: only {freed} objects died", m.heap().plan);
+        assert!(freed >= 4000 + 100_000, "{:?}: only {freed} objects died", m.heap().plan());
         m.verify().expect("a sound heap");
     });
 }
@@ -110,7 +110,7 @@ fn stepping_a_stopped_collector_does_not_restart_it() {
         assert_eq!(m.statistics().freed_objects(), 100);
         assert!(!m.is_running());
         allocate_garbage(&mut m, 20_000);
-        assert_eq!(m.statistics().freed_objects(), 100, "{:?}", m.heap().plan);
+        assert_eq!(m.statistics().freed_objects(), 100, "{:?}", m.heap().plan());
     });
 }
 
@@ -141,8 +141,8 @@ fn live_bytes_fall_by_steps() {
         while !m.collect_for(0) {
             steps += 1;
         }
-        assert_eq!(m.statistics().live_bytes, base, "{:?} after {steps} steps", m.heap().plan);
-        assert!(m.heap().plan == Plan::Prompt || steps > 3, "{steps} steps");
+        assert_eq!(m.statistics().live_bytes, base, "{:?} after {steps} steps", m.heap().plan());
+        assert!(m.heap().plan() == Plan::Prompt || steps > 3, "{steps} steps");
         m.verify().expect("a sound heap");
         // The next collection begins anew.
         m.truncate_roots(0);
@@ -165,7 +165,7 @@ fn steps_and_the_program_take_turns() {
             allocate_garbage(&mut m, 10);
         }
         while !m.collect_for(100_000) {}
-        assert_eq!(m.statistics().live_objects, 0, "{:?}", m.heap().plan);
+        assert_eq!(m.statistics().live_objects, 0, "{:?}", m.heap().plan());
     });
 }
 
@@ -217,7 +217,7 @@ fn a_program_that_never_asks_stays_small() {
         }
         let statistics = m.statistics();
         assert!(statistics.epochs > 0);
-        assert!(statistics.used_bytes < 32 << 20, "{:?}: {} bytes", m.heap().plan, statistics.used_bytes);
+        assert!(statistics.used_bytes < 32 << 20, "{:?}: {} bytes", m.heap().plan(), statistics.used_bytes);
     });
 }
 
@@ -240,7 +240,7 @@ fn leaves_are_never_tried() {
             m.epoch();
         }
         let now = m.statistics();
-        assert_eq!((now.trial_runs, now.trial_edges), (trials, edges), "{:?}", m.heap().plan);
+        assert_eq!((now.trial_runs, now.trial_edges), (trials, edges), "{:?}", m.heap().plan());
     });
 }
 
@@ -260,7 +260,7 @@ fn counters_are_consistent() {
             }
             m.heap().count_hole();
             let now = m.statistics();
-            let plan = m.heap().plan;
+            let plan = m.heap().plan();
             assert_eq!(now.size_histogram.total(), now.allocated_objects, "{plan:?}");
             assert_eq!(now.pause_histogram.total(), now.pauses, "{plan:?}");
             assert!(now.freed_objects() + now.live_objects <= now.allocated_objects, "{plan:?}: {now:?}");
@@ -298,8 +298,8 @@ fn a_walk_meets_every_live_object_once() {
         for _ in 0..2 {
             let found = m.objects();
             let unique: HashSet<ObjectRef> = found.iter().copied().collect();
-            assert_eq!(unique.len(), found.len(), "{:?}: each once", m.heap().plan);
-            assert_eq!(unique, expected, "{:?}: each live one, and no other", m.heap().plan);
+            assert_eq!(unique.len(), found.len(), "{:?}: each once", m.heap().plan());
+            assert_eq!(unique, expected, "{:?}: each live one, and no other", m.heap().plan());
         }
         m.truncate_roots(0);
         m.collect();

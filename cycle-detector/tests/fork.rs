@@ -6,7 +6,7 @@
 //! do with forks: `frontend-glue/tests/boundaries/ends.rs`.
 
 use std::collections::BTreeSet;
-use tally_collector::{Collector, Mutator};
+use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
@@ -120,10 +120,7 @@ impl Heap {
 
     /// What the passes are doing, as the collector shows itself to a debugger: the epoch's phase, and the mark's stage.
     fn at(&mut self) -> [String; 2] {
-        let shown = self.m.heap().with_driver(|driver, _| {
-            let collector = driver.as_any().downcast_mut::<Collector>().expect("the collector");
-            format!("{collector:?}")
-        });
+        let shown = self.m.heap().with_driver(|driver, _| format!("{driver:?}"));
         ["phase: ", "stage: "].map(|field| {
             let (_, rest) = shown.split_once(field).expect("a field of that name");
             rest.split(|letter: char| !letter.is_alphanumeric()).next().expect("a word").to_owned()

@@ -47,7 +47,7 @@ fn most_at_once(m: &mut Mutator, array: &'static TypeDescriptor, length: u64) ->
         }
         before = now;
     }
-    panic!("{} of {held} bytes are still there: {:?}", before, m.heap().plan);
+    panic!("{} of {held} bytes are still there: {:?}", before, m.heap().plan());
 }
 
 #[test]

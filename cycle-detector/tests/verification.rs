@@ -3,7 +3,7 @@
 //!
 //! Everything else relies on it: tests after each deed, zeal after each epoch.
 
-use tally_collector::{Collector, Mutator, Violation};
+use tally_collector::{Mutator, Violation};
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::prompt_flag;
@@ -188,8 +188,7 @@ fn verification_in_the_middle_of_an_epoch_is_refused() {
     (0..10).for_each(|_| _ = allocate(&mut m, &NODE));
     m.flip();
     m.heap().with_driver(|driver, heap| {
-        let collector: &Collector = driver.as_any().downcast_mut().expect("the collector");
-        is_named(tally_collector::plan::deferred::verify::verify(heap, collector), "PENDING", "passes are running");
+        is_named(driver.verify(heap), "PENDING", "passes are running");
     });
     m.verify().expect("it ends them");
 }

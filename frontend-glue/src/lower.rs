@@ -314,7 +314,11 @@ impl<'a> Lowering<'a> {
 
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
-        if self.plan == Plan::Deferred && self.options.has(Cure::LendingNoted) {
+        let notes_addresses = match self.plan {
+            Plan::Deferred => self.options.has(Cure::LendingNoted),
+            Plan::Prompt => false,
+        };
+        if notes_addresses {
             address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
         }
         self.tables.stack_roots(function, &roots);

@@ -32,6 +32,7 @@ pub mod fatal;
 pub mod heap;
 pub mod memory;
 pub mod object;
+pub mod out_of_memory;
 pub mod plan;
 pub mod report;
 pub mod services;
@@ -40,8 +41,8 @@ pub mod type_registry;
 pub mod visit;
 pub mod zeal;
 
-pub use allocate::OutOfMemory;
 pub use descriptor::TypeDescriptor;
 pub use heap::{Heap, HeapOptions};
 pub use object::{ObjectRef, Slot};
+pub use out_of_memory::OutOfMemory;
 pub use type_registry::TypeId;

@@ -9,6 +9,7 @@
 
 pub mod deferred;
 pub mod prompt;
+mod verbs;
 
 /// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -43,6 +44,19 @@ impl Plan {
     /// The plan that a module record's flags name.
     pub const fn of_module_flags(flags: u32) -> Plan {
         if flags & MODULE_FLAG_PROMPT != 0 { Plan::Prompt } else { Plan::Deferred }
+    }
+
+    /// Whether code and heaps of the two plans may be in one process: one plan's code would not count what another relies on.
+    pub fn may_meet(self, other: Plan) -> bool {
+        self == other
+    }
+
+    /// Whether what global variables hold is counted, so that it is to be let go of when they go.
+    pub const fn counts_globals(self) -> bool {
+        match self {
+            Plan::Deferred => false,
+            Plan::Prompt => true,
+        }
     }
 
     /// The name of its strategy, as functions carry it in `gc "…"`.

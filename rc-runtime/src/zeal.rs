@@ -16,11 +16,10 @@ mod guard;
 mod inspection;
 mod pace;
 pub mod site;
-mod write;
+pub mod write;
 
 pub use pace::EARNED_BY_EPOCH;
 pub use site::{Language, Place, PlaceId, Site};
-pub use write::Plainly;
 
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::type_registry::TypeInfo;

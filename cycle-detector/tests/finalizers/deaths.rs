@@ -32,7 +32,7 @@ fn finalizer_of_what_no_ring_holds_runs_at_the_next_epoch() {
             set(m, first, 0, Some(last));
             drop_all(m, age);
             m.epoch();
-            if age == Age::Young || m.heap().plan == Plan::Prompt {
+            if age == Age::Young || m.heap().plan() == Plan::Prompt {
                 assert_eq!(seen_sorted(), [1, 2], "{age:?}");
             } else {
                 m.epoch();

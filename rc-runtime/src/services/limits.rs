@@ -14,9 +14,8 @@
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
 //! real one, with the collection and the handler, so a program run once for each n has seen them all.
 
-use crate::allocate::{OutOfMemory, name_of};
 use crate::heap::Heap;
-use crate::plan::Plan;
+use crate::out_of_memory::{OutOfMemory, name_of};
 use crate::type_registry::TypeInfo;
 
 /// How often a handler is believed that it made room, for one allocation.
@@ -153,10 +152,7 @@ impl Heap {
             self.limits.is_above = above;
             if self.limits.soft_is_due {
                 self.due_at_allocation = true;
-                match self.plan {
-                    Plan::Deferred => self.set_poll(true),
-                    Plan::Prompt => self.context_mut().pending = 1,
-                }
+                self.request_safepoint();
             }
         }
     }

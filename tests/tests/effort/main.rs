@@ -164,7 +164,7 @@ impl World {
     /// The passes of an epoch in slices, as a program would get them, with polls in between.
     fn epoch_in_slices(&mut self) {
         self.heap.flip();
-        if self.heap.mutator.heap().plan == Plan::Prompt {
+        if self.heap.mutator.heap().plan() == Plan::Prompt {
             return self.heap.poll();
         }
         while self.heap.mutator.step(SLICE_UNITS.into()) {}

@@ -142,7 +142,7 @@ fn weak_reference_outlives_its_object_and_the_next_ones_in_its_place() {
             }
         }
         // The deferred plan gets its memory back in blocks, and the living lie in this one.
-        assert!(reused || m.heap().plan == Plan::Deferred, "the memory was not used again");
+        assert!(reused || m.heap().plan() == Plan::Deferred, "the memory was not used again");
         m.set_root(RootIndex(2), None);
         m.collect();
         assert_eq!(live(m), 2);

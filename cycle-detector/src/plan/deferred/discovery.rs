@@ -12,7 +12,7 @@
 //!
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::plan::deferred::mark::may_follow_logged_words;
 use crate::prefetch_queue::Soon;
@@ -77,7 +77,7 @@ impl Discovery {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;

@@ -23,11 +23,12 @@
 //!
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
-use crate::driver::Collector;
 use crate::evidence::Evidence;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::record_walk::{Looked, RecordWalk};
+use crate::release_to_marked::release_to_marked;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -91,7 +92,7 @@ impl Mark {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
         !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
@@ -346,7 +347,7 @@ impl Collector {
         let mark = &mut self.mark;
         mark.stage = Stage::Off;
         heap.statistics.cyclic_garbage_objects += mark.freed;
-        self.report.freed_by_mark += mark.freed;
+        self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
             false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),
@@ -402,16 +403,4 @@ fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
 
 fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     release_to_marked(object, part, |target| heap.decrement(target))
-}
-
-/// Calls `decrement` with each marked object that a part of a dead one refers to; how many references that has.
-pub(crate) fn release_to_marked(object: ObjectRef, part: Part, mut decrement: impl FnMut(ObjectRef)) -> i64 {
-    let mut references = 0;
-    object.type_info().for_each_reference(object, part, |target| {
-        references += 1;
-        if MARK.get(target.address()) {
-            decrement(target);
-        }
-    });
-    references
 }

@@ -9,7 +9,7 @@
 //!
 //! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
-use crate::driver::{Collector, Lapsed};
+use crate::plan::deferred::{DeferredDriver, Lapsed};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::Entry;
 use tally_heap::type_registry::Reading;
@@ -23,7 +23,7 @@ const FRAMES_PER_STEP: usize = 256;
 /// Roots counted in one step.
 const ROOTS_PER_STEP: usize = 32;
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all increments are done.
     pub(crate) fn reconcile(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
@@ -102,7 +102,7 @@ impl Collector {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Gives back the large objects that died young, then sweeps the blocks that were allocated into; up to `units` of
     /// work; returns the units left, and whether all is done. An object mature here was alive at the flip and has not died since:
     /// deaths as of this flip are found by `release` only.

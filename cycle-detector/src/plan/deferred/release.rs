@@ -6,7 +6,7 @@
 //!
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -14,7 +14,7 @@ use tally_heap::{Heap, ObjectRef};
 /// Giving a chunk of the log back may be a system call.
 const DROPPED_CHUNK_UNITS: i64 = 1024;
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all decrements are done.
     pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
@@ -85,7 +85,7 @@ impl Collector {
         if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
             let freed;
             (units, freed) = heap.free_queued(units);
-            self.report.freed_by_count += freed;
+            self.stops.report.freed_by_count += freed;
         }
         if units > 0
             && let Some(object) = heap.free_queue.pop()
@@ -147,7 +147,7 @@ impl Collector {
             heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
         }
         heap.reclaim(object);
-        self.report.freed_by_count += 1;
+        self.stops.report.freed_by_count += 1;
         2 + references
     }
 
@@ -157,7 +157,7 @@ impl Collector {
             self.dying_large.push((object, chunk + 1));
         } else {
             heap.reclaim(object);
-            self.report.freed_by_count += 1;
+            self.stops.report.freed_by_count += 1;
         }
         2 + references + heap.large.leaving.take_units()
     }

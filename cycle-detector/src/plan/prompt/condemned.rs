@@ -19,8 +19,8 @@
 
 use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
-use crate::plan::deferred::mark::release_to_marked;
 use crate::record_walk::Looked;
+use crate::release_to_marked::release_to_marked;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::Bin;

@@ -22,7 +22,8 @@
 //! frames deep, so what makes a round or a batch due grows with the frames seen at the last one: the walks cost about
 //! an eighth of what the program did in between.
 
-use crate::driver::Collector;
+mod find;
+
 use crate::root_source::{RootList, RootSource};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::SHOWN;
@@ -50,18 +51,6 @@ pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut Lis
     let mut roots = RootList::after(std::mem::take(found));
     stack.visit(heap, &mut roots);
     *found = roots.into_objects();
-}
-
-impl Collector {
-    /// Looks at the roots.
-    pub(super) fn find_held(&mut self, heap: &mut Heap) {
-        let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
-        let (before, held) = (walked(heap), &mut self.held);
-        held.objects.clear_to(KEPT);
-        visit(&mut *self.stack, heap, &mut held.objects);
-        held.walked = walked(heap) - before;
-        heap.prompt.cells.youth.set_depth(held.walked);
-    }
 }
 
 impl Held {

@@ -12,13 +12,12 @@
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
 use super::count::{FRESH, SETTLED};
-use crate::allocate::{OutOfMemory, name_of, range_used_up};
 use crate::heap::Heap;
 use crate::memory::large::LargeSpace;
 use crate::memory::range::{BLOCK_BYTES, MARK};
 use crate::memory::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::Plan;
+use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -32,7 +31,7 @@ impl Heap {
             self.allocation_safepoint();
         }
         self.fails_as_asked(info, cell)?;
-        let meta = info.fresh_meta(Plan::Prompt);
+        let meta = info.fresh_meta_prompt();
         let object = if cell > LARGEST_CELL {
             self.allocate_large_counted(info, cell)?
         } else {

@@ -7,9 +7,9 @@
 
 use super::CellSpace;
 use super::cells::entry;
+use crate::memory::block_state::state;
 use crate::memory::size_class::{CLASSES, class_cell};
 use crate::object::prompt_flag;
-use crate::plan::deferred::block::state;
 use crate::report::histogram::Histogram;
 
 /// Counters that follow from the blocks.

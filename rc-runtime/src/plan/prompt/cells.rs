@@ -20,11 +20,11 @@
 use super::Youth;
 use super::bin::Bin;
 use super::count::FRESH;
+use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::memory::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::deferred::block::{clear_tables, state};
 use crate::plan::prompt::free_blocks::Spare;
 
 /// Bytes of cells that are carved at once.

@@ -7,6 +7,7 @@
 //! again afterwards.
 
 use crate::heap::Heap;
+use crate::memory::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 
 impl Heap {
@@ -54,6 +55,17 @@ impl Heap {
                 false => (&mut *heap).decrement_exact(object),
             }
         }
+    }
+
+    /// Puts every object of which `is_due` in front of the queue. Returns how many there are.
+    pub(crate) fn queue_counted_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {
+        let (held, others) = self.take_queue(is_due);
+        let mut found = List::new();
+        self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
+        found.iter().for_each(|object| object.increment_exact());
+        // Those that waited already were held by a count, and are among what was found.
+        held.iter().for_each(|&object| self.decrement_exact(object));
+        self.put_first_in_the_queue(found, others)
     }
 
     /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.

@@ -11,9 +11,9 @@
 //! ```
 
 use super::cells::entry;
+use crate::memory::block_state::state;
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_start};
-use crate::plan::deferred::block::state;
 
 /// A heap grows by this part of what it has …
 const GROWTH: usize = 16;
@@ -121,7 +121,7 @@ mod tests {
     impl Drop for Owned {
         fn drop(&mut self) {
             for &block in &self.0 {
-                crate::plan::deferred::block::clear_tables(block);
+                crate::memory::block_state::clear_tables(block);
                 crate::memory::block_source::give_back(block, 1);
             }
         }

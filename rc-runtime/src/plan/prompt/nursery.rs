@@ -26,11 +26,11 @@
 use super::CellSpace;
 use super::cells::entry;
 use super::count::{FRESH, SETTLED};
+use crate::memory::block_state::state;
 use crate::memory::list::List;
 use crate::memory::range::{BLOCK_BYTES, MARK, block_of, block_start, count_cell};
 use crate::memory::size_class::{class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::deferred::block::state;
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;

@@ -19,9 +19,9 @@
 
 use super::{Cascade, Prompt};
 use crate::heap::Heap;
+use crate::memory::block_state::state;
 use crate::memory::range::{self, block_info, block_of};
 use crate::object::{ObjectRef, prompt_flag};
-use crate::plan::deferred::block::state;
 use crate::services::finalizer::ROUNDS_MAX;
 use crate::type_registry;
 use std::time::Instant;

@@ -20,36 +20,11 @@
 //! being taken apart goes on at this safepoint. Native code that jumps, and calls deeper at once without touching the place
 //! of the number, is found out later, by the first safepoint that comes from above.
 
-use super::RUNNING;
+use super::call::Call;
+use super::call_program::RUNNING;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
-
-/// A call that has not returned.
-#[derive(Debug)]
-pub(crate) struct Call {
-    /// Where its number lies, in the frame of its caller.
-    frame: u64,
-    number: u64,
-    /// The program has landed in a frame above.
-    left: bool,
-    /// The heap whose finalizer ran on this thread before.
-    outer: *mut Heap,
-    /// Objects that were protected for those further out.
-    protected: usize,
-    drain_from: usize,
-    units_left: i64,
-    anchor: [u64; 4],
-    lent: u64,
-}
-
-impl Call {
-    fn is_left(&self, here: u64) -> bool {
-        // SAFETY: above `here`, on this thread's stack.
-        self.left || self.frame < here || unsafe { std::ptr::read_volatile(self.frame as *const u64) } != self.number
-    }
-}
 
 /// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
 pub fn note_landing(here: u64) {
@@ -61,11 +36,8 @@ pub fn note_landing(here: u64) {
     for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);
     }
-    if any && heap.plan == Plan::Prompt {
-        heap.context_mut().pending = 1;
-    } else if any {
-        heap.finalizers_are_ready();
-        heap.set_poll(true);
+    if any {
+        heap.request_callbacks();
     }
 }
 
@@ -84,7 +56,7 @@ impl Heap {
         self.finalizers.called += 1;
         self.finalizers.running.push(object);
         let (units_left, protected) = (self.prompt.units_left, self.prompt.protected.len());
-        let outer = RUNNING.replace(self);
+        let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
         let call = Call { frame, number, left: false, outer, protected, drain_from, units_left, anchor, lent };
@@ -102,13 +74,13 @@ impl Heap {
         }
         self.close_call();
         // By one the finalizer may have saved its object.
-        self.count_handles();
+        self.count_new_handles();
     }
 
     /// Undoes the changes of the innermost call.
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
-        RUNNING.set(call.outer);
+        RUNNING.set(call.outer.cast());
         self.leave_nested_drains(call.drain_from);
         self.prompt.units_left = call.units_left;
         let context = self.context_mut();
@@ -132,9 +104,7 @@ impl Heap {
         while self.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
             let depth = self.finalizers.calls.len() - 1;
             let object = self.close_call().expect("one for each call");
-            if self.plan == Plan::Prompt {
-                self.take_over_parked(depth);
-            }
+            self.take_over_interrupted(depth);
             self.finalizers.done.push(object);
             left.push(object);
         }
@@ -162,14 +132,7 @@ impl Heap {
         if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
             (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
         }
-        match self.plan {
-            Plan::Prompt => self.context_mut().pending = 1,
-            Plan::Deferred if self.specials.errands.are_due() => {
-                self.finalizers_are_ready();
-                self.set_poll(true);
-            }
-            Plan::Deferred => {}
-        }
+        self.request_interrupted_work();
     }
 
     /// Tells the hook of the objects whose finalizers were left.

@@ -1,9 +1,9 @@
 //! The objects of a trial: which may be followed, which judged, and the trial table's notes on each.
 
+use tally_heap::memory::block_state::state;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{block_info, prefetch_count, trial_cell};
 use tally_heap::object::flag;
-use tally_heap::plan::deferred::block::state;
 use tally_heap::{Heap, ObjectRef};
 
 /// Which objects a trial may follow.
