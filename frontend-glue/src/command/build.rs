@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use super::options::Compiling;
 use super::remarks::Remarks;
 use tally_llvm::aot::output_file;

@@ -6,7 +6,7 @@ use clap::Args;
 use inkwell::context::Context;
 use inkwell::module::Module;
 
-use super::Failure;
+use super::failure::Failure;
 use super::options::GcNames;
 use super::remarks::Remarks;
 use tally_compiled::program::destination::Destination;
@@ -89,7 +89,7 @@ impl Form {
 
     fn write(self, module: &Module, output: &Path) -> Result<(), Failure> {
         match self {
-            Form::StandardOutput => super::print(&text(module))?,
+            Form::StandardOutput => super::failure::print(&text(module))?,
             Form::Text => output_file::write(output, &text(module))?,
             Form::Bitcode => output_file::write(output, module.write_bitcode_to_memory().as_slice())?,
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use super::options::Compiling;
 use tally_llvm::load::source_file;
 use tally_llvm::maps::placed_object::PlacedObject;
@@ -57,7 +57,7 @@ fn list(file: &Path, object: &[u8]) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", file.display()));
     let placed = PlacedObject::read(object).map_err(|error| named(&error))?;
     let calls = root_listing::list(&placed).map_err(|error| named(&error))?;
-    print_table(&calls, |text| super::print(text.as_bytes()))
+    print_table(&calls, |text| super::failure::print(text.as_bytes()))
 }
 
 type Row = [String; 5];

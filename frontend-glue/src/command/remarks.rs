@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use tally_llvm::aot::output_file;
 use tally_llvm::lower::Remark;
 

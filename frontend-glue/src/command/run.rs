@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
 use tally_llvm::guard::crash_net::CrashNet;

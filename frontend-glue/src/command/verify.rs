@@ -8,7 +8,7 @@ use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
 use tally_llvm::pipeline;
 
-use super::Failure;
+use super::failure::Failure;
 use super::options::GcNames;
 
 /// Check a module and warn about forgotten roots
@@ -56,9 +56,9 @@ impl Verify {
         let file = self.file.display();
         let warnings = counted(findings.warnings.len(), "warning");
         match (findings.errors.len(), findings.warnings.len()) {
-            (0, 0) => super::print(format!("{file}: no errors found; {NOT_SEEN}\n").as_bytes()),
+            (0, 0) => super::failure::print(format!("{file}: no errors found; {NOT_SEEN}\n").as_bytes()),
             (0, _) if self.deny_warnings => Err(Failure(format!("{file}: {warnings}, and --deny-warnings"))),
-            (0, _) => super::print(format!("{file}: no errors found, {warnings}; {NOT_SEEN}\n").as_bytes()),
+            (0, _) => super::failure::print(format!("{file}: no errors found, {warnings}; {NOT_SEEN}\n").as_bytes()),
             (errors, _) => Err(Failure(format!("{file}: {}", counted(errors, "error")))),
         }
     }
