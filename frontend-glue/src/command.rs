@@ -14,6 +14,7 @@ mod build;
 mod failure;
 mod lower;
 mod maps;
+mod messages;
 mod options;
 mod remarks;
 mod run;

@@ -116,6 +116,17 @@ pub enum CompileError {
     },
 }
 
+impl CompileError {
+    /// What was found in the program, where that is the error.
+    pub fn findings(&self) -> Option<&[Diagnostic]> {
+        match self {
+            CompileError::Contract(findings)
+            | CompileError::Load(LoadError::Intrinsics(findings) | LoadError::Types(findings)) => Some(findings),
+            _ => None,
+        }
+    }
+}
+
 /// Compiles the program that `files` are, each to an object of its own.
 pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object>, CompileError> {
     let machine = target::machine(options.level)?;
