@@ -178,7 +178,7 @@ fn compile_loaded(
     let warnings = if options.warns { inspect(module, file, options).warnings } else { Vec::new() };
     let remarks = if is_lowered(module) {
         // The output of `tally lower`, perhaps after another tool has worked on it.
-        check(module, file, "what changed it after `tally lower`")?;
+        check(module, file, "a tool that ran after `tally lower`")?;
         Vec::new()
     } else {
         lower(module, file, options)?

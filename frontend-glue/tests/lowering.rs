@@ -106,7 +106,7 @@ fn every_kind_of_expectation_can_fail() {
         ("WARNING", &unrooted, "; WARNING-DAG: in @f: ".into(), "; WARNING-DAG: in @g: ".into()),
         ("REMARK", LOWERED, remarks("the last use of"), remarks("the first use of")),
         ("FOUND-LOWERED", NOT_LOWERED, "; FOUND-LOWERED-DAG: in @f".into(), "; FOUND-LOWERED-DAG: in @g".into()),
-        ("IMBALANCE", BY_HAND, "; IMBALANCE-DAG: a credit is left".into(), "; IMBALANCE-DAG: a debt is left".into()),
+        ("IMBALANCE", BY_HAND, "; IMBALANCE-DAG: a count is left".into(), "; IMBALANCE-DAG: a debt is left".into()),
     ];
     let folder = tempfile::tempdir().unwrap();
     let outcome = |module: &str, expectation: &str| {

@@ -1,22 +1,22 @@
 ; What the checker of counts says of operations written by hand, each function with one thing wrong.
-; IMBALANCE-DAG: root `r` has no count for what it holds at this safepoint
+; IMBALANCE-DAG: root `r` has no count for its object at this safepoint
 ; IMBALANCE-DAG: a temporary's count is forgotten at this safepoint
 ; IMBALANCE-DAG: a temporary still has its count when the frame goes away
-; IMBALANCE-DAG: nobody has counted what is written here
-; IMBALANCE-DAG: a credit is left that nobody takes
+; IMBALANCE-DAG: the reference written here has not been counted
+; IMBALANCE-DAG: a count is left over that no write, root or result takes
 ; IMBALANCE-DAG: there is no credit for this value
 ; IMBALANCE-DAG: the value has no count of its own here
-; IMBALANCE-DAG: a count fell since the last drain: what died waits beyond this safepoint
-; IMBALANCE-DAG: a count fell since the last drain: what died outlives the function
-; IMBALANCE-DAG: root `r` is overwritten while it owns what it holds
-; IMBALANCE-DAG: root `r` still owns what it holds when the frame goes away
-; IMBALANCE-DAG: root `r` is Borrows here
-; IMBALANCE-DAG: root `r` is Owns here
+; IMBALANCE-DAG: a count fell since the last drain: dead objects wait beyond this safepoint
+; IMBALANCE-DAG: a count fell since the last drain: dead objects outlive the function
+; IMBALANCE-DAG: root `r` is overwritten while it owns its object
+; IMBALANCE-DAG: root `r` still owns its object when the frame goes away
+; IMBALANCE-DAG: root `r` borrows its object here
+; IMBALANCE-DAG: root `r` owns its object here already
 ; IMBALANCE-DAG: there is no such root
 ; IMBALANCE-DAG: root `all` is not settled at this safepoint
-; IMBALANCE-DAG: root `all` still counts what it held when the frame goes away
-; IMBALANCE-DAG: root 0 owns what it holds on one way here and borrows it on another
-; IMBALANCE-DAG: temporaries that have a count on one way here have none on another
+; IMBALANCE-DAG: root `all` still counts its old object when the frame goes away
+; IMBALANCE-DAG: root 0 owns its object on one path to this place and borrows it on another
+; IMBALANCE-DAG: a temporary has a count on one path to this place and none on another
 ; IMBALANCE-DAG: 0 credits go along an edge into phis that take 1
 ; IMBALANCE-DAG: the result comes without the count that callers expect
 ; IMBALANCE-DAG: a count fell since the last drain
