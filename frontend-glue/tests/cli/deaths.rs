@@ -230,7 +230,7 @@ fn remarks_say_which_counts_were_saved() {
     let folder = Folder::with(&[("one.ll", &format!("{GUARD}{program}"))]);
     let shown = folder.tally(&["lower", "--remarks", "one.ll", "-o", "one.bc"]);
     assert_eq!(shown.status, Some(0), "{shown:?}");
-    let line = "in @one: remark: no count: the value's own moves to root `r` [-Rpass=tally-count]\n";
+    let line = "in @one: remark: no count: the value's own count moves to root `r` [-Rpass=tally-count]\n";
     assert!(shown.stderr.contains(line), "{}", shown.stderr);
     let silent = folder.tally(&["lower", "--remarks=one.yaml", "one.ll", "-o", "one.bc"]);
     assert_eq!((silent.status, silent.stderr.as_str()), (Some(0), ""));

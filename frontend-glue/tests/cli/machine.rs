@@ -28,9 +28,9 @@ fn pipes_and_devices_are_not_waited_for() {
     let folder = Folder::with(&[]);
     let made = Command::new("mkfifo").arg(folder.path("pipe.ll")).status().unwrap();
     assert!(made.success());
-    check(&folder, "pipe.ll", "tally: pipe.ll: is no regular file; write the program to a .ll, .bc or .c file");
-    check(&folder, "/dev/zero", "tally: /dev/zero: is no regular file");
-    check(&folder, "/dev/null", "tally: /dev/null: is no regular file");
+    check(&folder, "pipe.ll", "tally: pipe.ll: is not a regular file; write the program to a .ll, .bc or .c file");
+    check(&folder, "/dev/zero", "tally: /dev/zero: is not a regular file");
+    check(&folder, "/dev/null", "tally: /dev/null: is not a regular file");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_gigabyte_is_refused_at_once_and_not_read() {
     let sized = |name: &str| File::options().write(true).open(folder.path(name)).unwrap().set_len(1 << 30).unwrap();
     ["a.ll", "a.c", "a.bc", "text.ll"].iter().for_each(|name| sized(name));
     let before = Instant::now();
-    check(&folder, "a.ll", "tally: a.ll: is no text: byte 0 is zero");
-    check(&folder, "a.c", "tally: a.c: is no text");
-    check(&folder, "text.ll", "tally: text.ll: is no text: byte 49 is zero");
+    check(&folder, "a.ll", "tally: a.ll: is not text: byte 0 is zero");
+    check(&folder, "a.c", "tally: a.c: is not text");
+    check(&folder, "text.ll", "tally: text.ll: is not text: byte 49 is zero");
     check(&folder, "a.bc", "tally: a.bc: is larger than 512 MiB; split the module");
     assert!(before.elapsed() < Duration::from_secs(20), "{:?} for 20 commands", before.elapsed());
     // With a quarter of the file's size in memory to work with.

@@ -2,6 +2,7 @@
 
 mod build;
 mod deaths;
+mod diagnostics;
 mod global_tables;
 mod headers;
 mod input_errors;

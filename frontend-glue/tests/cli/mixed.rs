@@ -82,13 +82,13 @@ fn objects_of_one_module_in_roots_of_another_that_tally_does_not_read() {
             }
         };
         let untyped = format!(
-            "untyped.ll: in @make: @llvm_gc_allocate makes objects of Tally's heap, and Tally does not find what roots of gc \
-             \"{strategy}\" in @main of unread.ll hold"
+            "untyped.ll: in @make: @llvm_gc_allocate allocates on Tally's heap, but Tally cannot read roots of gc \
+             \"{strategy}\" in @main of unread.ll"
         );
         says(&["unread.ll", "untyped.ll"], &untyped);
         says(&["untyped.ll", "unread.ll"], &untyped);
         let given = format!(
-            "unread.ll: in @main: Tally does not find what roots of gc \"{strategy}\" hold, and given.ll has objects of \
+            "unread.ll: in @main: Tally cannot read roots of gc \"{strategy}\", and given.ll allocates on \
              Tally's heap"
         );
         says(&["unread.ll", "given.ll"], &given);

@@ -181,21 +181,47 @@ fn what_is_linked_or_for_another_machine_is_no_object() {
     }
 }
 
+/// A line program of version 4: the unit's length, version, header's length; one byte a step, line base 1, range 14, opcodes from
+/// 13; no folders, one file. Every byte of `steps` is a line.
+fn line_program(address: u64, steps: usize) -> Vec<u8> {
+    let rest = [&[1, 1, 1, 1, 14, 13][..], &[0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1], b"\0a.c\0\0\0\0\0"].concat();
+    let program = [&[0, 9, 2][..], &address.to_le_bytes(), &vec![28; steps], &[2, 1, 0, 1, 1]].concat();
+    let header = [&4u16.to_le_bytes()[..], &(rest.len() as u32).to_le_bytes(), &rest].concat();
+    [&((header.len() + program.len()) as u32).to_le_bytes()[..], &header, &program].concat()
+}
+
+/// The lines of an object's calls.
+fn lines(bytes: &[u8]) -> Vec<String> {
+    let placed = PlacedObject::read(bytes).unwrap();
+    let calls = root_listing::list(&placed).unwrap();
+    calls.iter().filter_map(|call| Some(call.line?.to_string())).collect()
+}
+
 #[test]
 fn line_programs_that_make_a_line_of_every_byte() {
-    // Version 4: the unit's length, version, header's length; one byte a step, line base 1, range 14, opcodes from 13;
-    // no folders, one file.
-    let rest = [&[1, 1, 1, 1, 14, 13][..], &[0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1], b"\0a.c\0\0\0\0\0"].concat();
-    let program = [&[0, 9, 2, 0, 0, 0, 0, 1, 0, 0, 0][..], &vec![28; 20_000], &[2, 1, 0, 1, 1]].concat();
-    let header = [&4u16.to_le_bytes()[..], &(rest.len() as u32).to_le_bytes(), &rest].concat();
-    let one = [&((header.len() + program.len()) as u32).to_le_bytes()[..], &header, &program].concat();
     let mut elf = Elf::default();
     elf.add(part(".llvm_stackmaps", maps(1 << 32, 3, 2, 7)));
-    elf.add(Part { flags: 0, ..part(".debug_line", one.repeat(50)) });
+    elf.add(Part { flags: 0, ..part(".debug_line", line_program(1 << 32, 20_000).repeat(50)) });
     let bytes = elf.bytes();
     assert_eq!(list(&bytes), Ok(3));
-    let placed = PlacedObject::read(&bytes).unwrap();
-    let calls = root_listing::list(&placed).unwrap();
-    let lines: Vec<String> = calls.iter().filter_map(|call| Some(call.line?.to_string())).collect();
-    assert_eq!(lines, ["a.c:3", "a.c:5", "a.c:7"]);
+    assert_eq!(lines(&bytes), ["a.c:3", "a.c:5", "a.c:7"]);
+}
+
+/// Who goes by units, as debuggers do, would run the program a thousand times, and keep what it said each time.
+#[test]
+fn a_thousand_units_with_one_line_program_cost_it_once() {
+    const UNIT: u8 = 1;
+    let abbreviations = [UNIT, 0x11, 0, 0x10, 0x17, 0x11, 0x01, 0x12, 0x07, 0, 0, 0];
+    // Version 4: length, version, abbreviations, bytes of an address; the line program; from where, and how far.
+    let unit = [&28u32.to_le_bytes()[..], &4u16.to_le_bytes(), &[0; 4], &[8, UNIT], &[0; 4]].concat();
+    let unit = [unit, (1u64 << 32).to_le_bytes().to_vec(), 1000u64.to_le_bytes().to_vec()].concat();
+    let mut elf = Elf::default();
+    elf.add(part(".llvm_stackmaps", maps(1 << 32, 3, 2, 7)));
+    // The program is about other addresses than the units.
+    elf.add(Part { flags: 0, ..part(".debug_line", line_program(2 << 32, 20_000)) });
+    elf.add(Part { flags: 0, ..part(".debug_abbrev", abbreviations.to_vec()) });
+    elf.add(Part { flags: 0, ..part(".debug_info", unit.repeat(1000)) });
+    let bytes = elf.bytes();
+    assert_eq!(list(&bytes), Ok(3));
+    assert_eq!(lines(&bytes), [""; 0]);
 }
