@@ -51,7 +51,7 @@ impl Plan {
         self == other
     }
 
-    /// Whether what global variables hold is counted, so that it is to be let go of when they go.
+    /// Whether what global variables hold is counted, so that it is to be released when they go.
     pub const fn counts_globals(self) -> bool {
         match self {
             Plan::Deferred => false,

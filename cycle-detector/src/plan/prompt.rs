@@ -62,7 +62,7 @@ pub struct PromptDriver {
     batch: Batch,
     /// Candidates between two rounds of trials.
     round_gap: usize,
-    /// What the marks have learned.
+    /// The evidence of earlier marks.
     counted_marks: CountedMarks,
     /// The mark that goes in slices.
     sliced_mark: SlicedMark,

@@ -11,14 +11,14 @@
 //!
 //! | step | called by | does |
 //! |---|---|---|
-//! | [`Heap::begin_reclaim`] | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
-//! | [`Heap::dismantle`] | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
-//! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
+//! | [`Heap::begin_reclaim`](crate::Heap::begin_reclaim) | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`](crate::Heap::dismantle) | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::end_special`](crate::Heap::end_special) | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`] and
-//! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
+//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`](crate::Heap::begin_reclaim_some) and
+//! [`Heap::let_go_weakly`](crate::Heap::let_go_weakly) instead, which stop when the units are used up and go on at the next call; the object keeps its
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
-//! them before any finalizer runs: [`Heap::begin_reclaim_all`].
+//! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
 mod end;
 mod record;

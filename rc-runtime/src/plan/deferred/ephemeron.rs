@@ -14,7 +14,7 @@ impl Heap {
         }
     }
 
-    /// An ephemeron that was logged since the mark's end, with its block, has its values in the log, which lets go of them when the
+    /// An ephemeron that was logged since the mark's end, with its block, has its values in the log, which releases them when the
     /// mark may have freed them: it keeps them, and they are shown to the mark, which goes on. True if any was. `[LOG]`
     pub(crate) fn keeps_logged_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
         if ephemeron.stamp() == 0 {

@@ -57,7 +57,7 @@ impl Heap {
         }
     }
 
-    /// At a flip: what is young is pending.
+    /// At a flip: the young become pending.
     pub fn flip_finalizers(&mut self) {
         self.finalizers.chained &= !self.finalizers.queue.is_empty();
         let young = &mut self.finalizers.young;
