@@ -95,7 +95,7 @@ impl Diagnostic {
         Diagnostic {
             file: Some(place.file),
             line: Some(place.line),
-            place: Some(Box::new(SourcePlace { folder: place.folder, column: place.column })),
+            place: Some(Box::new(SourcePlace { folder: instruction.debug_folder(), column: place.column })),
             ..finding
         }
     }
