@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tally_kit::damage::budget::each_input;
 use tally_kit::damage::mutation::Mutation;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 /// The tests of the lowering are sound modules of every kind, or nearly so.
 fn texts() -> Vec<Vec<u8>> {
@@ -66,7 +66,7 @@ impl Seen {
     fn lower(&mut self, folder: &Path, name: &str, bytes: &[u8], input: u64) {
         std::fs::write(folder.join(name), bytes).unwrap();
         let plan = ["refcount", "refcount-prompt"][input as usize % 2];
-        let mut command = Command::new(tally());
+        let mut command = Command::new(checked_tally());
         let arguments = ["lower", "--plan", plan, name, "-o", "out.ll"];
         let outcome = command.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0").output().unwrap();
         let message = String::from_utf8_lossy(&outcome.stderr).into_owned();
