@@ -85,7 +85,7 @@ impl Seen {
 #[test]
 fn text_that_was_edited_at_random_is_lowered_or_refused_in_words() {
     let (folder, texts, mut seen) = (tempfile::tempdir().unwrap(), texts(), Seen::default());
-    each_input("modules of text", 4, |input| {
+    each_input("modules of text", 50, |input| {
         let mut mutation = Mutation::new(input);
         let text = edit(&texts[mutation.below(texts.len())], &mut mutation);
         seen.lower(folder.path(), "edited.ll", &text, input);
@@ -100,7 +100,7 @@ fn damaged_bitcode_is_lowered_or_refused_in_words() {
     let (folder, texts, mut seen) = (tempfile::tempdir().unwrap(), texts(), Seen::default());
     let sound: Vec<Vec<u8>> = texts.iter().step_by(7).filter_map(|text| bitcode(text)).collect();
     assert!(sound.len() > 5);
-    each_input("modules of bitcode", 3, |input| {
+    each_input("modules of bitcode", 45, |input| {
         let mut mutation = Mutation::new(input);
         let mut bytes = sound[mutation.below(sound.len())].clone();
         // The first four bytes say what the file is.
