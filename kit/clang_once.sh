@@ -27,6 +27,11 @@ done
 
 case " $* " in
 " --version ") exit 0 ;;
+" -print-prog-name="*)
+    made=$CLANG_ONCE/$(echo "$*" | tr / _)
+    [ -f "$made" ] || { "$clang" "$@" >"$made.$$" && mv "$made.$$" "$made"; } || exit 1
+    exec cat "$made"
+    ;;
 *" -emit-llvm "*) [ -f "$source" ] && [ -n "$include" ] && [ -n "$output" ] || exec "$clang" "$@" ;;
 *) exec "$clang" "$@" ;;
 esac

@@ -5,12 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::tally_command::tally;
+use crate::tally_command::{checked_tally, clang_once};
 
 /// A folder with a test's files; it goes with the value.
 #[derive(Debug)]
 pub struct Folder {
     folder: tempfile::TempDir,
+    /// Another clang than the one that `tally` finds.
+    clang: Option<PathBuf>,
 }
 
 /// What a process left behind.
@@ -27,11 +29,16 @@ pub struct Outcome {
 impl Folder {
     /// A folder with these files.
     pub fn with(files: &[(&str, &str)]) -> Folder {
-        let folder = Folder { folder: tempfile::tempdir().unwrap() };
+        let folder = Folder { folder: tempfile::tempdir().unwrap(), clang: None };
         for (name, text) in files {
             std::fs::write(folder.path(name), text).unwrap();
         }
         folder
+    }
+
+    /// The same for programs that are compiled in many ways: clang makes bitcode of each C file once.
+    pub fn compiling_once(files: &[(&str, &str)]) -> Folder {
+        Folder { clang: clang_once(), ..Folder::with(files) }
     }
 
     /// Where a file of that name is, or would be.
@@ -54,7 +61,7 @@ impl Folder {
 
     /// The same with environment variables.
     pub fn tally_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Outcome {
-        let mut command = self.command(tally());
+        let mut command = self.command(checked_tally());
         Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
@@ -62,7 +69,7 @@ impl Folder {
     pub fn tally_within(&self, processor_seconds: u64, arguments: &[&str]) -> Outcome {
         let mut shell = self.command(Path::new("sh"));
         let limit = format!("ulimit -t {processor_seconds}; exec \"$0\" \"$@\"");
-        Outcome::of(shell.arg("-c").arg(limit).arg(tally()).args(arguments).output().unwrap())
+        Outcome::of(shell.arg("-c").arg(limit).arg(checked_tally()).args(arguments).output().unwrap())
     }
 
     /// `tally build` to `program`, which must succeed without a word.
@@ -100,6 +107,7 @@ impl Folder {
                 command.env_remove(name);
             }
         }
+        command.envs(self.clang.iter().map(|clang| ("TALLY_CLANG", clang)));
         command
     }
 }

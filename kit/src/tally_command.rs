@@ -13,8 +13,16 @@ use std::sync::OnceLock;
 /// A run is ended after this many seconds; the exit status is then 124.
 const SECONDS_MAX: &str = "300";
 
+/// The variable that names the command to test.
+const COMMAND: &str = "TALLY_COMMAND";
+
 /// The folder of what `kit/clang_once.sh` has made; where there is none, each run of a C program compiles it anew.
 const CLANG_ONCE: &str = "CLANG_ONCE";
+
+/// The clang that does not compile anything twice, where there is a folder for what it has made.
+pub fn clang_once() -> Option<PathBuf> {
+    std::env::var_os(CLANG_ONCE).map(|_| source_tree().join("kit/clang_once.sh"))
+}
 
 /// The root of the source tree.
 pub fn source_tree() -> &'static Path {
@@ -24,15 +32,32 @@ pub fn source_tree() -> &'static Path {
 /// The path of `tally`, built if need be; `libtally.a` is next to it.
 pub fn tally() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    PLACE.get_or_init(|| match std::env::var_os("TALLY_COMMAND") {
+    PLACE.get_or_init(|| match std::env::var_os(COMMAND) {
         Some(named) => PathBuf::from(named),
-        None => build(),
+        None => {
+            build(&["-p", "tally-llvm", "-p", "aot-runtime"]);
+            profile_folder().join("tally")
+        }
+    })
+}
+
+/// The `tally` of the running test's own profile, with its `libtally.a`: unless that is the release one, command and runtime
+/// check their own assertions, which is how some programs show that they have lost a root. Only for tests of the crate that
+/// the command belongs to: cargo has built it for them.
+pub fn checked_tally() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        // `cargo xtask test` has built the library of this profile, too.
+        if std::env::var_os(COMMAND).is_none() {
+            build(&["-p", "aot-runtime"]);
+        }
+        profile_folder().join("tally")
     })
 }
 
 /// The same as a word of a shell's line.
 pub fn tally_word() -> &'static str {
-    tally().to_str().expect("the tree lies in a folder whose name is text")
+    checked_tally().to_str().expect("the tree lies in a folder whose name is text")
 }
 
 /// Runs `tally` with these arguments in the root of the source tree.
@@ -49,8 +74,8 @@ pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], environment: &[(&st
             command.env_remove(name);
         }
     }
-    if std::env::var_os(CLANG_ONCE).is_some() {
-        command.env("TALLY_CLANG", source_tree().join("kit/clang_once.sh"));
+    if let Some(clang) = clang_once() {
+        command.env("TALLY_CLANG", clang);
     }
     command.envs(environment.iter().copied()).output().expect("`timeout` of coreutils can be run")
 }
@@ -65,23 +90,23 @@ pub fn describe(output: &Output) -> String {
     format!("{}\n--- stdout\n{}\n--- stderr\n{}\n---", output.status, tail(&output.stdout), tail(&output.stderr))
 }
 
-fn build() -> PathBuf {
+/// `target/<profile>`, in which the running test lies.
+fn profile_folder() -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
-    let folder = test.parent().and_then(Path::parent).expect("a test lies in target/<profile>/deps");
+    test.parent().and_then(Path::parent).expect("a test lies in target/<profile>/deps").to_owned()
+}
+
+fn build(packages: &[&str]) {
+    let folder = profile_folder();
     let target = folder.parent().expect("a profile's folder lies in the target directory");
     let profile = match folder.file_name().and_then(OsStr::to_str) {
         Some("debug") | None => "dev",
         Some(profile) => profile,
     };
-    let status = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", "tally-llvm", "-p", "aot-runtime", "--profile", profile])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(source_tree())
-        .status()
-        .expect("cargo can be run");
-    assert!(status.success(), "`cargo build -p tally-llvm -p aot-runtime` failed");
-    folder.join("tally")
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--profile", profile]).args(packages).arg("--target-dir").arg(target);
+    let status = cargo.current_dir(source_tree()).status().expect("cargo can be run");
+    assert!(status.success(), "`cargo build {}` failed", packages.join(" "));
 }
 
 #[cfg(test)]

@@ -103,6 +103,11 @@ pub fn setup(arguments: &Arguments) -> Outcome {
     } else {
         ensure(BUILD_AND_VALGRIND)?;
     }
+    if !crate::test::has_nextest() {
+        eprintln!(
+            "cargo-nextest is not here; `cargo test` runs the tests then. To get it: cargo install --locked cargo-nextest"
+        );
+    }
     eprintln!("everything is there");
     Ok(ExitCode::SUCCESS)
 }

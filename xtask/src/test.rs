@@ -25,6 +25,8 @@ pub struct Arguments {
 pub fn test(arguments: &Arguments) -> Outcome {
     setup::ensure(setup::BUILD)?;
     let suites = Suites { tally: run::build_tally()?, clang_once: fresh_folder("clang-once")? };
+    // The suites of the command run the one of their own profile, and link its library.
+    process::must_succeed(process::cargo().args(["build", "-p", "aot-runtime"]))?;
     if !arguments.rest.is_empty() || !has_nextest() {
         let mut tests = suites.cargo(&["test", "--no-fail-fast"]);
         if !names_a_package(&arguments.rest) {
@@ -65,7 +67,8 @@ fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-fn has_nextest() -> bool {
+/// Whether cargo-nextest is installed.
+pub fn has_nextest() -> bool {
     process::output_of(process::cargo().args(["nextest", "--version"])).is_ok()
 }
 

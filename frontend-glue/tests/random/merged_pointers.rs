@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use tally_kit::dice::Dice;
 use tally_kit::progress::Progress;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 use tally_kit::workers::each_number;
 use tally_llvm::lower::{LowerOptions, lower};
 use text::Size;
@@ -98,7 +98,7 @@ fn is_noticed(folder: &Path, seed: u64, count: u64, cure: &str) -> bool {
         let lowered = folder.join(format!("without-{first}.bc"));
         lower_without(&file, cure, &lowered);
         let program = folder.join("without");
-        let mut build = Command::new(tally());
+        let mut build = Command::new(checked_tally());
         build.args(["build", "--opt", "1", "-o"]).args([&program, &lowered]);
         let built = build.output().unwrap();
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
@@ -182,7 +182,7 @@ fn write(folder: &Path, name: &str, programs: &[Numbered], size: Size) -> PathBu
 /// Runs a file that must print the sums of these programs.
 fn run(file: &Path, options: &[&str], programs: &[Numbered]) -> Result<(), String> {
     let mut command = Command::new("timeout");
-    command.arg(RUN_SECONDS_MAX).arg(tally()).arg("run").args(options).arg(file);
+    command.arg(RUN_SECONDS_MAX).arg(checked_tally()).arg("run").args(options).arg(file);
     outcome(&mut command, programs)
 }
 

@@ -8,7 +8,7 @@
 use inkwell::context::Context;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tally_kit::tally_command::{tally, tally_word};
+use tally_kit::tally_command::{checked_tally, tally_word};
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
 use tally_llvm::lower::{LowerOptions, lower};
@@ -175,7 +175,7 @@ fn c_that_roots_for_another_strategy_comes_out_as_it_went_in() {
         let text: String = text.lines().map(|line| managed(line) + "\n").collect();
         assert!(text.contains("@llvm.gcroot(ptr"), "{name} roots nothing");
         std::fs::write(&file, &text).unwrap();
-        let refused = Command::new(tally()).arg("verify").arg(&file).output().unwrap();
+        let refused = Command::new(checked_tally()).arg("verify").arg(&file).output().unwrap();
         let message = String::from_utf8_lossy(&refused.stderr).into_owned();
         let is_refused = message.contains(&format!("cannot read roots of gc \"{strategy}\""));
         assert_eq!(is_refused, strategy != "shadow-stack", "{name} as {strategy}: {message}");

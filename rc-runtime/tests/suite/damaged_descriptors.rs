@@ -20,7 +20,7 @@ fn damaged_descriptors_are_refused_or_describe_what_lies_inside_an_object() {
     let (sound, refused): (Vec<_>, Vec<_>) = corpus().into_iter().partition(|bytes| descriptor::check(bytes));
     assert!(sound.len() >= 6 && refused.len() >= 6, "{} are accepted, {} refused", sound.len(), refused.len());
     let (mut inputs, mut accepted) = (0, 0);
-    each_input("descriptors", 20_000, |input| {
+    each_input("descriptors", 400_000, |input| {
         let mut mutation = Mutation::new(input);
         let mut bytes = sound[input as usize % sound.len()].clone();
         for _ in 0..1 + mutation.below(3) {

@@ -105,7 +105,7 @@ fn damaged_sections_are_read_tabulated_and_walked_under() {
     }
     assert_eq!((seen.read, seen.tables), (4, 4));
     let mut inputs = 0;
-    each_input("sections of stack maps", 20_000, |input| {
+    each_input("sections of stack maps", 120_000, |input| {
         let mut mutation = Mutation::new(input);
         let mut bytes = sound[input as usize % sound.len()].clone();
         mutation.damage(&mut bytes);

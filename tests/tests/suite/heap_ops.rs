@@ -9,7 +9,7 @@ use tally_tests::op_text;
 use tally_tests::setup::setups;
 
 /// Edited programs of one test run.
-const PROGRAMS: u64 = 40;
+const PROGRAMS: u64 = 1000;
 
 fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/heap_ops");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 use crate::boundaries::prints;
 use crate::boundaries::program::Folder;
@@ -193,7 +193,7 @@ fn host_without_tables_enters_managed_code_with_no_anchor() {
     };
     run("clang-22", &["-O2", "-c", "managed.bc", "-o", "managed.o"]);
     run("llvm-objcopy-22", &["--set-section-flags", ".llvm_stackmaps=alloc,data", "managed.o"]);
-    let runtime = tally().with_file_name("libtally.a");
+    let runtime = checked_tally().with_file_name("libtally.a");
     let libraries = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o", "program"];
     native(&folder, "clang-22", "-O2", &["-c", "-o", "native.o"]);
     run("clang-22", &[&["native.o", "managed.o", runtime.to_str().unwrap()][..], &libraries].concat());

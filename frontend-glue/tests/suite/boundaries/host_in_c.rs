@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 use crate::boundaries::prints;
 use crate::boundaries::program::Folder;
@@ -71,7 +71,7 @@ fn shared_libraries_of_managed_code_come_and_go_in_a_native_program() {
     run("llvm-objcopy-22", &["--set-section-flags", ".llvm_stackmaps=alloc,data", "managed.o"]);
     run("clang-22", &["-shared", "-Wl,-z,text", "managed.o", "-o", "managed.so"]);
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../aot-runtime/include");
-    let runtime = tally().with_file_name("libtally.a");
+    let runtime = checked_tally().with_file_name("libtally.a");
     let (include, runtime) = (include.to_str().unwrap(), runtime.to_str().unwrap());
     let whole = ["-Wl,--whole-archive", runtime, "-Wl,--no-whole-archive", "-rdynamic"];
     let libraries = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-o", "program"];

@@ -89,7 +89,7 @@ impl Deref for Folder {
 
 impl Folder {
     pub fn with(files: &[(&str, &str)]) -> Folder {
-        Folder(folder::Folder::with(files))
+        Folder(folder::Folder::compiling_once(files))
     }
 
     pub fn tally(&self, arguments: &[&str]) -> Outcome {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tally_kit::folder::Folder;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 const ECHO: &str = "#include <stdio.h>\nint main(int argc, char **argv) { puts(argv[argc - 1]); return argc; }\n";
 
@@ -102,7 +102,7 @@ fn a_command_that_is_killed_leaves_the_old_file_or_the_new_one() {
         for moment in 0..12 {
             std::fs::write(folder.path(output), "old").unwrap();
             let mut command = folder.command(Path::new("sh"));
-            command.args(["-c", STOPPED_AT_FIRST]).arg(tally()).args(arguments);
+            command.args(["-c", STOPPED_AT_FIRST]).arg(checked_tally()).args(arguments);
             kill_after(&mut command, whole * moment / 10);
             let left = std::fs::read(folder.path(output)).unwrap();
             old_left += u32::from(left == b"old");

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use tally_kit::tally_command::{tally, tally_word};
+use tally_kit::tally_command::{checked_tally, tally_word};
 
 use crate::cli::input_errors::check;
 use tally_kit::folder::{Folder, Outcome};
@@ -116,7 +116,7 @@ fn typed_pointers_of_older_llvms_are_read_as_plain_ones() {
 fn a_full_disk_behind_standard_output_is_reported() {
     let folder = Folder::with(&[("a.ll", PROGRAM)]);
     for arguments in [&["lower", "a.ll", "-o", "-"][..], &["verify", "a.ll"], &["maps", "a.ll"]] {
-        let mut command = folder.command(tally());
+        let mut command = folder.command(checked_tally());
         command.args(arguments).stdout(File::options().write(true).open("/dev/full").unwrap());
         let outcome =
             Outcome::of(command.stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap());
@@ -172,7 +172,7 @@ fn files_without_permission_are_named() {
     set("locked", 0o555);
     set(".", 0o755);
     let as_nobody = |arguments: &[&str]| {
-        let mut command = folder.command(tally());
+        let mut command = folder.command(checked_tally());
         // SAFETY: asks for a number.
         if unsafe { libc::geteuid() } == 0 {
             command.uid(65534).gid(65534);

@@ -10,7 +10,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 #[test]
 fn every_situation_is_refused_in_one_sentence() {
@@ -46,7 +46,7 @@ fn refused(file: &Path, command: &str, expected: &[String]) -> Result<(), String
         other => &[other, name],
     };
     let Output { status, stdout, stderr } =
-        Command::new(tally()).args(arguments).current_dir(folder.path()).output().unwrap();
+        Command::new(checked_tally()).args(arguments).current_dir(folder.path()).output().unwrap();
     let message = String::from_utf8_lossy(&stderr).into_owned();
     if status.code() != Some(2) {
         return Err(format!("{status}, not status 2\n{message}"));

@@ -129,7 +129,7 @@ impl Program {
             }
             let plans = [&[][..], &PROMPT];
             for plan in plans.into_iter().take(if self.prompt_refused.is_some() { 1 } else { 2 }) {
-                let folder = Folder::with(&[]);
+                let folder = Folder::compiling_once(&[]);
                 let build = [&["build", "-o", "program", "--opt", level], plan].concat();
                 check(&format!("{build:?}"), &folder.tally(&self.with_files(&build)), None)?;
                 let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
@@ -148,7 +148,7 @@ impl Program {
     }
 
     fn tally(&self, arguments: &[&str]) -> Outcome {
-        Folder::with(&[]).tally(&self.with_files(arguments))
+        Folder::compiling_once(&[]).tally(&self.with_files(arguments))
     }
 
     fn with_files<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {

@@ -5,7 +5,7 @@
 use crate::hazards::program::{Program, all_programs};
 use std::process::Command;
 use tally_kit::folder::{Folder, Outcome};
-use tally_kit::tally_command::{tally, tally_word};
+use tally_kit::tally_command::{checked_tally, tally_word};
 
 /// Programs in which linking modules matters.
 const LINKED: [&str; 7] = [
@@ -41,7 +41,7 @@ fn modules_linked_as_bitcode_and_optimised_as_one() {
 /// The linker makes the code, so nothing makes the map's section writable: `-no-pie`, or `-z notext`.
 #[test]
 fn link_time_optimisation_by_clang() {
-    let library = tally().with_file_name("libtally.a");
+    let library = checked_tally().with_file_name("libtally.a");
     for program in linked_programs() {
         let folder = Folder::with(&[]);
         let modules = lower_all(&program, &folder);
@@ -91,7 +91,7 @@ fn sanitisers_after_the_lowering_are_refused() {
 /// LeakSanitizer does not look.)
 #[test]
 fn native_code_under_the_address_sanitiser() {
-    let library = tally().with_file_name("libtally.a");
+    let library = checked_tally().with_file_name("libtally.a");
     let Some(program) = all_programs().into_iter().find(|program| program.name == "landing_pads") else { return };
     let folder = Folder::with(&[("plain.c", "int main(void) { return 0; }\n")]);
     if folder.run("gcc", &["-fsanitize=address", "plain.c", "-o", "plain"]).status != Some(0) {

@@ -23,7 +23,7 @@ pub fn check(program: &Program) -> Result<(), String> {
 }
 
 fn what_shows(program: &Program, without: &Without) -> String {
-    let folder = Folder::with(&[]);
+    let folder = Folder::compiling_once(&[]);
     if let Err(refusal) = lower_without(&program.file, without, &folder.path("lowered.bc")) {
         return refusal;
     }

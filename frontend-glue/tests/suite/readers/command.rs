@@ -4,11 +4,11 @@ use crate::readers::objects;
 use std::path::Path;
 use std::process::{Command, Output};
 use tally_kit::damage::mutation::Mutation;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 use tally_llvm::emit::level::Level;
 
 fn maps(file: &Path) -> Output {
-    Command::new(tally()).arg("maps").arg(file).output().unwrap()
+    Command::new(checked_tally()).arg("maps").arg(file).output().unwrap()
 }
 
 #[test]
@@ -19,7 +19,7 @@ fn an_object_is_listed_as_the_module_it_was_made_from() {
     let listed = maps(&file);
     assert!(listed.status.success(), "{listed:?}");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/rings.c");
-    let mut command = Command::new(tally());
+    let mut command = Command::new(checked_tally());
     let compiled = command.args(["maps", "--opt", "0"]).arg(source).output().unwrap();
     let text = String::from_utf8(listed.stdout).unwrap();
     assert!(text.lines().count() > 10 && text.contains("rings.c:"), "{text}");
@@ -59,7 +59,7 @@ fn damaged_objects_are_listed_or_refused_with_the_file_name() {
 
 #[test]
 fn what_is_linked_is_refused_with_advice() {
-    let refused = maps(tally());
+    let refused = maps(checked_tally());
     let message = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(2));
     assert!(message.contains("is linked already; name the .o file"), "{message}");

@@ -57,7 +57,7 @@ fn damaged_objects_are_finished_placed_and_listed_or_refused() {
     assert_eq!((seen.finished, seen.placed, seen.listed), (6, 6, 6));
     assert!(seen.calls > 100 && seen.lines > 100, "{seen:?}");
     let mut inputs = 0;
-    each_input("objects", 2_000, |input| {
+    each_input("objects", 2500, |input| {
         let mut mutation = Mutation::new(input);
         let which = input as usize % objects.len();
         let mut bytes = objects[which].clone();

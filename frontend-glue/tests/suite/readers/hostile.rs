@@ -128,7 +128,7 @@ fn is_valid(text: &[u8]) -> Result<(), String> {
 #[test]
 fn legal_modules_of_oddities_are_lowered_and_compiled_or_refused_in_words() {
     let (folder, mut lowered, mut refused) = (tempfile::tempdir().unwrap(), 0, 0);
-    each_input("hostile modules", 3, |input| {
+    each_input("hostile modules", 5, |input| {
         let text = module(&mut Mutation::new(input));
         if is_valid(text.as_bytes()).is_err() {
             return;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tally_kit::damage::budget::each_input;
 use tally_kit::damage::mutation::Mutation;
-use tally_kit::tally_command::tally;
+use tally_kit::tally_command::checked_tally;
 
 /// The tests of the lowering are sound modules of every kind, or nearly so.
 fn texts() -> Vec<Vec<u8>> {
@@ -66,7 +66,7 @@ impl Seen {
     fn lower(&mut self, folder: &Path, name: &str, bytes: &[u8], input: u64) {
         std::fs::write(folder.join(name), bytes).unwrap();
         let plan = ["refcount", "refcount-prompt"][input as usize % 2];
-        let mut command = Command::new(tally());
+        let mut command = Command::new(checked_tally());
         let arguments = ["lower", "--plan", plan, name, "-o", "out.ll"];
         let outcome = command.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0").output().unwrap();
         let message = String::from_utf8_lossy(&outcome.stderr).into_owned();
@@ -85,7 +85,7 @@ impl Seen {
 #[test]
 fn text_that_was_edited_at_random_is_lowered_or_refused_in_words() {
     let (folder, texts, mut seen) = (tempfile::tempdir().unwrap(), texts(), Seen::default());
-    each_input("modules of text", 4, |input| {
+    each_input("modules of text", 50, |input| {
         let mut mutation = Mutation::new(input);
         let text = edit(&texts[mutation.below(texts.len())], &mut mutation);
         seen.lower(folder.path(), "edited.ll", &text, input);
@@ -100,7 +100,7 @@ fn damaged_bitcode_is_lowered_or_refused_in_words() {
     let (folder, texts, mut seen) = (tempfile::tempdir().unwrap(), texts(), Seen::default());
     let sound: Vec<Vec<u8>> = texts.iter().step_by(7).filter_map(|text| bitcode(text)).collect();
     assert!(sound.len() > 5);
-    each_input("modules of bitcode", 3, |input| {
+    each_input("modules of bitcode", 45, |input| {
         let mut mutation = Mutation::new(input);
         let mut bytes = sound[mutation.below(sound.len())].clone();
         // The first four bytes say what the file is.
