@@ -78,9 +78,8 @@ impl Heap {
         });
         heap.blocks.quarantine = heap.options.zeal;
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
-        heap.prompt.round_at = crate::plan::prompt::FIRST_ROUND;
-        heap.prompt.cells.youth.off = !heap.options.trials;
+        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
+        heap.prompt.begin(heap.number, heap.options.trials);
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
@@ -177,11 +176,6 @@ impl Heap {
         // Of a large object only the first block has an entry, which stays behind.
         self.large.object_at(address).is_some()
             || state != crate::memory::block_state::state::LARGE && self.owns_address(address)
-    }
-
-    /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
-    pub fn used_bytes(&self) -> u64 {
-        self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
     }
 
     /// The same without those.

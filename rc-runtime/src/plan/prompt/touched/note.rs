@@ -69,6 +69,11 @@ impl Heap {
         self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
     }
 
+    /// An object begins to fade, or has come to its end.
+    pub(crate) fn note_what_fades(&mut self) {
+        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+    }
+
     /// Whether an upgrade must ask for more than the object's header.
     pub(crate) fn upgrades_ask(&self) -> bool {
         self.prompt.watch.is_on || self.specials.mark_condemns || self.specials.fading != 0
