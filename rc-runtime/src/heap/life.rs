@@ -3,6 +3,7 @@
 use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
+use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
@@ -52,8 +53,7 @@ impl Heap {
             late_queue: List::new(),
             candidates: List::new(),
             suspects: 0,
-            marking: false,
-            mark_discovers: false,
+            mark_phase: MarkPhase::Off,
             mark_stack: options.plan.mark_stack(&options),
             mark_overflowed: false,
             dead_queue: ObjectStack::default(),
@@ -90,6 +90,18 @@ impl Heap {
     #[inline(always)]
     pub fn plan(&self) -> Plan {
         self.plan
+    }
+
+    /// What a running mark means to the program.
+    #[inline(always)]
+    pub fn mark_phase(&self) -> MarkPhase {
+        self.mark_phase
+    }
+
+    /// The mark has come to another phase. For the plan's driver.
+    pub fn set_mark_phase(&mut self, phase: MarkPhase) {
+        self.mark_phase = phase;
+        self.note_mark_phase();
     }
 
     /// The context through which this heap allocates.

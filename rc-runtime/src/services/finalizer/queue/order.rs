@@ -119,7 +119,7 @@ impl Heap {
         debug_assert!(object.needs_finalizer());
         self.increment(object);
         self.note_waiting(object, true);
-        if self.marking && object.is_mature() && !MARK.get(object.address()) {
+        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.address()) {
             MARK.set(object.address());
             self.push_marked(object);
         }
