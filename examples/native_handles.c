@@ -1,4 +1,4 @@
-/* Code that has no roots keeps its references in handles: scoped ones, global ones (docs/services.md).
+/* Code that has no roots keeps its references in handles: scoped ones, global ones (docs/use/services.md).
  *
  *     tally run examples/native_handles.c
  */

@@ -1,7 +1,7 @@
 /* tally.h: the C view of Tally's runtime ABI, version 1.
  *
- * This room holds layouts and entry points as a frontend's IR, or C that is compiled together with it, sees them. Who writes
- * programs in C wants <tally_gc.h>, macros on top of this. Sizes are bytes; every offset is asserted below, and asserted again
+ * This header has layouts and entry points as a frontend's IR, or C that is compiled together with it, sees them. Programs in C
+ * include <tally_gc.h>, macros on top of this header. Sizes are bytes; every offset is asserted below, and asserted again
  * in the runtime and in the lowering. x86-64 Linux, C11 or C++11.
  *
  * An object. A reference points to the payload, whose layout is the frontend's; eight bytes before it belong to the runtime:
@@ -13,9 +13,9 @@
  * A reference that points outside the heap is legal wherever a reference is (a static string, a class constant): it is never
  * counted, never followed, never freed. Only objects of the heap may be written into.
  *
- * Calls. Functions marked [safepoint] may run an epoch: what is needed after the call stands in a root before it. In a gc
- * function such calls carry the roots; `tally lower` sees to that, and code that was not lowered must not make them while it is
- * called from gc functions that expect their objects to be found. Functions marked [leaf] never run one.
+ * Calls. Functions marked [safepoint] may run an epoch: a reference that is used after the call stands in a root before it. In a gc
+ * function such calls carry the roots, which `tally lower` adds. Code that was not lowered must not make them while it is
+ * called from gc functions that expect their objects to be found. Functions marked [leaf] never run an epoch.
  */
 #ifndef TALLY_H
 #define TALLY_H
@@ -37,8 +37,8 @@ extern "C" {
 /* Objects of this type are ephemerons: while one has a key (tally_ephemeron_key_write), its references are alive only as long as that is.
  * It has a fixed size of at most 8192 bytes and no trace function. */
 #define TALLY_EPHEMERON 2u
-/* In which order finalizers run of objects that are found dead together: those that registered last first; owners before what they
- * refer to (members of a ring in any order); without either, any. */
+/* The order of finalizers of objects that are found dead together: last registered first; owners before the objects that they
+ * refer to (members of a ring in any order); without a flag, any. */
 #define TALLY_FINALIZE_REVERSE 4u
 #define TALLY_FINALIZE_OWNER_FIRST 8u
 /* Only objects that were given to tally_finalize_register are finalized; without it, all are registered at birth. */
@@ -129,30 +129,30 @@ int32_t tally_finalize_register(void *object);
 /* [leaf] The object's finalizer is not to run, also if the object was found dead already and is waiting for it. */
 void tally_finalize_forget(void *object);
 
-/* [leaf] What becomes of finalizers that have not run when `main` has returned, or exit is called? Normally they run, of everything that is
- * there: in the order of their types, then the newest first, and those of objects that they make, for up to 10 rounds. 0: they never do. */
+/* [leaf] Says whether finalizers run after `main` has returned or exit is called. Normally those of all objects that are left do:
+ * in the order of their types, then the newest first, and those of objects that they make, for up to 10 rounds. 0: they never do. */
 void tally_finalize_at_exit(int32_t on);
 
-/* [leaf] Something has left a finalizer: a C++ exception, one of another language, a Rust panic, longjmp. The rest goes on; `hook` is
- * told the object, its type, what the exception says of itself, and the exception as the unwinder knows it (null for a panic and for
- * longjmp, of which it is told at the next safepoint; it is deleted afterwards). It may do what a finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, as at the
- * beginning: a line on standard error. */
+/* [leaf] Sets the hook for a C++ exception, an exception of another language, a Rust panic or a longjmp that escapes a finalizer. The
+ * other finalizers run. `hook` takes the object, its type, the exception's message, and the exception as the unwinder knows it (null for
+ * a panic, and for longjmp, after which it is called at the next safepoint); the exception is deleted afterwards. The hook may do what a
+ * finalizer may; in C++ it may say `throw;` inside a try. One hook for the process; null, the default: a line on standard error. */
 void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception));
 
-/* [safepoint] A part of an explicit collection that takes about `ns` nanoseconds; not 0 when that is complete, that is when nothing
- * is left of what was unreachable at its first part. The next call begins another. Under the prompt plan what is at zero dies in parts,
- * and the judging of cycles is one. For hosts that have time now: while (!tally_step(500000)) look_for_input(); */
+/* [safepoint] Does a part of an explicit collection that takes about `ns` nanoseconds. Returns not 0 when the collection is complete: no
+ * object is left that was unreachable at its first part. The next call begins another. Under the prompt plan objects at zero die in parts,
+ * and a sliced mark judges cycles. For hosts that have time now: while (!tally_step(500000)) look_for_input(); */
 int32_t tally_step(uint64_t ns);
 
-/* [leaf] From now on nothing dies by itself: no epoch, no drain, no destructor, until tally_restart. Writes are noted meanwhile and
- * nothing is lost by it. tally_collect, tally_step and the collection of a heap at its limit do their work all the same, and the
+/* [leaf] Stops the collector: no epoch, no drain, no destructor runs by itself until tally_restart. Writes are noted meanwhile, so no
+ * garbage is lost. tally_collect, tally_step and the collection of a heap at its limit do their work all the same, and the
  * collector stays stopped. Calls do not nest. */
 void tally_stop(void);
 void tally_restart(void);
 int32_t tally_is_running(void);
 
-/* [leaf] Bytes allocated between two epochs; any number will do, small ones mean 4096. Under the prompt
- * plan: the unit for which garbage cycles wait, where less than that is alive. */
+/* [leaf] Bytes allocated between two epochs; less than 4096 means 4096. Under the prompt plan: the unit for which garbage cycles wait
+ * where less than that is alive. */
 void tally_set_epoch_bytes(uint64_t bytes);
 
 /* [leaf] The longest stop to aim at, as the option --pause-goal; 0 = none. */
@@ -162,13 +162,13 @@ void tally_set_pause_goal(uint64_t ns);
  * the option --heap-limit; 0 = none. */
 void tally_set_limits(uint64_t soft, uint64_t hard);
 
-/* [leaf] Who is called at the first safepoint after the heap has grown beyond the soft limit, once each time; null = nobody. It is code
- * like any other: it may drop what the program can do without, collect, allocate, set other limits, but let no exception out. */
+/* [leaf] Sets the callback that is called at the first safepoint after the heap has grown beyond the soft limit, once each time; null =
+ * none. It is ordinary code: it may drop objects, collect, allocate, and set other limits. No exception may escape it. */
 void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context);
 
-/* [leaf] Who is asked when an allocation finds no room and a collection has made none; null = nobody. Not 0 says that there may be
- * room now: the allocation is tried again, sixteen times at most. Otherwise tally_try_new answers null and tally_new ends
- * the program with status 4. The handler is code like any other, and is not asked about allocations of its own. */
+/* [leaf] Sets the handler for an allocation that finds no room after a collection; null = none. It returns not 0 if there may be
+ * room now: the allocation is tried again, sixteen times at most. Otherwise tally_try_new returns null and tally_new ends
+ * the program with status 4. The handler is ordinary code, and is not called for its own allocations. */
 void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context);
 
 /* ---- Handles --------------------------------------------------------------------------------------------------------
@@ -222,15 +222,15 @@ void tally_unfreeze(void);
  * else as of the last flip, where 255 is stuck. 0 for what lies outside the heap range. */
 uint64_t tally_count_of(const void *object);
 
-/* [leaf] Whether any address at all lies in memory of this thread's objects. */
+/* [leaf] Returns whether an address, whatever it is, lies in the memory of this thread's objects. */
 int32_t tally_is_in_heap(const void *address);
 
 /* Bucket n counts the values from 2^n up to 2^(n+1) exclusive; the first also 0. */
 #define TALLY_BUCKETS 48
 
-/* docs/running.md says what each means. Totals of the thread's heap, bytes and nanoseconds. They are exact in hosts, and in programs
- * of which a module calls tally_get_statistics. Where only native code of a program calls it, the deferred plan counts what is allocated
- * from the first call on, unless TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL has it counted from the start. */
+/* Totals of the thread's heap, in bytes and nanoseconds; docs/use/running.md says what each means. They are exact in hosts, and in programs
+ * with a module that calls tally_get_statistics. Where only native code of a program calls it, the deferred plan counts allocations
+ * from the first call on, unless TALLY_STATS, TALLY_LEAK_CHECK or TALLY_ZEAL has them counted from the start. */
 typedef struct tally_statistics {
     uint64_t epochs;
     uint64_t pause_ns_max, pause_ns_total;
@@ -255,24 +255,24 @@ typedef struct tally_statistics {
     uint64_t freed_objects;
 } tally_statistics;
 
-/* [leaf] The counters as of now. */
+/* [leaf] Returns the current counters in `into`. */
 void tally_get_statistics(tally_statistics *into);
 
 /* [safepoint] Calls visit(object, name of its type, bytes of its cell, context) with every object that is not known to be dead, once,
- * in no order to rely on. `visit` calls nothing of this header, writes no reference and lets no exception out; the name is its for
- * the duration of the call. After tally_collect these are the objects that something reaches. */
+ * in any order. `visit` calls no function of this header and writes no reference, and no exception may escape it; the name is valid
+ * during the call. After tally_collect these are the reachable objects. */
 void tally_for_each_object(void (*visit)(void *object, const char *type, uint64_t bytes, void *context), void *context);
 
-/* [safepoint] Collects, and calls visit(name of a type, objects, bytes of their cells, context) for each type of which some are left;
- * a null `visit` prints the list on standard error, with those who hold them, as the leak check does. Answers how many there are. */
+/* [safepoint] Collects, and calls visit(name of a type, objects, bytes of their cells, context) for each type with objects left;
+ * a null `visit` prints the list on standard error, with the holders, as the leak check does. Returns the number of objects. */
 uint64_t tally_leak_report(void (*visit)(const char *type, uint64_t objects, uint64_t bytes, void *context), void *context);
 
 /* [leaf] Reads the TALLY_* variables now; a wrong value ends the process with status 2. Without it the first allocation of a thread
- * reads them, which makes the thread's heap. Calling it again does no harm. docs/embedding.md */
+ * reads them, which makes the thread's heap. Calling it again does no harm. docs/port/embedding.md */
 void tally_init(void);
 
 /* Called with the message before a violation ends the process with status 5 (zeal, a wrong write, a broken invariant), while all frames
- * are still there. It does nothing: it is where a debugger's breakpoint stands. docs/troubleshooting.md */
+ * are still there. It does nothing: set a debugger's breakpoint here. docs/use/troubleshooting.md */
 void tally_zeal_violation(const char *message);
 
 /* Runs `main` on a heap made from the TALLY_* variables; returns the process's exit status. The lowering puts a call of it into
@@ -280,18 +280,18 @@ void tally_zeal_violation(const char *message);
 int32_t tally_run_main(int32_t (*main)(int32_t, char **), int32_t argc, char **argv);
 
 /* ---- Weak references, ephemerons, weak maps ---------------------------------------------------------------------------
- * docs/services.md. What these functions return is a reference like one that was loaded from a field: good until the next safepoint, and
- * what is needed after that stands in a root. A target, key or value may lie outside the heap: it never dies. */
+ * docs/use/services.md. These functions return references like those loaded from fields: valid until the next safepoint; store one to
+ * a root to use it longer. A target, key or value may lie outside the heap: it never dies. */
 
 /* [safepoint] A weak reference: an object that refers to `target` and does not keep it alive. */
 void *tally_weak_new(void *target);
 
-/* [safepoint] The same with a callback, which is called with the weak reference once that was cleared, if it is alive itself then: as
- * ordinary code of the program, at a safepoint. One that dies together with its target is never called. */
+/* [safepoint] The same with a callback. It is called with the weak reference once that was cleared, if the weak reference is alive then,
+ * as ordinary code of the program, at a safepoint. The callback of one that dies together with its target is never called. */
 void *tally_weak_new_with(void *target, void (*callback)(void *weak));
 
 /* [leaf] The target of a weak reference, or of a weak slot (its address); null once the target's reclaim has begun: before its
- * finalizer runs. The word in the slot may be cleared later: it alone does not tell. */
+ * finalizer runs. The word in the slot may be cleared later: do not test the word. */
 void *tally_weak_get(const void *weak_or_slot);
 
 /* [leaf] The same of a target that the program has read from a weak slot by itself, with no safepoint since: for tagged words. */
@@ -313,7 +313,7 @@ void *tally_ephemeron_get(const void *ephemeron);
 void *tally_ephemeron_key(const void *ephemeron);
 
 /* [leaf] The same as tally_weak_write for the key of an object of a type with TALLY_EPHEMERON. When the key's memory goes (after its
- * finalizer), null is written to all references of the object. Who reads them has the key, or has asked tally_weak_get(slot) for it. */
+ * finalizer), null is written to all references of the object. Code that reads them holds the key, or has asked tally_weak_get(slot) for it. */
 void tally_ephemeron_key_write(void *object, void *slot, void *key);
 
 /* A weak map from objects to objects, by identity. With weak keys an entry lives as long as its key, whatever its value leads to; with weak
@@ -324,10 +324,10 @@ void tally_ephemeron_key_write(void *object, void *slot, void *key);
 /* [safepoint] A new map; `mode` is one of the above, or both. */
 void *tally_weak_map_new(uint32_t mode);
 
-/* [leaf] What the map has for `key`, or null. */
+/* [leaf] Returns the map's value for `key`, or null. */
 void *tally_weak_map_get(void *map, void *key);
 
-/* [safepoint] Lets it have `value` for `key`, which is not null; a null value removes the entry. */
+/* [safepoint] Sets the value of `key`, which is not null; a null value removes the entry. */
 void tally_weak_map_set(void *map, void *key, void *value);
 
 /* [leaf] Removes the entry of `key`; not 0: there was one. */
@@ -369,9 +369,9 @@ typedef struct tally_anchor {
  * anchor says that no managed frame lies below. `function` is managed, or one of Tally's. Exceptions and longjmp pass. */
 void *tally_call_managed(const tally_anchor *anchor, void *(*function)(void *), void *argument);
 
-/* [leaf] Who reports a stack overflow? Normally the runtime has a handler of SIGSEGV that does, unless there was one when the
- * first heap was made. 1: from now on the runtime, in front of a handler that there is, which gets the signal next. 0: not the
- * runtime; its handler is removed, and none is installed later. */
+/* [leaf] Sets whether the runtime reports stack overflows. By default its handler of SIGSEGV does, unless there was another when the
+ * first heap was made. 1: install the handler in front of an existing one, which gets the signal next. 0: remove the handler, and
+ * install none later. */
 void tally_report_overflows(int32_t on);
 
 /* ---- LLVM's own runtime interface -----------------------------------------------------------------------------------
@@ -388,7 +388,7 @@ void *llvm_gc_allocate(uint32_t size);
 void llvm_gc_collect(void);
 
 /* [safepoint] Calls `visit` with each root slot on the calling thread's stack that matters to its function, and with the second
- * argument of its llvm.gcroot: a descriptor, or null. The walk is over by then: `visit` may do anything. */
+ * argument of its llvm.gcroot: a descriptor, or null. The walk is over before the first call: `visit` may do anything. */
 void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta));
 
 /* The frames' roots of code that LLVM's own strategy "shadow-stack" compiled, which follow each entry; they are roots like any
@@ -445,7 +445,7 @@ typedef struct tally_module {
 #define TALLY_MODULE_PROMPT 1u
 /* Bit 0 of the ids of its roots says that others may write to them. */
 #define TALLY_MODULE_LENDS 2u
-/* The module calls tally_get_statistics: heaps count what is allocated from their start. */
+/* The module calls tally_get_statistics: heaps count allocations from their start. */
 #define TALLY_MODULE_COUNTS 4u
 
 /* [leaf] From the module's constructor and destructor. A wrong descriptor ends the process with status 2 and its name. */
@@ -470,8 +470,8 @@ void tally_log_slow(void *object, void *slot);
 void *tally_new_owned(const tally_type *type);
 void *tally_new_array_owned(const tally_type *type, uint64_t n);
 
-/* [safepoint] What is at zero dies: its destructor runs, then its fields are released in order, and what that brings to zero dies
- * the same way before the next field is. Objects that one of the n words leads to are kept until the next drain. Called when
+/* [safepoint] Objects at zero die: the destructor runs, then the fields are released in order, and an object that this brings to zero dies
+ * the same way before the next field is released. Objects that one of the n words leads to are kept until the next drain. Called when
  * `pending` of the context is not 0. */
 void tally_drain(const uint64_t *words, uint64_t n);
 
@@ -487,12 +487,12 @@ void tally_count_full(void *object);
 void tally_postpone(uint64_t written, uint64_t replaced);
 void tally_apply_postponed(void);
 
-/* [leaf] The whole of an increment, of a decrement. What is no reference into the heap is ignored. */
+/* [leaf] A whole increment, a whole decrement. A word that is no reference into the heap is ignored. */
 void tally_increment(uint64_t word);
 void tally_decrement(uint64_t word);
 
-/* [leaf] A root of complex shape was stored to: counts what `slot` holds, by the type of `how`, a handle of the module's table
- * (null: each word is a reference), releases what `shadow` holds, its value of the last time, and copies `slot` to `shadow`. A null
+/* [leaf] Settles a root of complex shape after a store: increments the references in `slot`, by the type of `how`, a handle of the module's
+ * table (null: each word is a reference), decrements those in `shadow`, its last value, and copies `slot` to `shadow`. A null
  * slot only releases. Roots of one word are counted by inline code. */
 void tally_root_settle(const void *slot, void *shadow, const tally_type_handle *how, uint64_t bytes);
 

@@ -1,7 +1,7 @@
 /* tally_gc.h: garbage-collected C over Tally's intrinsics.
  *
- * This room holds macros, no code: they turn C into the IR that any Tally frontend emits (llvm.gcroot, llvm.gcwrite,
- * llvm.gcread, tally_new). Read it to see what a frontend owes the collector; include it to write programs and benches.
+ * Its macros turn C into the IR that any Tally frontend emits (llvm.gcroot, llvm.gcwrite, llvm.gcread, tally_new). Read it to see
+ * what a frontend emits; include it to write programs and benches.
  * Needs clang 22 (C11 or later, GNU extensions). `tally run prog.c` and `tally build prog.c -o prog` find it by themselves.
  *
  *     #include <stdio.h>
@@ -22,20 +22,20 @@
  *         for (Node *n = list; n; n = n->next) printf("%ld\n", n->value);
  *     }
  *
- * The rules (docs/ir-contract.md says the same about IR):
- *  1. Every call is a safepoint, where objects that nothing refers to may be reclaimed. Reading, writing and arithmetic are not.
- *  2. A local or parameter whose object is needed after a safepoint is declared a root: TALLY_ROOT(a, b). The declaration holds for the
+ * The rules (docs/port/ir-contract.md says the same about IR):
+ *  1. Every call is a safepoint, where unreachable objects may be reclaimed. Reading, writing and arithmetic are not.
+ *  2. A local or parameter whose object is used after a safepoint is declared a root: TALLY_ROOT(a, b). The declaration holds for the
  *     whole function and may stand in a nested block. Nothing moves: a root is an ordinary variable, read and assigned as such.
  *  3. `h(f(), g())` loses f's object while g runs. Put the first result in a root before making the second.
  *  4. A reference is stored into an object by TALLY_WRITE and its kin only, into a global by TALLY_WRITE_GLOBAL only; reading
  *     needs no macro. Objects are not copied by struct assignment or memcpy: TALLY_COPY copies references.
- *  5. A pointer into an object keeps nothing alive; it is good as long as a root holds the object.
+ *  5. A pointer into an object does not keep it alive; it is valid as long as a root holds the object.
  *  6. Under `--plan refcount-prompt` an object dies when its last reference goes, before the next statement that calls: locals in
- *     reverse order of declaration at a return, fields and elements in order, each object before what it refers to. Without it
+ *     reverse order of declaration at a return, fields and elements in order, each object before the objects that it refers to. Without it
  *     an object dies at some later epoch, and its type's destructor runs at the end of that epoch.
- *  A forgotten root or barrier is found by `tally run --zeal prog.c`, and mostly by `tally verify prog.c` without running.
+ *  `tally run --zeal prog.c` finds a forgotten root or barrier; `tally verify prog.c` finds most of them without running.
  *
- * What there is
+ * The macros
  *   types    TALLY_TYPE(Type, fields…) · TALLY_ACYCLIC_TYPE(Type, fields…) · TALLY_SHARED_TYPE / TALLY_EXTERN_TYPE
  *            TALLY_FINALIZED_TYPE(Type, finalize, fields…)                           a destructor
  *            TALLY_FINALIZED_TYPE_AS(Type, TALLY_FINALIZE_…, finalize, fields…)       in an order, on request
@@ -51,7 +51,7 @@
  *            TALLY_READ(object, field) · TALLY_READ_AT(object, slot) · TALLY_COPY(object, slot, from, n)
  *   globals  TALLY_WRITE_GLOBAL(global, value)
  *   weak     TALLY_EPHEMERON_TYPE(Type, fields…) · tally_weak_new(target) · tally_weak_get(weak) · tally_ephemeron_new(key, value) ·
- *            tally_weak_map_new(TALLY_WEAK_KEYS) and what else stands in tally.h
+ *            tally_weak_map_new(TALLY_WEAK_KEYS) and others of tally.h
  *   control  tally_safepoint() · tally_collect()
  */
 #ifndef TALLY_GC_H
@@ -78,7 +78,7 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__DESCRIBE(static, Type, 0, TALLY__PLAIN, __VA_ARGS__)
 
-/* A type whose objects can never be part of a cycle, whatever they refer to: the cycle detector leaves them alone. */
+/* A type whose objects can never be part of a cycle, whatever they refer to: the cycle detector does not look at them. */
 #define TALLY_ACYCLIC_TYPE(Type, ...)                                                                                  \
     TALLY__POINTER_FIELDS(Type, __VA_ARGS__)                                                                           \
     TALLY__DESCRIBE(static, Type, TALLY_ACYCLIC, TALLY__PLAIN, __VA_ARGS__)
@@ -170,7 +170,7 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
     TALLY__DESCRIBE_ARRAY(Type, TALLY__TAGGED(Word), length, elements, __VA_ARGS__)
 
 /* ---- Objects --------------------------------------------------------------------------------------------------------
- * A new object's reference words are null; what else it holds is for the program to set. Both are safepoints. */
+ * A new object's reference words are null; the program sets the others. Both are safepoints. */
 #define TALLY_NEW(Type) ((Type *)tally_new(&tally_type_##Type))
 #define TALLY_NEW_ARRAY(Type, n) ((Type *)tally_new_array(&tally_type_##Type, (n)))
 /* The same, but NULL when memory has run out. */
@@ -223,7 +223,7 @@ void *tally__gcread(void *object, void *slot) __asm__("llvm.gcread");
         tally_copy_refs((object), (slot), (from), (n));                                                                \
     } while (0)
 
-/* Stores a reference into a global variable, which thereby is a root of the program for as long as it runs. `global` names the
+/* Stores a reference into a global variable, which makes it a root of the program for as long as it runs. `global` names the
    variable itself, an element or a field: `list`, `table[i]`, `records[i].node`; never `*p`. */
 #define TALLY_WRITE_GLOBAL(global, value)                                                                              \
     do {                                                                                                               \

@@ -1,19 +1,19 @@
-//! What trials may cost: a purse of references that they may follow. `[BOUND]`
+//! The budget of trials: references that they may follow. `[BOUND]`
 //!
 //! ```text
 //! Σ edges  ≤  EDGES_AT_FIRST + bytes / BYTES_PER_EDGE + entries × EDGES_PER_ENTRY + EDGES_PER_FREED × references that died + one trial
 //!          ≤  EDGES_AT_FIRST + EDGES_MAX × (bytes + entries)
 //! ```
 //!
-//! *Bytes* are those handed out for allocation, *entries* those of the log: whoever makes a candidate writes a
-//! reference, and so has allocated or logged something, or has let a root go, of which there are few. A reference dies
+//! *Bytes* are those handed out for allocation, *entries* those of the log: a write that makes a candidate logs a
+//! reference, and so has allocated or logged something, or has released a root, and roots are few. A reference dies
 //! once, and each lay in eight bytes that were allocated. So trials that free what they look at pay for themselves and
 //! for some that do not, and those on a large live heap, which all fail, cost a small part of what the program does
 //! anyway: whatever their number, and however wide the objects.
 //!
 //! A trial in vain pays for each reference twice.
 //!
-//! What the purse does not pay is not tried: it is a suspect, evidence for the mark.
+//! A candidate beyond the budget is not tried: it is a suspect, evidence for the mark.
 
 /// The K of the second line above, for programs that allocate or log anything worth mentioning.
 pub const EDGES_MAX: u64 = 2;
@@ -25,10 +25,10 @@ pub const BYTES_PER_EDGE: u64 = 256;
 pub const EDGES_PER_ENTRY: u64 = 1;
 /// References that one reference found dead pays for.
 pub const EDGES_PER_FREED: i64 = 4;
-/// What is not spent is kept up to this.
+/// The unspent budget is kept, up to this.
 const EDGES_KEPT: i64 = 256 << 10;
 
-/// See the file's first lines.
+/// The budget of trials: references that they may still follow.
 #[derive(Debug)]
 pub(crate) struct Purse(i64);
 

@@ -1,43 +1,43 @@
 //! Whether a backup mark would pay: evidence against growth.
 //!
-//! A mark costs what is alive, and frees what it may. *Suspects* (candidates that trials did not decide, references to
+//! A mark visits the live heap, and may free nothing. *Suspects* (candidates that trials did not decide, references to
 //! stuck counts that went away) say that there may be something; what one of them was worth is learned from each mark.
 //! The more they promise, the less the heap must have grown before a mark is started; a mark that found little asks for
 //! twice as much growth the next time.
 //!
-//! Both are bounded, so that garbage is, whatever was learned:
+//! Both are bounded, and so is garbage:
 //!
 //! ```text
 //! due, given any evidence at all:   growth    >  base × ½ … GROWTH_MAX  +  one epoch
 //!                             or    turnover  >  (live + one epoch) × TURNOVER × 1 … 8
 //! ```
 //!
-//! *Base* is what was alive after the last mark, or half of what was when there was no evidence at all, at least an
-//! epoch; *turnover* what was allocated and logged since. The first bounds the memory: garbage that no trial finds is
-//! less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and what is allocated until it ends
-//! comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that came into being
-//! without growth, when one large structure is let go of. A mark that finds nothing costs little by both: one for a
-//! heap several times as large as at the last, or one in a turnover of many heaps.
+//! *Base* is what the last mark found alive, without what was born while it ran, or half of the live heap when there was
+//! no evidence at all, at least an epoch; *turnover* the bytes allocated and logged since. The first bounds the memory:
+//! garbage that no trial finds is less than [`GROWTH_MAX`] times the live heap and an epoch when a mark begins, and the
+//! allocation until it ends comes on top: [`GARBAGE_MAX`] in all. The second bounds the time for which garbage stays that
+//! came into being without growth, when one large structure is dropped. A mark that finds nothing costs little by both:
+//! one for a heap several times as large as at the last, or one in a turnover of many heaps.
 
 use tally_heap::Heap;
 
-/// Growth since the last mark, in times of what was alive then, at which any evidence is enough.
+/// Growth since the last mark, in times of the live heap then, at which any evidence is enough.
 pub const GROWTH_MAX: u64 = 8;
-/// Turnover since the last mark, in times of what is alive, after which any evidence is enough; up to eight times as
+/// Turnover since the last mark, in times of the live heap, after which any evidence is enough; up to eight times as
 /// much when it is weak, or marks find little.
 pub const TURNOVER: u64 = 16;
 /// Cyclic garbage in times of the live heap, or of an epoch if that is more, at most; not counting three epochs' allocation.
 pub const GARBAGE_MAX: u64 = 10;
-/// What a log entry counts as turnover: a small object and its death.
+/// Turnover of a log entry: a small object and its death.
 const BYTES_PER_ENTRY: u64 = 64;
 /// Largest factor of [`TURNOVER`].
 const TURNOVERS_MAX: u64 = 8;
-/// What marks that find little ask for at last, in halves.
+/// The most growth that marks which find little ask for, in halves.
 const HALVES_MAX: u64 = 8;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
 
-/// What is known that speaks for a mark.
+/// The evidence for a mark.
 #[derive(Debug)]
 pub(crate) struct Evidence {
     /// Bytes that were alive after the last mark, or half of those when every candidate was decided.
@@ -51,6 +51,8 @@ pub(crate) struct Evidence {
     /// Suspects and turnover that the running mark was started for.
     suspects_at_start: u64,
     turnover_at_start: u64,
+    /// Bytes that were alive, or thought so, when it began.
+    live_at_start: u64,
     /// Marks given up since the last that was not.
     aborted: u32,
 }
@@ -64,6 +66,7 @@ impl Default for Evidence {
             yield_per_suspect: 2048.0,
             suspects_at_start: 0,
             turnover_at_start: 0,
+            live_at_start: 0,
             aborted: 0,
         }
     }
@@ -71,7 +74,7 @@ impl Default for Evidence {
 
 impl Evidence {
     /// An epoch has ended that allocated and logged so much. If every candidate until then was decided, there is no
-    /// garbage: what is alive has grown by rights. Half of it is taken for what will stay: some may be let go of with
+    /// garbage: the live heap has grown by rights. Half of it is assumed to stay: some may be dropped with
     /// the next candidate.
     pub(crate) fn note_epoch(&mut self, heap: &Heap, doubts: u64, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
@@ -103,18 +106,19 @@ impl Evidence {
         grown || turned_over
     }
 
-    /// Whether the heap has grown so far that a mark which is running must hurry: what is allocated until it ends would exceed
+    /// Whether the heap has grown so far that a mark which is running must hurry: the allocation until it ends would exceed
     /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
     pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
         let epoch = heap.options.epoch_bytes;
         let base = self.base.max(epoch);
         let grown = base.saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
-        needed_bytes(heap) > grown.saturating_add(epoch)
+        heap.statistics.live_bytes > grown.saturating_add(epoch)
     }
 
     /// A mark begins.
-    pub(crate) fn note_start(&mut self, suspects: u64) {
+    pub(crate) fn note_start(&mut self, heap: &Heap, suspects: u64) {
         (self.suspects_at_start, self.turnover_at_start) = (suspects, std::mem::take(&mut self.turnover));
+        self.live_at_start = heap.statistics.live_bytes;
     }
 
     /// Whether a mark may be given up.
@@ -131,11 +135,14 @@ impl Evidence {
     }
 
     /// The mark has freed so many bytes, and found so many that will be dead when finalizers have run. These are as good as
-    /// freed: with them taken for alive, what the next mark allowed for grew with each.
+    /// freed: with them taken for alive, what the next mark allowed for grew with each. So it did with what was born while the
+    /// mark ran: that is alive for the mark, whatever has become of it, and may be most of the heap where marks are slow (those of
+    /// large maps are). The base is what the mark has judged.
     pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64) {
         let live = needed_bytes(heap).saturating_sub(awaited);
+        let unjudged = (heap.statistics.live_bytes + freed).saturating_sub(self.live_at_start);
         let freed = freed.saturating_add(awaited);
-        self.base = live;
+        self.base = live.saturating_sub(unjudged);
         self.aborted = 0;
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
@@ -143,7 +150,7 @@ impl Evidence {
     }
 }
 
-/// Bytes of what is not known to be dead, without the entries of weak maps that are.
+/// Bytes of objects not known to be dead, without dead entries of weak maps.
 fn needed_bytes(heap: &Heap) -> u64 {
     heap.statistics.live_bytes.saturating_sub(heap.dead_entry_bytes())
 }
@@ -154,7 +161,7 @@ mod tests {
     use crate::Mutator;
     use tally_heap::HeapOptions;
 
-    /// What the picture above says, with evidence that promises nothing and with some that promises much.
+    /// The formula above, with evidence that promises nothing and with evidence that promises much.
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn marks_are_due_by_growth_or_turnover() {
@@ -185,5 +192,27 @@ mod tests {
         heap.suspects = 0;
         heap.statistics.live_bytes = 1 << 40;
         assert!(!Evidence::default().is_enough(heap, 0), "nothing at all speaks for one");
+    }
+
+    /// What was born while a mark ran is alive for it, but not judged: the next one does not wait until the heap is several
+    /// times as large as both.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn what_is_born_while_a_mark_runs_is_no_base() {
+        const MIB: u64 = 1 << 20;
+        let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
+        let mut mutator = Mutator::new(options).expect("address space");
+        let heap = mutator.heap();
+        for (grown, enough) in [(0, false), (30, true)] {
+            let mut evidence = Evidence { yield_per_suspect: 0.0, ..Evidence::default() };
+            heap.statistics.live_bytes = 20 * MIB;
+            evidence.note_start(heap, 1);
+            // It frees 12 MiB.
+            heap.statistics.live_bytes = (8 + grown) * MIB;
+            evidence.learn(heap, 12 * MIB, 0);
+            heap.suspects = 1;
+            assert_eq!(evidence.base, 8 * MIB);
+            assert_eq!(evidence.is_enough(heap, 0), enough, "grown by {grown} MiB");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A heap for hosts in Rust, safe: what the compiler lets pass keeps no reference across a safepoint.
+//! A heap for hosts in Rust, safe: no program that compiles keeps a reference across a safepoint.
 //!
 //! | type | is | lives |
 //! |---|---|---|
@@ -25,7 +25,7 @@
 //! let list = scope.allocate(node)?;
 //! for number in 0..1000 {
 //!     let mut inner = scope.nested();
-//!     let item = inner.allocate(node)?; // a safepoint: what it must not lose is in a handle
+//!     let item = inner.allocate(node)?; // a safepoint: objects used later are in handles
 //!     let (list, item) = (inner.get(list), inner.get(item));
 //!     inner.set_word(item, 16, number);
 //!     inner.set_field(item, 0, list.field(0)); // no safepoint: bare references stay good
@@ -65,14 +65,14 @@ use tally_heap::report::statistics::Statistics;
 use tally_heap::type_registry::Reading;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor, TypeId, type_registry};
 
-/// A heap of its own, for one thread. See the file's first lines.
+/// A heap of its own, for one thread.
 #[derive(Debug)]
 pub struct HostHeap {
     mutator: Mutator,
     freed: Freed,
 }
 
-/// The right to use a heap; what is rooted in it goes with it.
+/// The right to use a heap; its roots end with it.
 #[derive(Debug)]
 pub struct Scope<'h> {
     heap: &'h UnsafeCell<HostHeap>,
@@ -107,7 +107,7 @@ impl HostHeap {
     /// Registers a type.
     ///
     /// # Errors
-    /// [`DescriptorError`] says what is wrong with the descriptor.
+    /// [`DescriptorError`] names the fault of the descriptor.
     pub fn register(&mut self, descriptor: &'static TypeDescriptor) -> Result<TypeId, DescriptorError> {
         type_registry::register(descriptor)
     }
@@ -206,26 +206,26 @@ impl<'h> Scope<'h> {
         self.heap().mutator.heap().make_immortal(object.object);
     }
 
-    /// Roots what a reference refers to, until this scope ends.
+    /// Roots an object until this scope ends.
     pub fn root(&self, object: Ref<'_>) -> Handle<'h> {
         self.check(object.address());
         Handle { word: self.heap().mutator.heap().new_handle(object.object.address()), scope: PhantomData }
     }
 
-    /// Roots it for as long as the answer lives.
+    /// Roots it for as long as the result lives.
     pub fn global(&self, object: Ref<'_>) -> Global {
         self.check(object.address());
         let host = self.heap();
         host.freed.global(host.mutator.heap().new_global(object.object.address()))
     }
 
-    /// What a handle holds.
+    /// Returns the object of a handle.
     pub fn get(&self, handle: Handle<'_>) -> Ref<'_> {
         // SAFETY: the word of a handle stays while the lifetime of its scope lasts.
         self.reference(unsafe { *(handle.word as *const u64) })
     }
 
-    /// What a global handle of this heap holds.
+    /// Returns the object of a global handle of this heap.
     ///
     /// # Panics
     /// When it belongs to another heap.
@@ -318,7 +318,7 @@ impl<'a> Ref<'a> {
         object.filter(|object| range::in_heap(object.address())).map(|object| Ref { object, scope: PhantomData })
     }
 
-    /// The word at `offset`, whatever it is.
+    /// Returns the word at `offset`.
     ///
     /// # Panics
     /// When it lies outside the object.

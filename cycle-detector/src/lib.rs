@@ -39,13 +39,13 @@ mod success_rate;
 
 /// The example in the document of services, compiled and run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/services.md")]
+#[doc = include_str!("../../docs/use/services.md")]
 struct ServicesDocument;
 
 pub use global_handle::Global;
 pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
-/// What hosts need beside this crate: options, descriptors, errors.
+/// Types of the heap that hosts need: options, descriptors, errors.
 pub use tally_heap;
 pub use tally_heap::report::epoch_report::EpochReport;
 pub use tally_heap::report::violation::Violation;

@@ -24,7 +24,7 @@ use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::{WeakMode, object_of};
 use tally_heap::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
-/// See the file's first lines.
+/// One heap with its collector, for tests and hosts that uphold the rules of references themselves.
 #[derive(Debug)]
 pub struct Mutator {
     heap: Box<Heap>,
@@ -107,7 +107,7 @@ impl Mutator {
         self.heap.write_weak(object, slot, target, WeakKind::Reference);
     }
 
-    /// What a weak slot refers to, until the next safepoint; `None` when that is dead. The slot of a weak reference is
+    /// Returns the target of a weak slot, valid until the next safepoint; `None` when it is dead. The slot of a weak reference is
     /// its first word.
     pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
         self.heap.read_weak(slot)
@@ -131,7 +131,7 @@ impl Mutator {
         unsafe { Heap::finalize_all(heap) };
     }
 
-    /// Sets who is told what leaves finalizers by unwinding, in place of a line on standard error.
+    /// Sets the hook for exceptions that escape a finalizer, in place of a line on standard error.
     pub fn on_finalizer_error(&mut self, listener: impl FnMut(&FinalizerError<'_>) + 'static) {
         self.heap.finalizers.on_error = Some(Box::new(listener));
     }
@@ -179,7 +179,7 @@ impl Mutator {
         self.heap.new_weak_map(mode)
     }
 
-    /// What a weak map has for `key`, until the next safepoint.
+    /// Returns the value of a weak map for `key`, valid until the next safepoint.
     pub fn weak_map_get(&mut self, map: ObjectRef, key: ObjectRef) -> Option<ObjectRef> {
         object_of(self.heap.weak_map_get(map, key.address()))
     }
@@ -223,7 +223,7 @@ impl Mutator {
         self.heap.recount_root(object, old);
     }
 
-    /// What a root holds.
+    /// Returns the object of a root.
     pub fn root(&self, root: RootIndex) -> Option<ObjectRef> {
         self.heap.host_roots.stack[root.0]
     }
@@ -344,7 +344,7 @@ impl Mutator {
         self.heap.unfreeze();
     }
 
-    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded (`tally_heap::services::limits`).
+    /// Bytes of blocks beyond which the host's callback is called, and those that must not be exceeded (`tally_heap::services::limits`).
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.heap.set_limits(soft, hard);
     }
@@ -368,7 +368,7 @@ impl Mutator {
         objects
     }
 
-    /// Collects, and says what is left; `None` when nothing is.
+    /// Collects, and returns the objects that are left; `None` without any.
     pub fn leak_report(&mut self) -> Option<LeakReport> {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
@@ -407,7 +407,7 @@ impl Mutator {
         self.heap.statistics_now()
     }
 
-    /// What the last finished epoch did.
+    /// The report of the last finished epoch.
     pub fn last_report(&mut self) -> EpochReport {
         self.heap.with_driver(|driver, _| driver.last_report().clone())
     }

@@ -1,8 +1,8 @@
-//! Soon: the objects that a mark visits next, while their lines are on the way to the cache.
+//! The prefetch queue: the objects that a mark visits next, while their lines are on the way to the cache.
 //!
 //! Between a mark's stack and its visit each object passes through this short queue. Without it nearly every visit of a
 //! large heap waits for memory; eight to sixteen objects ahead take a third off a mark. Both plans' marks have one;
-//! whoever stops between two visits puts what is in it back.
+//! a caller that stops between two visits puts its content back.
 
 use tally_heap::ObjectRef;
 use tally_heap::memory::range;
@@ -35,7 +35,7 @@ impl<const AHEAD: usize> Soon<AHEAD> {
         self.take()
     }
 
-    /// What has not been visited.
+    /// The objects not visited yet.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = ObjectRef> {
         std::iter::from_fn(|| self.take())
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn object(number: u64) -> ObjectRef {
-        // SAFETY: an address that nobody looks at.
+        // SAFETY: an address that is not read.
         unsafe { ObjectRef::from_address(range::HEAP_BASE + 8 + number * 16) }
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct RecordWalk {
     at: u32,
 }
 
-/// What one step has found.
+/// The findings of one step.
 pub(crate) enum Looked {
     /// A wanted object.
     At(ObjectRef),

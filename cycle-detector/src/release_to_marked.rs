@@ -1,4 +1,4 @@
-//! What both marks do with an object that they have proved dead: it lets go of the objects that live on.
+//! What both marks do with an object that they have proved dead: it releases the objects that live on.
 
 use tally_heap::ObjectRef;
 use tally_heap::memory::range::MARK;

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 
-/// See the file's first lines. All calls are made on the heap's thread, with the program stopped.
+/// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped.
 pub trait RootSource: Debug {
     /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are
     /// lent. If others wait, the program does not come back to one of them before it has been visited: the source calls
@@ -52,14 +52,14 @@ pub enum Headway {
     Cut,
 }
 
-/// What a walk has found: references to objects of one heap.
+/// The findings of a walk: references to objects of one heap.
 #[derive(Debug)]
 pub struct RootList {
     objects: List<ObjectRef>,
     looks: Looks,
 }
 
-/// What is looked at beside the reference itself.
+/// The checks of a walk beside the reference itself.
 #[derive(Debug)]
 enum Looks {
     No,
@@ -85,7 +85,7 @@ impl RootList {
         RootList { objects: List::new(), looks: Looks::AtNames(vec![]) }
     }
 
-    /// Adds a root. `name` is called only where somebody is told of it.
+    /// Adds a root. `name` is called only for a report.
     #[inline(always)]
     pub fn push(&mut self, heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
         if !matches!(self.looks, Looks::No) {

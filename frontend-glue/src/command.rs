@@ -5,28 +5,31 @@
 //! clap) and bad input are the same to a script. A program that runs under `tally run` has its own
 //! exit statuses; those of the runtime stand in `--help`.
 
-use std::fmt::Display;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tally_llvm::guard::crash_net::CrashNet;
 
 mod build;
+mod failure;
 mod lower;
 mod maps;
+mod messages;
 mod options;
 mod remarks;
 mod run;
 mod verify;
 mod warnings;
 
+use failure::Failure;
+
 /// The exit status of bad usage and bad input.
 const BAD_INPUT: u8 = 2;
 
 /// Tally manages the memory of programs that compile to LLVM: it lowers gc "refcount" functions
 /// (llvm.gcroot, llvm.gcwrite, llvm.gcread) on stock LLVM 22 and runs or links them.
-/// Objects are reference-counted with deferred counting; cycles are found and freed too.
+/// Objects are reference-counted, at the next epoch (deferred plan) or at once (prompt plan);
+/// garbage cycles are found and freed, too.
 ///
 /// Try it on a C program that only writes `#include <tally_gc.h>`:
 ///
@@ -41,12 +44,12 @@ pub struct Tally {
 const EPILOGUE: &str = "\
 Examples:
   tally run program.ll                      compile in memory and run
-  tally run --leak-check --stats program.c  the same for C; what is left? what did it cost?
+  tally run --leak-check --stats program.c  the same for C; lists leaks and costs
   tally run --zeal program.c                find a forgotten root
   tally build -O3 a.ll b.bc -o program      link an executable
   tally lower program.ll -o lowered.ll      see what the calls and stores become
 
-`tally COMMAND --help` says more about each.";
+`tally COMMAND --help` has the options of each.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -55,23 +58,6 @@ enum Command {
     Lower(lower::Lower),
     Verify(verify::Verify),
     Maps(maps::Maps),
-}
-
-/// A message for the user; the command ends with [`BAD_INPUT`].
-#[derive(Debug)]
-struct Failure(String);
-
-impl<E: Display> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure(error.to_string())
-    }
-}
-
-/// Writes a result to standard output: a disk may be full there, too.
-fn print(text: &[u8]) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
-    let written = output.write_all(text).and_then(|()| output.flush());
-    written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
 /// Does what the command line asks for.

@@ -21,5 +21,5 @@ pub mod verify;
 
 /// The example in the document for hosts, compiled and run as a test.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/embedding.md")]
+#[doc = include_str!("../../docs/port/embedding.md")]
 struct EmbeddingDocument;

@@ -1,6 +1,6 @@
 //! The verifier: what LLVM's own cannot know about a module that Tally manages.
 //!
-//! - [`verify_source`] reads a module as the frontend wrote it: what breaks the IR contract (docs/ir-contract.md) is an
+//! - [`verify_source`] reads a module as the frontend wrote it: what breaks the IR contract (docs/port/ir-contract.md) is an
 //!   error, a reference that outlives a safepoint in no root is a warning.
 //! - [`verify_lowered`] reads a lowered module, right after the lowering and again just before emission: the optimiser,
 //!   a plugin or a linker of bitcode can have brought unlowered code in, or lost a bundle.

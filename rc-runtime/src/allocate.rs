@@ -42,7 +42,7 @@ impl Heap {
         self.allocate_cell(type_id.info(), length)
     }
 
-    /// What every allocation comes to that is not inline in compiled code. A safepoint.
+    /// The entry of every allocation that is not inline in compiled code. A safepoint.
     ///
     /// # Errors
     /// [`OutOfMemory`].
@@ -86,7 +86,7 @@ impl Heap {
         self.allocate_with_host(info, length)
     }
 
-    /// The same; the host is told of what concerns it (`limits`).
+    /// The same; the host's callbacks are called (`limits`).
     #[inline(always)]
     fn allocate_with_host(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let mut retries = 0;
@@ -244,7 +244,7 @@ impl Heap {
         hole.is_some()
     }
 
-    /// The first hole that takes the cell, when no block may be added. What is passed over is used after the next flip.
+    /// The first hole that takes the cell, when no block may be added. Holes passed over are used after the next flip.
     #[cold]
     fn carve_in_recyclable_blocks(&mut self, cell: u64, align: u64) -> Option<u64> {
         loop {
@@ -293,7 +293,7 @@ impl Heap {
         context.limit = if calls { 0 } else { hole.end };
     }
 
-    /// Recyclable blocks are in use already: at the limit they are what is left.
+    /// Recyclable blocks are in use already: at the limit they are the last.
     fn open_block(&mut self) -> bool {
         let epoch = self.epoch;
         let opened = match self.makes_room(BLOCK_BYTES) {

@@ -19,10 +19,10 @@
 //! the prompt plan only:
 //! 72 pending   non-zero: a drain is due              128 free      by size class: payload of the first free cell, or 0
 //! 80 pending_top, 88 pending_end                     where the next pending object is noted, and the end of that room
-//! 96 lent      frames that others may write to roots of
+//! 96 lent      frames with address-taken roots
 //! ```
 
-/// See the file's first lines; offsets are asserted below and again by the lowering.
+/// The state that a thread shares with compiled code; offsets are asserted below and again by the lowering.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Context {

@@ -27,7 +27,7 @@ pub enum FinalizeOrder {
     /// Any.
     #[default]
     Any,
-    /// Who registered last is first.
+    /// The object registered last is first.
     Reverse,
     /// Owners before what they own.
     OwnerFirst,
@@ -186,13 +186,13 @@ impl TypeDescriptor {
     }
 }
 
-/// What is wrong with a descriptor.
+/// A fault of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("type descriptor `{name}`: {fault}")]
 pub struct DescriptorError {
     /// Name of the type, as far as it could be read.
     pub name: String,
-    /// What is wrong and what to do.
+    /// The fault and its remedy.
     pub fault: DescriptorFault,
 }
 
@@ -276,7 +276,7 @@ impl TypeDescriptor {
         self
     }
 
-    /// The same, of which only registered objects are finalized.
+    /// The same; only registered objects are finalized.
     pub const fn finalized_on_request(mut self) -> TypeDescriptor {
         self.flags |= FLAG_FINALIZE_REGISTERED;
         self

@@ -1,6 +1,6 @@
-//! Variables of the environment, read only where whoever set them is trusted.
+//! Variables of the environment, read only where the user who set them is trusted.
 //!
-//! A set-user-id, set-group-id or capability-raising program runs with more rights than the user who starts it, and that user
+//! A set-user-id, set-group-id or capability-raising program runs with more rights than the user that starts it, and that user
 //! sets its environment. The kernel marks such a start by `AT_SECURE` in the auxiliary vector. Then no `TALLY_*` variable is
 //! read: `TALLY_STATS` would let any user write files with the program's rights. The C library ignores `LD_PRELOAD` and the
 //! like for the same reason. Everything here that reads the environment goes through [`variable`]. `[ENVIRONMENT]`

@@ -34,7 +34,7 @@ pub trait EpochDriver: std::fmt::Debug {
     /// # Errors
     /// The first [`Violation`].
     fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation>;
-    /// What the last finished epoch did.
+    /// The report of the last finished epoch.
     fn last_report(&self) -> &EpochReport;
 }
 

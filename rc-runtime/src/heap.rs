@@ -97,10 +97,10 @@ impl Default for HeapOptions {
     }
 }
 
-/// Numbers name heaps in block tables; 0 is nobody's.
+/// Numbers name heaps in block tables; 0 is no heap's.
 static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
 
-/// See the file's first lines.
+/// One heap, of one mutator thread at a time.
 pub struct Heap {
     number: u32,
     plan: Plan,
@@ -157,7 +157,7 @@ pub struct Heap {
     pub handles: Handles,
     /// Objects that never die.
     pub immortals: Immortals,
-    /// What objects own outside the heap.
+    /// Memory that objects own outside the heap.
     pub external: External,
     /// Memory of the passes for the words of one entry.
     pub scratch: List<u64>,
@@ -171,13 +171,13 @@ pub struct Heap {
     pub zeal: Option<Box<Zeal>>,
     /// Finalizers that are to run.
     pub finalizers: Finalizers,
-    /// What only the prompt plan has.
+    /// The state of the prompt plan.
     pub prompt: Prompt,
     /// Whether drains of the pending list are sliced.
     pub(crate) sliced_drains: bool,
     /// True while an allocation may have to think of more than its cell; found anew when it was.
     pub(crate) due_at_allocation: bool,
-    /// What happens when memory runs out.
+    /// Limits, and the handlers for memory that runs out.
     pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,

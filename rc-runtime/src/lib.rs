@@ -2,13 +2,13 @@
 //!
 //! Rooms, in the order in which an object meets them:
 //!
-//! | room | question it answers |
+//! | room | question |
 //! |---|---|
 //! | [`descriptor`], [`type_registry`] | where are an object's references? |
 //! | [`context`], [`allocate`], [`plan::deferred::block`], [`memory::large`], [`memory::block_source`], [`memory::range`] | where does a new object go? |
 //! | [`object`], [`visit`] | what is a reference, and what does an object refer to? |
 //! | [`barrier`], [`plan::deferred::log`] | what happens when a reference is overwritten? |
-//! | [`plan::deferred::count`], [`plan::deferred::bulk`] | who is counted, promoted, freed? |
+//! | [`plan::deferred::count`], [`plan::deferred::bulk`] | which objects are counted, promoted, freed? |
 //! | [`plan`], [`plan::prompt`], [`memory::size_class`] | what is different when everything is counted at once? |
 //! | [`services::finalizer`], [`services::exception`] | how is a destructor called, and what may leave it? |
 //! | [`services::handle`], [`services::host_roots`] | what does native code hold? |

@@ -12,7 +12,7 @@ pub mod deferred;
 pub mod prompt;
 mod verbs;
 
-/// See the file's first lines.
+/// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {
     /// Roots uncounted, writes logged, deaths at epochs: `gc "refcount"`.
@@ -52,7 +52,7 @@ impl Plan {
         self == other
     }
 
-    /// Whether what global variables hold is counted, so that it is to be let go of when they go.
+    /// Whether what global variables hold is counted, so that it is to be released when they go.
     pub const fn counts_globals(self) -> bool {
         match self {
             Plan::Deferred => false,

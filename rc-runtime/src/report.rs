@@ -1,4 +1,4 @@
-//! What a heap says of itself: counters, histograms, utilisation, what an epoch did, and what a recount found.
+//! Reports of a heap: counters, histograms, utilisation, the report of an epoch, and the findings of a recount.
 pub mod epoch_report;
 pub mod histogram;
 pub mod statistics;

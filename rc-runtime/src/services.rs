@@ -1,4 +1,4 @@
-//! What a language needs beside objects: weak references, ephemerons, finalizers, handles, limits, and what a host may ask.
+//! Services for languages beside objects: weak references, ephemerons, finalizers, handles, limits, and requests of a host.
 pub mod builtin;
 pub mod control;
 pub mod ephemeron;

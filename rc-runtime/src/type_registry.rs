@@ -106,7 +106,7 @@ pub struct TypeInfo {
     pub chunk_elements: u64,
     /// Its name.
     pub name: Box<str>,
-    /// What becomes of a weak slot that is cleared: a [`ClearFunction`], or 0 for null.
+    /// The [`ClearFunction`] for weak slots, or 0 to store null.
     on_clear: AtomicUsize,
 }
 
@@ -153,7 +153,7 @@ impl TypeInfo {
         self.on_clear.store(clear as *const () as usize, Ordering::Release);
     }
 
-    /// What clears weak slots of this type's objects, if it is not null that is stored.
+    /// Returns the function that clears weak slots of this type's objects, if null is not stored.
     pub fn on_clear(&self) -> Option<ClearFunction> {
         let clear = self.on_clear.load(Ordering::Acquire);
         // SAFETY: 0, or what `set_on_clear` was given.
@@ -202,7 +202,7 @@ static HAS_FINALIZERS: AtomicBool = AtomicBool::new(false);
 /// Any type has a finalizer that runs in an order.
 static HAS_ORDERED_FINALIZERS: AtomicBool = AtomicBool::new(false);
 
-/// What [`pointer_masks`] has.
+/// The number of [`pointer_masks`].
 static MASK_COUNT: AtomicUsize = AtomicUsize::new(1);
 
 type DescriptorImage = [u64; std::mem::size_of::<TypeDescriptor>() / 8];
@@ -243,7 +243,7 @@ pub fn register(descriptor: &'static TypeDescriptor) -> Result<TypeId, Descripto
         HAS_ORDERED_FINALIZERS.store(true, Ordering::Release);
     }
     let info = Box::leak(Box::new(TypeInfo { id, ..info }));
-    // SAFETY: the id is this call's own; nobody reads the entry before the id is handed out.
+    // SAFETY: the id is this call's own; no code reads the entry before the id is handed out.
     unsafe { *range::type_cell(id) = info as *const TypeInfo as u64 };
     types().insert(key, (TypeId(id), image));
     Ok(TypeId(id))

@@ -27,7 +27,7 @@ use pace::Pace;
 use site::Places;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What dead payload bytes are overwritten with.
+/// The byte that dead payloads are filled with.
 pub const POISON: u8 = 0xdb;
 
 /// A registered allocation.
@@ -98,7 +98,7 @@ impl Zeal {
         unsafe { std::ptr::write_bytes(object.address() as *mut u8, POISON, (cell - HEADER_BYTES) as usize) };
     }
 
-    /// After the increments of a flip: what was young then and was not promoted is dead. Large objects are buried by
+    /// After the increments of a flip: objects young then and not promoted are dead. Large objects are buried by
     /// their own list.
     pub fn bury_young(&mut self, epoch: u32) {
         let (dead, young): (Vec<_>, Vec<_>) = std::mem::take(&mut self.young)
@@ -111,7 +111,7 @@ impl Zeal {
         }
     }
 
-    /// What was not buried, by address.
+    /// Returns the objects that have not died, by address.
     pub fn living(&self) -> Vec<ObjectRef> {
         // SAFETY: [HEADER] registered objects that have not died.
         self.living.iter().map(|&address| unsafe { ObjectRef::from_address(address) }).collect()

@@ -118,7 +118,7 @@ pub trait HeapUnderTest: Services {
     fn totals(&mut self) -> Totals;
 }
 
-/// The services of such a heap: what docs/services.md promises.
+/// The services of such a heap: what docs/use/services.md promises.
 pub trait Services {
     /// What finalizers and callbacks did since the last call, in order.
     fn take_events(&mut self) -> Vec<Event>;

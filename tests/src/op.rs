@@ -15,7 +15,7 @@
 //! ```
 //!
 //! `Display` and [`Op::parse`] (`op/text.rs`) are each other's inverse; a property test holds them to it. What
-//! docs/services.md promises, weak references to limits, has its ops in `op/service.rs`; what finalizers do is told in
+//! docs/use/services.md promises, weak references to limits, has its ops in `op/service.rs`; what finalizers do is told in
 //! `op/deed.rs`.
 
 pub mod deed;

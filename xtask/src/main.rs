@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod coverage;
 mod failure;
+mod map;
 mod mutants;
 mod process;
 mod record;
@@ -57,7 +58,9 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Break rules on purpose, one at a time, and see that a test notices
     Mutants(mutants::Arguments),
-    /// Run a long check and note what came of it in docs/record.md
+    /// List the files below a folder, each with the sentence that it opens with
+    Map(map::Arguments),
+    /// Run a long check and note what came of it in docs/work/record.md
     Record(record::Arguments),
     /// Print which known situations the tests cover, and check that they do
     Scenarios(scenarios::Arguments),
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => replay::soak(&arguments),
         Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
+        Command::Map(arguments) => map::map(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),
     };

@@ -1,4 +1,4 @@
-//! `cargo xtask record COMMAND…`: runs a long check and notes what came of it in docs/record.md.
+//! `cargo xtask record COMMAND…`: runs a long check and notes what came of it in docs/work/record.md.
 //!
 //! Soaks, fuzzing, mutants and coverage take too long for every change. What they found last, on which state of the
 //! tree, is of interest all the same. The record is one table, newest row first: date, command, revision, duration,
@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// Where the table stands, from the project's folder.
-const PLACE: &str = "docs/record.md";
+const PLACE: &str = "docs/work/record.md";
 
 /// The line after which rows stand.
 const RULE: &str = "|---|---|---|---|---|---|";

@@ -1,6 +1,6 @@
 //! Statistics at exit: a table on standard error, or JSON wherever the options say.
 //!
-//! `program` calls this once, when the program has ended. The keys, in this order, are those of `docs/running.md`; a test of
+//! `program` calls this once, when the program has ended. The keys, in this order, are those of `docs/use/running.md`; a test of
 //! `xtask` holds the two against each other.
 
 use crate::program::destination;
@@ -24,7 +24,7 @@ pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c
     0
 }
 
-/// The statistics with their keys, in the order of `docs/running.md`.
+/// The statistics with their keys, in the order of `docs/use/running.md`.
 pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     vec![
         ("epochs", statistics.epochs),

@@ -46,7 +46,7 @@ impl Lapsed {
 /// The driver of a heap of the deferred plan.
 #[derive(Debug, Default)]
 pub struct DeferredDriver {
-    /// What the running epoch's passes are doing.
+    /// The phase of the running epoch's passes.
     pub(crate) phase: Phase,
     /// How far an explicit collection in parts has come.
     pub(crate) progress: Progress,
@@ -58,9 +58,9 @@ pub struct DeferredDriver {
     pub(crate) roots: List<ObjectRef>,
     /// Roots counted at the flip before, to be released.
     pub(crate) last_roots: Lapsed,
-    /// What weak slots yielded between the two flips, the same.
+    /// Objects that weak slots yielded between the two flips, the same.
     pub(crate) last_upgraded: Lapsed,
-    /// What finalizers have run for since the flip before, to be released.
+    /// Objects finalized since the flip before, to be released.
     pub(crate) last_done: List<ObjectRef>,
     /// So many of the roots of the last flip have been counted.
     pub(crate) counted_roots: usize,
@@ -68,11 +68,11 @@ pub struct DeferredDriver {
     pub(crate) last_late: List<ObjectRef>,
     /// Dying large objects, with the chunk to release next.
     pub(crate) dying_large: List<(ObjectRef, u64)>,
-    /// Dead objects that wait for their finalizers, and what dies with them, with the chunk to look at next.
+    /// Dead objects that wait for their finalizers, and the objects that die with them, with the chunk to visit next.
     pub(crate) company: List<(ObjectRef, u64)>,
     /// The epoch has ended, and the finalizers of those it found dead wait for their company to be found.
     pub(crate) set_waits_for_company: bool,
-    /// A dying special object whose weak slots, or those that refer to it, are being let go of.
+    /// A dying special object whose weak slots, or those that refer to it, are being released.
     pub(crate) dying_special: Option<ObjectRef>,
     /// Objects allocated before the last flip.
     pub(crate) allocated_at_flip: u64,

@@ -4,12 +4,12 @@
 //!
 //! | asked for | done |
 //! |---|---|
-//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the purses allow; a mark, by evidence |
+//! | a poll, with enough candidates | a *round*: candidates are tried, as far as the budgets allow; a mark, by evidence |
 //! | a poll, with enough young objects | a *batch*: they are judged together, if that has paid lately |
 //! | an epoch (tests, zeal) | a round without bounds; in zeal a mark now and then, and the heap recounted |
 //! | a collection | a mark: what no root reaches is condemned |
 //!
-//! Counts suffice for a verdict, roots do not make candidates when they let go: so each of these begins with a look at
+//! Counts suffice for a verdict. Roots do not make candidates when they are overwritten, so each of these begins with a look at
 //! the roots (`root_snapshot`).
 //!
 //! Nothing here calls the program: what a verdict brings to zero becomes pending, and finalizers of dead cycles are queued; the
@@ -62,7 +62,7 @@ pub struct PromptDriver {
     batch: Batch,
     /// Candidates between two rounds of trials.
     round_gap: usize,
-    /// What the marks have learned.
+    /// The evidence of earlier marks.
     counted_marks: CountedMarks,
     /// The mark that goes in slices.
     sliced_mark: SlicedMark,

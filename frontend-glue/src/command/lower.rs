@@ -6,7 +6,8 @@ use clap::Args;
 use inkwell::context::Context;
 use inkwell::module::Module;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::Messages;
 use super::options::GcNames;
 use super::remarks::Remarks;
 use tally_compiled::program::destination::Destination;
@@ -17,7 +18,7 @@ use tally_llvm::pipeline;
 
 /// Write the lowered module
 ///
-/// What comes out is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
+/// The result is ordinary IR, not optimised yet: roots named in operand bundles, barriers and
 /// allocations inline, the module registered with the runtime. Any LLVM 22 tool may work on it;
 /// `tally build` takes it back.
 #[derive(Args, Debug)]
@@ -27,13 +28,15 @@ pub(super) struct Lower {
     gc_names: GcNames,
     #[command(flatten)]
     remarks: Remarks,
-    /// Make paranoid code: an epoch at every safepoint, a check at every access
+    #[command(flatten)]
+    messages: Messages,
+    /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
     /// A module: .ll, .bc or .c
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Where it goes: .ll is text, .bc is bitcode, - is text on standard output
+    /// The file to write: .ll is text, .bc is bitcode, - is text on standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 }
@@ -52,8 +55,8 @@ impl Lower {
         options.zeal = self.zeal;
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
-        let module = pipeline::load(&context, &self.file, &machine)?;
-        let remarks = pipeline::lower(&module, &self.file, &options)?;
+        let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
+        let remarks = pipeline::lower(&module, &self.file, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(remarks.iter())?;
         callee_copy::for_other_tools(&module);
         form.write(&module, &self.output)
@@ -89,7 +92,7 @@ impl Form {
 
     fn write(self, module: &Module, output: &Path) -> Result<(), Failure> {
         match self {
-            Form::StandardOutput => super::print(&text(module))?,
+            Form::StandardOutput => super::failure::print(&text(module))?,
             Form::Text => output_file::write(output, &text(module))?,
             Form::Bitcode => output_file::write(output, module.write_bitcode_to_memory().as_slice())?,
         }

@@ -36,7 +36,7 @@ pub(super) struct Compiling {
     /// (all above --opt 0, none there)
     #[arg(long, value_name = "SAVINGS")]
     save_counts: Option<Patterns>,
-    /// Do not look for forgotten roots; without this, one line for each file says that `tally verify` would warn
+    /// Do not look for forgotten roots; otherwise a line names each file of which `tally verify` would warn
     #[arg(long)]
     no_warnings: bool,
 }
@@ -59,10 +59,10 @@ pub(super) struct Running {
     /// Aim at stops no longer than TIME (500us, 2ms)
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pause_goal: Option<u64>,
-    /// Collect fully at exit, print what is left by type, and exit with status 3 if something is
+    /// Collect fully at exit, list the objects that are left by type, and exit with status 3 if there are any
     #[arg(long)]
     leak_check: bool,
-    /// Let the N-th allocation find no room, as if the heap were full
+    /// Make the N-th allocation fail, as if the heap were full
     #[arg(long, value_name = "N", value_parser = parse_allocation)]
     fail_allocation: Option<u64>,
 }

@@ -19,6 +19,8 @@ pub(crate) struct Value(pub(in crate::llvm) LLVMValueRef);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,
+    /// From which the file is named, if it is named so.
+    pub(crate) folder: String,
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
@@ -208,11 +210,13 @@ impl Value {
         if !self.is_instruction() {
             return None;
         }
-        let mut length = 0;
+        let (mut length, mut folder_length) = (0, 0);
         let text = raw!(LLVMGetDebugLocFilename(self.0, &mut length));
         let line = raw!(LLVMGetDebugLocLine(self.0));
+        let folder = raw!(LLVMGetDebugLocDirectory(self.0, &mut folder_length));
         (!text.is_null() && length > 0 && line > 0).then(|| Place {
             file: owned_text(text, length as usize),
+            folder: if folder.is_null() { String::new() } else { owned_text(folder, folder_length as usize) },
             line,
             column: raw!(LLVMGetDebugLocColumn(self.0)),
         })

@@ -195,7 +195,7 @@ impl Heap {
         self.used_bytes() - self.large.leaving.blocks() * crate::memory::range::BLOCK_BYTES
     }
 
-    /// Nothing of the program runs any more: what is at zero dies; then all finalizers run that have not, if the
+    /// Nothing of the program runs any more: objects at zero die; then all finalizers run that have not, if the
     /// program wants that.
     ///
     /// # Safety

@@ -13,7 +13,7 @@ use crate::memory::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_
 pub struct BitTable<const BASE: u64, const SHIFT: u32>;
 
 impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
-    /// What the address of the word for address 0 would be: a table is indexed by addresses as they are.
+    /// The address that the word for address 0 would have: a table is indexed by addresses as they are.
     const BIAS: u64 = BASE - (HEAP_BASE >> (SHIFT + 3));
 
     #[inline(always)]

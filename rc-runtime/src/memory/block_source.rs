@@ -1,4 +1,4 @@
-//! Blocks for the heaps of this process: who owns which part of the range.
+//! Blocks for the heaps of this process: which heap owns which part of the range.
 //!
 //! Heaps take single blocks (small objects) and runs of blocks (large objects), and give them back when they are
 //! dropped, or when a large object dies. A heap keeps its own free single blocks, so that the lock here is taken once per
@@ -11,8 +11,8 @@
 //! The last part of the range is kept for the collector's own lists, which go on there when the allocator has no memory
 //! (`list`). It costs addresses only.
 //!
-//! A process that forks while another thread is in here would leave its child a lock that nobody releases: the child has the
-//! forking thread only. So whoever forks takes the lock first ([`hold_while_forking`]).
+//! A process that forks while another thread is in here would leave its child a lock that no thread releases: the child has the
+//! forking thread only. So a fork takes the lock first ([`hold_while_forking`]).
 
 use crate::memory::range::{self, BLOCK_BYTES};
 use std::cell::RefCell;
@@ -96,7 +96,7 @@ impl Runs {
 
     fn give_back(&mut self, first: u32, count: u32) {
         if !self.list(first, count) {
-            // SAFETY: the run is nobody's.
+            // SAFETY: the run belongs to no heap.
             unsafe { *chained(first) = self.unlisted.replace((first, count)) };
         }
     }
@@ -134,7 +134,7 @@ impl Runs {
                 return unsafe { *chained(first) = before };
             }
             self.unlisted = before;
-            // Whoever takes it finds zeros.
+            // Its next owner finds zeros.
             range::release_pages(range::block_start(first), range::block_start(first + 1));
         }
     }

@@ -21,7 +21,7 @@ use std::ops::Range;
 /// Cells above this size are large.
 pub const LARGEST_SMALL_CELL: u64 = 16384;
 
-/// What is kept about one large object.
+/// The heap's data about one large object.
 #[derive(Debug)]
 pub struct LargeObject {
     /// The object.
@@ -39,7 +39,7 @@ pub struct LargeSpace {
     vacant: List<u32>,
     /// Allocated since the last flip.
     pub young: List<ObjectRef>,
-    /// Were young at the last flip; what is not promoted by the end of the pass is dead.
+    /// Were young at the last flip; those not promoted by the end of the pass are dead.
     pub pending: List<ObjectRef>,
     /// Number of the heap, entered into each run's first block.
     pub owner: u32,
@@ -223,7 +223,7 @@ fn payload_offset(info: &TypeInfo) -> u64 {
     if info.align > 8 || info.stride == 0 { info.align.max(16) } else { 16 + info.size.wrapping_neg() % 16 / 8 * 8 }
 }
 
-/// The granules that the payload's `bytes` have for themselves. What the first begins with, and the last ends with, is nobody's.
+/// The granules that the payload's `bytes` have for themselves. The bytes before the first part and behind the last belong to no other part.
 fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
     let end = object.type_info().reference_bytes(object).end;
     let first = if bytes.start == 0 { object.address() & !15 } else { (object.address() + bytes.start + 15) & !15 };

@@ -4,7 +4,7 @@
 //! for 50 ms. A run of more than [`STEP_BLOCKS`] waits here instead, and slices give back a step of its end at a time. What
 //! a step gives back is free for the next large object at once. `[BOUND]`
 //!
-//! What waits is bounded: a large object that is allocated gives back a step of what waits, and all that exceeds half of
+//! The waiting memory is bounded: the allocation of a large object gives back a step of it, and all that exceeds half of
 //! the other blocks in use, or [`LEAVING_FREELY`]. An explicit collection gives everything back, and so does a heap
 //! whose limit is reached.
 
@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-/// See the file's first lines.
+/// The memory of dead large objects that is on its way back to the system.
 #[derive(Debug, Default)]
 pub struct Leaving {
     runs: List<Run>,

@@ -1,8 +1,8 @@
 //! Lists that find memory when the system's allocator has none. `[MEMORY]`
 //!
-//! What dies, is promoted, is marked or is tried stands on lists that grow while the passes run, and these run because
+//! Objects that die, are promoted, marked or tried stand on lists that grow while the passes run, and these run because
 //! memory is short. A vector would end the process then. A list goes on in blocks of the heap range, which has been
-//! mapped since the process began; the last part of the range is given to nobody else (`block_source`). So there is
+//! mapped since the process began; the last part of the range is given to no heap (`block_source`). So there is
 //! nothing to reserve by guess, and nothing to give up half-way.
 //!
 //! ```text
@@ -22,7 +22,7 @@ pub use queue::Queue;
 use memory::Memory;
 use std::ops::{Deref, DerefMut, RangeBounds};
 
-/// See the file's first lines.
+/// A list that goes on in blocks of the heap range when the allocator has no memory.
 pub struct List<T> {
     memory: Memory<T>,
     len: usize,
@@ -264,7 +264,7 @@ impl<T> List<T> {
         self.retain(|&value| last.replace(value) != Some(value));
     }
 
-    /// Takes a range of entries out, in order; what is not taken from the answer goes, too.
+    /// Takes a range of entries out, in order; entries that are not taken from the result are dropped, too.
     pub fn drain(&mut self, range: impl RangeBounds<usize>) -> Drain<'_, T>
     where
         T: Copy,

@@ -2,7 +2,7 @@
 //!
 //! A range is reserved once, at a fixed address, so that the write barrier and the counting passes reach their
 //! table entry by shifting the object's address and adding a constant: no load of a base, no heap in hand. Blocks of
-//! the range belong to heaps (`block_source`), the tables belong to nobody.
+//! the range belong to heaps (`block_source`), the tables belong to no heap.
 //!
 //! ```text
 //! HEAP_BASE       objects                           1
@@ -93,7 +93,7 @@ pub enum RangeError {
     },
 }
 
-/// Reserves the range and its tables on the first call; later calls return the same answer.
+/// Reserves the range and its tables on the first call; later calls return the same result.
 ///
 /// # Errors
 /// [`RangeError`] when the address space is not to be had.
@@ -141,7 +141,7 @@ fn map_tables(bytes: u64) -> Result<(), RangeError> {
     for (done, &(address, length)) in tables.iter().enumerate() {
         if let Err(error) = map_fixed(address, length) {
             for &(address, length) in &tables[..done] {
-                // SAFETY: exactly what the loop mapped a moment ago; nobody has seen it yet.
+                // SAFETY: exactly what the loop mapped a moment ago; no other code has its address yet.
                 unsafe { libc::munmap(address as *mut libc::c_void, length as usize) };
             }
             return Err(error);
@@ -253,7 +253,7 @@ pub fn record_cell(address: u64) -> *mut u32 {
     ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
 }
 
-/// What is known about one block. One thread, the owner of the heap, reads and writes it.
+/// The data of one block. One thread, the owner of the heap, reads and writes it.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct BlockInfo {

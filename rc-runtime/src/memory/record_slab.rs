@@ -12,7 +12,7 @@ use crate::memory::list::List;
 /// Records of a chunk.
 const CHUNK: u32 = 256;
 
-/// No record has a higher number: a bit is left for those who keep numbers.
+/// No record has a higher number: a bit is left for the holders of numbers.
 pub const LAST_NUMBER: u32 = u32::MAX >> 1;
 
 /// A record that can say, while it is none, which place is free after its own.

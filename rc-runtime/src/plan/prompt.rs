@@ -3,7 +3,7 @@
 //! | room | question |
 //! |---|---|
 //! | `allocate` | what happens when inline allocation finds no cell? |
-//! | `cells`, `bin` | where do small objects lie, and who takes and gives back their cells? |
+//! | `cells`, `bin` | where do small objects lie, and how are their cells taken and given back? |
 //! | `free_blocks` | which block is opened next, and whose memory goes back to the system? |
 //! | `cell_statistics` | how many objects were and are there? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
@@ -59,14 +59,14 @@ pub use reclaim::Cascade;
 
 use crate::object::ObjectRef;
 
-/// See the file's first lines.
+/// The prompt plan's part of a heap.
 #[derive(Debug, Default)]
 pub struct Prompt {
     /// Small objects.
     pub cells: CellSpace,
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
-    /// What out-parameters have been given.
+    /// Stores through out-parameters.
     pub lent: Lent,
     /// When drains looked for what others have stored to roots.
     lent_walk: LentWalk,
@@ -78,7 +78,7 @@ pub struct Prompt {
     nested_left: u32,
     /// The last drain has left what finalizers had brought to zero to the next safepoint: they always bring more.
     leaves_rest: bool,
-    /// What calls of the program have interrupted, outermost first.
+    /// The work that calls of the program have interrupted, outermost first.
     parked: List<reclaim::Parked>,
     /// The references of those.
     parked_references: List<ObjectRef>,
@@ -105,16 +105,16 @@ pub struct Prompt {
     pub handed_at_round: u64,
     /// Candidates that make the next round of trials due.
     pub round_at: usize,
-    /// Garbage that nobody notes.
+    /// Garbage that is not noted.
     pub passed_over: PassedOver,
     /// The program has come back from `setjmp`, the second time perhaps, since a recount last asked: frames that `longjmp` skips
     /// leave counts behind, which only a mark makes good.
     pub landed: bool,
-    /// What a mark that works in slices hears of.
+    /// The touched objects, for a mark that works in slices.
     pub watch: Watch,
 }
 
-/// Whether garbage may have been passed over that nobody notes, by batches or a sample of what they brought up: a
+/// Whether unnoted garbage may have been passed over, by batches or a sample of what they brought up: a
 /// recount cannot tell it from garbage that was lost.
 #[derive(Debug, Default)]
 pub struct PassedOver {
@@ -133,12 +133,12 @@ impl PassedOver {
         self.since_mark
     }
 
-    /// A mark begins to discover what is alive.
+    /// A mark begins to discover the living objects.
     pub fn discovery_begins(&mut self) {
         self.since_discovery = false;
     }
 
-    /// And has freed what was garbage then.
+    /// And has freed the garbage of that moment.
     pub fn mark_has_ended(&mut self) {
         self.since_mark = self.since_discovery;
     }

@@ -1,4 +1,4 @@
-//! The verbs of a plan: what the rest of the heap wants of it, each as one exhaustive match.
+//! The verbs of a plan: the operations that a plan provides to the rest of the heap, each one exhaustive match.
 //!
 //! Nothing outside this room asks which plan a heap has. A service says what it wants ("hold this object", "come back at the next
 //! safepoint"), and an arm for each plan calls that plan's folder. A new plan is a folder, a variant of [`Plan`](super::Plan), and
@@ -7,7 +7,7 @@
 //!
 //! | file | verbs |
 //! |---|---|
-//! | `references` | hold, let go of, recount, write |
+//! | `references` | hold, release, recount, write |
 //! | `objects` | allocate, count, walk over all objects, make immortal |
 //! | `weak` | upgrade, empty an ephemeron |
 //! | `finalizers` | register, find, run, settle afterwards |

@@ -1,4 +1,4 @@
-//! What one epoch did, as plain data. The trigger reads the same report that the user can.
+//! The report of one epoch, as plain data. The trigger reads the same report that users can read.
 
 mod open_and_close;
 

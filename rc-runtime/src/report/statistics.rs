@@ -1,4 +1,4 @@
-//! Counters of one heap. Plain data; what each key means is said here once, and `docs/running.md` repeats it for users.
+//! Counters of one heap. Plain data; what each key means is said here once, and `docs/use/running.md` repeats it for users.
 
 use crate::report::histogram::Histogram;
 use crate::report::utilisation::Utilisation;
@@ -29,7 +29,7 @@ pub struct Statistics {
     /// Objects that are not known to be dead, as of the question: those allocated, less those freed. Inside a heap of the
     /// deferred plan, and of `Mutator`: mature ones.
     pub live_objects: u64,
-    /// Bytes of their cells: of mature objects and of what was allocated since the last flip.
+    /// Bytes of their cells: of mature objects and of those allocated since the last flip.
     pub live_bytes: u64,
     /// Objects entered into the candidate buffer.
     pub candidates: u64,

@@ -18,7 +18,7 @@
 //!
 //! The stops of the longest window are remembered, [`SPANS_MAX`] at most. When there are more, neighbours are taken together as
 //! one *span*, which knows its stopped time but not where in it that lies: a window that begins within one is charged with as
-//! much of it as can lie in the window. So what is reported is never higher than the truth, exact while no more stops than that come
+//! much of it as can lie in the window. So the figure is never higher than the truth, exact while no more stops than that come
 //! in 100 ms, and else off by no more than a span, a tenth of a millisecond.
 //!
 //! Time before the first stop and after the last is the program's. Expected cost: some sixty instructions a stop.
@@ -34,7 +34,7 @@ pub const WINDOWS_NS: [u64; 3] = [5_000_000, 20_000_000, 100_000_000];
 pub const WHOLE: u64 = 1000;
 /// Stops that are told apart, at most.
 pub const SPANS_MAX: usize = 4096;
-/// Stops for which there is memory, whatever comes.
+/// Stops for which there is memory at any time.
 const SPANS_AT_FIRST: usize = 64;
 
 /// One stop, or several neighbours; in nanoseconds since the first was measured.

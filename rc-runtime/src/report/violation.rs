@@ -5,7 +5,7 @@
 pub struct Violation {
     /// The invariant's name.
     pub invariant: &'static str,
-    /// Which object, and what is wrong with it.
+    /// The object, and its fault.
     pub what: String,
 }
 

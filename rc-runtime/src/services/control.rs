@@ -1,8 +1,8 @@
-//! What a host may ask of a heap's collector: to stop, to go on, to do a part of its work now, to work more or less often.
+//! Control: a host may ask a heap's collector to stop, to go on, to do a part of its work now, to work more or less often.
 //!
 //! *Stopped* means that nothing dies by itself: safepoints do not drain, no epoch begins or goes on, no candidate is tried, so no
 //! byte comes back and no finalizer runs. Writes are logged, counted and noted as ever; what became garbage meanwhile is found
-//! after [`restart`](Heap::restart). What is asked for by name is done all the same, and leaves the collector stopped: `collect`,
+//! after [`restart`](Heap::restart). Explicit requests are done all the same, and leave the collector stopped: `collect`,
 //! [`step`](Heap::step), and the collection that a heap at its limit needs to go on. (Lua decides so, too: a step of a stopped
 //! collector does not start it.)
 //!
@@ -45,7 +45,7 @@ impl Heap {
         self.sliced_drains = ns != 0;
     }
 
-    /// Counts what is allocated from now on, if it is not counted yet; the current hole from its start.
+    /// Counts allocations from now on, if they are not counted yet; the current hole from its start.
     pub fn count_from_now_on(&mut self) {
         if !std::mem::replace(&mut self.options.count_objects, true) {
             self.begin_counting_objects();

@@ -11,16 +11,16 @@
 //! ```text
 //!   visit(E), E has a key:   key marked?  follow E : hold E back
 //!   visit(K), K is a key:    for each ephemeron E of K that is marked: follow E
-//!   at the end:              whoever is held back and has a key that is not marked loses key and references
+//!   at the end:              each held-back ephemeron whose key is not marked loses key and references
 //! ```
 //!
 //! Each ephemeron is followed at most once for itself and once for each of its keys: the time is linear, however they are nested.
 //! Every line goes in slices, a key with a million ephemerons, too; what the program changes meanwhile is shown to the mark
 //! where it happens ([`Heap::write_weak`]). `[BOUND]`
 //!
-//! **Who reads a value has its key.** Under the deferred plan a mark may be about to find that key and value are dead.
+//! **A reader of a value has its key.** Under the deferred plan a mark may be about to find that key and value are dead.
 //! The program then has no reference to the key, unless it makes one of a weak slot, and that shows the key to the
-//! mark. So a value is read by whoever holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
+//! mark. So code that reads a value holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
 
 use crate::heap::Heap;
 use crate::memory::list::List;
@@ -111,7 +111,7 @@ impl Heap {
         (spent, !node.is_some())
     }
 
-    /// What ephemerons refer to whose key the object is, and will let go of when that goes.
+    /// The references of the ephemerons whose key the object is; they are released when it goes.
     pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
         let mut values = List::new();
         let Some(record) = self.specials.records.get(self.number_of(key)) else { return values };
@@ -141,11 +141,11 @@ impl Heap {
         (self.specials.held_back_at != from || from < self.specials.held_back.len()).then_some(LOOKS_AT_ONCE)
     }
 
-    /// What is unmarked is known to be dead, and nobody can come to it: an ephemeron that the mark held back, and that is alive,
+    /// Unmarked objects are known to be dead and unreachable: an ephemeron that the mark held back, and that is alive,
     /// loses keys that are not marked, and its references. What that cost. The program may have run since the mark's end: it
     /// cannot have read the values, since it cannot have the key.
     ///
-    /// Deferred plan, not while increments are pending: what is dead is decremented at once, so that counts are right whatever
+    /// Deferred plan, not while increments are pending: dead objects are decremented at once, so that counts are right whatever
     /// becomes of it. An ephemeron that was logged since the mark's end keeps its values.
     pub fn empty_ephemeron(&mut self, ephemeron: ObjectRef) -> i64 {
         if !self.is_held_back(ephemeron) {
@@ -175,7 +175,7 @@ impl Heap {
         spent
     }
 
-    /// The ephemerons whose key the object was lose it, and let go of what they refer to; as far as `units` go. Whether those
+    /// The ephemerons whose key the object was lose it, and release their references; as far as `units` go. Whether those
     /// were all.
     pub(crate) fn end_key_some(&mut self, key: ObjectRef, units: &mut i64) -> bool {
         while let number @ 1.. = self.number_of(key)

@@ -1,4 +1,4 @@
-//! What leaves a finalizer by unwinding, caught at the border: a C++ exception, one of another language, a Rust panic.
+//! Exceptions that escape a finalizer, caught at the border: a C++ exception, one of another language, a Rust panic.
 //!
 //! The collector calls finalizers in the middle of its work, and nothing may unwind through that. Rust's `catch_unwind`
 //! catches Rust's panics and aborts at anything else, so a frame in assembly stands below it, with a personality
@@ -11,11 +11,11 @@
 //!   the collector                sees a return value
 //! ```
 //!
-//! A thread that ends inside a finalizer (`pthread_exit`, cancellation) unwinds by force, which nobody may catch: the
+//! A thread that ends inside a finalizer (`pthread_exit`, cancellation) unwinds by force, which must not be caught: the
 //! program stops.
 //!
 //! A C++ exception is entered and left as a handler in C++ would (`__cxa_begin_catch`, `__cxa_end_catch`), or
-//! `std::uncaught_exceptions` would be off by one from then on; so whoever is told of it meanwhile may say `throw;`
+//! `std::uncaught_exceptions` would be off by one from then on; so a hook that runs meanwhile may say `throw;`
 //! inside a `try` and look at it. Others are deleted (`_Unwind_DeleteException`).
 //!
 //! Sources: Itanium C++ ABI: Exception Handling, levels I and II.
@@ -26,10 +26,10 @@ use std::arch::naked_asm;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What may be called here.
+/// A function that may be called here.
 pub type Guarded = unsafe extern "C-unwind" fn(argument: *mut c_void);
 
-/// What came out of a call in place of a return.
+/// The way in which a call ended without a return.
 pub enum Escaped {
     /// A Rust panic.
     Panic(Box<dyn Any + Send>),
@@ -46,7 +46,7 @@ pub struct Foreign {
     is_cxx: bool,
 }
 
-/// Calls `function(argument)`; what leaves it by unwinding is an answer.
+/// Calls `function(argument)`; an exception that escapes it is returned.
 ///
 /// # Safety
 /// As the function says.
@@ -75,7 +75,7 @@ pub fn guard(mut body: impl FnMut()) -> Result<(), Escaped> {
 }
 
 impl Escaped {
-    /// What it says of itself.
+    /// Its message.
     pub fn message(&self) -> String {
         match self {
             Escaped::Panic(payload) => {
@@ -99,7 +99,7 @@ impl Escaped {
 
 impl Foreign {
     /// # Safety
-    /// The exception was thrown and has landed here; nobody else has it.
+    /// The exception was thrown and has landed here; no other code has it.
     unsafe fn enter(exception: *mut UnwindException) -> Foreign {
         // SAFETY: an exception begins with its class.
         let class = unsafe { (*exception).class };
@@ -133,7 +133,7 @@ impl Foreign {
         let Some(demangle) = cxx(self.exception, c"__cxa_demangle", cxa_demangle) else { return Some(plain()) };
         type Demangle = extern "C" fn(*const c_char, *mut c_char, *mut usize, *mut c_int) -> *mut c_char;
         let mut status = 0;
-        // SAFETY: `char *__cxa_demangle(const char *, char *, size_t *, int *)`: the answer is malloc's, or null.
+        // SAFETY: `char *__cxa_demangle(const char *, char *, size_t *, int *)`: the result is malloc's, or null.
         unsafe {
             let demangle = std::mem::transmute::<*const c_void, Demangle>(demangle);
             let name = demangle(mangled.as_ptr(), std::ptr::null_mut(), std::ptr::null_mut(), &mut status);
@@ -191,7 +191,7 @@ unsafe extern "C" {
     static tally_guarded_landing: u8;
 }
 
-/// Calls `function(argument)`. Null when it has returned, else what it threw.
+/// Calls `function(argument)`. Returns null when it has returned, else the exception.
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn guarded_call(function: Guarded, argument: *mut c_void) -> *mut UnwindException {
     naked_asm!(
@@ -256,7 +256,7 @@ fn cxx(
     name: &CStr,
     linked: unsafe extern "C" fn() -> *const c_void,
 ) -> Option<*const c_void> {
-    // SAFETY: C strings, and an exception that nobody has deleted; the lookup of the linked one takes nothing.
+    // SAFETY: C strings, and an exception that is not deleted; the lookup of the linked one takes nothing.
     unsafe {
         let mut place: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr((*exception).cleanup, &mut place) != 0 && !place.dli_fname.is_null() {

@@ -1,4 +1,4 @@
-//! What objects own outside the heap: bytes that the collector should reckon with, and values that are dropped with their object.
+//! External memory: bytes that objects own outside the heap, and host values that are dropped with their object.
 //!
 //! Both stand in the record of a special object ([`crate::services::special`]) and end with its memory. External bytes count as
 //! allocated when they are added, so that epochs come as often as for objects of that size, and towards the soft limit;
@@ -21,11 +21,11 @@ pub struct External {
     sum: u128,
     /// As many were added as make an epoch.
     pub(crate) is_due: bool,
-    /// Prompt plan: what was left by the last mark that was made for their sake.
+    /// Prompt plan: the bytes left by the last mark that was made for their sake.
     left: u64,
 }
 
-/// A pointer of the host, and who frees it.
+/// A pointer of the host, and the function that frees it.
 struct HostPointer {
     pointer: *mut c_void,
     free: unsafe extern "C" fn(*mut c_void),
@@ -33,7 +33,7 @@ struct HostPointer {
 
 impl Drop for HostPointer {
     fn drop(&mut self) {
-        // SAFETY: whoever made the host object promised that.
+        // SAFETY: the maker of the host object promised that.
         unsafe { (self.free)(self.pointer) };
     }
 }

@@ -5,8 +5,8 @@
 //! somewhere (then that lives on with all it reaches), drop other objects. Under the prompt plan an object that dies by
 //! counting is finalized in its drain (`prompt::finalizer`); all others wait on the queue here.
 //!
-//! What leaves a finalizer by unwinding is caught ([`crate::services::exception`]) and told to the hook for errors, or said on
-//! standard error; the rest goes on. So is what `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
+//! An exception that escapes it is caught ([`crate::services::exception`]) and passed to the hook for errors, or reported on
+//! standard error; the rest goes on. So are calls that `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
 //! collector's caller again afterwards.
 
 mod call;
@@ -34,14 +34,14 @@ pub type ErrorHook = unsafe extern "C-unwind" fn(*mut c_void, *const c_char, *co
 /// Words by which a call's frame is larger than those of the runtime that look from the same place whether it was left.
 const FRAME_WORDS: usize = 256;
 
-/// What has left a finalizer, for a hook in Rust.
+/// The exception that has left a finalizer, for a hook in Rust.
 #[derive(Debug)]
 pub struct FinalizerError<'a> {
     /// Whose finalizer it was.
     pub object: ObjectRef,
     /// Its type.
     pub type_name: &'a str,
-    /// What the exception says of itself.
+    /// The exception's message.
     pub message: &'a str,
 }
 
@@ -66,12 +66,12 @@ pub struct Finalizers {
     later: List<ObjectRef>,
     /// Held for a set that the mark has not found all of.
     found_by_mark: List<ObjectRef>,
-    /// Deferred plan: the epoch has ended, and what is on the queue is all that it has found dead.
+    /// Deferred plan: the epoch has ended, and the queue has all objects that it has found dead.
     complete: bool,
     /// Deferred plan: as many of the queue, from the first, belong to the set that runs.
     pub(crate) left_in_set: usize,
     pub(crate) last_turn: LastTurn,
-    /// Deferred plan: the queue is complete, or there are errands. Made true by `finalizers_are_ready` alone.
+    /// Deferred plan: the queue is complete, or the post-clear queue is not empty. Made true by `finalizers_are_ready` alone.
     ready: bool,
     pub(crate) young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
@@ -84,7 +84,7 @@ pub struct Finalizers {
     pub(crate) collect_wanted: bool,
     /// Finalizers that were called so far.
     pub(crate) called: u64,
-    /// Is told of errors before the process's hook is.
+    /// Is called for errors before the process's hook is.
     pub on_error: Option<ErrorListener>,
 }
 

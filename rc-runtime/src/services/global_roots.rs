@@ -1,4 +1,4 @@
-//! Global variables that are roots: which slots a module has, and what they hold. `[ROOT]`
+//! Global variables that are roots: the slots of each module, and their objects. `[ROOT]`
 //!
 //! The map from modules to slots is shared by all threads. Flips and marks read it, and may not allocate for that (a `DashMap` does
 //! when it is iterated). Slots are added when a module is registered, and taken before its memory goes.

@@ -13,7 +13,7 @@
 //!
 //! Under the deferred plan a flip finds handles as it finds the roots of frames. Under the prompt plan they are counted
 //! by the rule that holds for those, too: nothing dies between two safepoints, so a handle needs its count when one is
-//! reached. Each drain counts what was pushed since the last one (`Heap::count_handles`); a scope that is closed before
+//! reached. Each drain counts the handles pushed since the last one (`Heap::count_handles`); a scope that is closed before
 //! has cost no count at all. Global handles are counted at once. `[EXACT]`
 //!
 //! Expected cost of a push: 9 instructions.
@@ -32,7 +32,7 @@ const GLOBALS: usize = 64;
 /// The word of a global handle that is free: no reference is odd.
 const FREE: u64 = 1;
 
-/// See the file's first lines.
+/// The handles of a heap, scoped and global.
 #[derive(Debug, Default)]
 pub struct Handles {
     chunks: List<List<u64>>,

@@ -21,7 +21,7 @@ pub struct Immortals {
     pub(crate) counted: List<ObjectRef>,
     /// Deferred plan: young, to be counted at the next flip.
     pub(crate) new: List<ObjectRef>,
-    /// Deferred plan: to be let go of with the roots of the last flip.
+    /// Deferred plan: to be released with the roots of the last flip.
     pub(crate) released: List<ObjectRef>,
 }
 

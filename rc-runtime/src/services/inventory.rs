@@ -1,8 +1,8 @@
-//! What is there: every object of a heap once, and how many of which type are left.
+//! The inventory: every object of a heap once, and how many of which type are left.
 //!
 //! An object is *there* from its birth until it is found dead. Under the deferred plan that is not known of young objects
 //! before a flip, so a walk begins with an epoch; what an undiscovered dead cycle holds is still there. After a collection what
-//! is there is what something reaches, and that is what the leak report lists: by type, with those who hold it.
+//! is there is reachable, and the leak report lists it by type, with its holders.
 
 use crate::heap::Heap;
 use crate::object::ObjectRef;
@@ -22,7 +22,7 @@ pub struct OfType {
     pub bytes: u64,
 }
 
-/// What a collection has left over.
+/// The objects that a collection has left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeakReport {
     /// By type, in the order of their names.
@@ -82,7 +82,7 @@ impl Heap {
         });
     }
 
-    /// Collects, and says what is left; `None` when nothing is.
+    /// Collects, and returns the objects that are left; `None` without any.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -94,7 +94,7 @@ impl Heap {
         }
     }
 
-    /// What is there after a collection; `None` when nothing is.
+    /// Returns the objects left after a collection; `None` without any.
     pub fn what_is_left(&mut self) -> Option<LeakReport> {
         let mut by_type: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         self.for_each_known(|heap, object| {

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Callback and handler are ordinary mutator code: they run before a cell is carved, may allocate, drop what they can
-//! do without, collect, and name somebody else in their place. Neither is called while it runs already, and a handler
+//! do without, collect, and set another in their place. Neither is called while it runs already, and a handler
 //! that always says "try again" is believed
-//! [`RETRIES_MAX`] times for one allocation. What the refusal means decides the caller: `tally_try_new` answers null, `tally_new`
+//! [`RETRIES_MAX`] times for one allocation. The caller decides what a refusal means: `tally_try_new` returns null, `tally_new`
 //! ends the program.
 //!
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
@@ -23,10 +23,10 @@ pub const RETRIES_MAX: u32 = 16;
 
 /// Told how many bytes are in use, of blocks and outside.
 pub type SoftLimitCallback = Box<dyn FnMut(&mut Heap, u64)>;
-/// Told how many bytes are asked for; answers whether to try again.
+/// Takes the bytes asked for; returns whether to try again.
 pub type OutOfMemoryHandler = Box<dyn FnMut(&mut Heap, u64) -> bool>;
 
-/// See the file's first lines. The hard limit is an option of the heap.
+/// The limits of a heap's memory, and the host's functions for them. The hard limit is an option of the heap.
 #[derive(Default)]
 pub struct Limits {
     /// Bytes of blocks beyond which the callback is called.
@@ -41,13 +41,13 @@ pub struct Limits {
     pub(crate) until_failure: u64,
 }
 
-/// Whom the host has named to be called; nobody while he is.
+/// The host's function; none while it is being called.
 struct Named<F> {
     who: Option<F>,
-    /// Who is being called, how often somebody had been named by then, and an address in the caller's frame: the call is gone,
+    /// The function being called, the number of settings by then, and an address in the caller's frame: the call is gone,
     /// by `longjmp`, when the program is above that.
     running: Option<(F, u64, u64)>,
-    /// How often somebody was named, or nobody.
+    /// How often a function, or none, was set.
     times: u64,
 }
 
@@ -63,13 +63,13 @@ impl<F> Named<F> {
         self.times += 1;
     }
 
-    /// Who is to be called now, from this frame; he is in the heap meanwhile.
+    /// Returns the function to call now, from this frame; the heap keeps it meanwhile.
     fn take(&mut self, frame: u64) -> Option<*mut F> {
         let who = self.who.take()?;
         Some(&raw mut self.running.insert((who, self.times, frame)).0)
     }
 
-    /// He has returned, or will not: he is called again, unless he has named another, or nobody.
+    /// The call has returned, or was left: the function is set again, unless another, or none, was set meanwhile.
     fn put_back(&mut self) {
         if let Some((who, times, _)) = self.running.take()
             && times == self.times
@@ -104,14 +104,14 @@ impl Limits {
 
 impl Heap {
     /// The program runs in a frame at `here`: callback and handler that were called from below, and left by `longjmp`, may be
-    /// called again. What was protected at their safepoint is not any more.
+    /// called again. Objects protected at their safepoint are not any more.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
         if self.limits.note_landing(here) {
             self.end_protection_of_left_calls();
         }
     }
 
-    /// Bytes of blocks beyond which the host is told, and those that must not be exceeded; `None` for no limit.
+    /// Bytes of blocks beyond which the host's callback is called, and those that must not be exceeded; `None` for no limit.
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.options.heap_limit = hard;
         self.limits.soft = soft;
@@ -156,13 +156,13 @@ impl Heap {
         }
     }
 
-    /// Calls what is due, at a safepoint.
+    /// Calls the functions that are due, at a safepoint.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
     #[cold]
     pub(crate) unsafe fn run_soft_limit_callback(heap: *mut Heap) {
-        // SAFETY: by the caller's promise; the callback stays where it is while it runs, and nobody else calls it.
+        // SAFETY: by the caller's promise; the callback stays where it is while it runs, and no other code calls it.
         unsafe {
             (*heap).limits.soft_is_due = false;
             let used = (*heap).pressure_bytes();

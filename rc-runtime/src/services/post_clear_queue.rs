@@ -1,15 +1,15 @@
-//! Errands: what is to be done with an object after weak slots were cleared, when the collector has returned.
+//! The post-clear queue: work on objects after weak slots were cleared, when the collector has returned.
 //!
-//! | object | errand |
+//! | object | work |
 //! |---|---|
 //! | a weak reference with a callback | the callback is called, as ordinary mutator code |
-//! | an entry of a weak map that has lost its value | it lets go of its key |
+//! | an entry of a weak map that has lost its value | it releases its key |
 //!
 //! The queue refers weakly itself: an object that dies first is taken off it. So the callback of a weak reference that
 //! was part of the same garbage is never called, and can bring none of it back. `[WEAK]` Under the deferred plan the
 //! object may be dead and not found yet: what a mark is about to condemn is passed over.
 //!
-//! Errands run where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the
+//! The queue runs where finalizers do: under the prompt plan at the end of a drain, after what died has died, under the
 //! deferred plan at the end of a safepoint. With a pause goal callbacks take turns as finalizers do (`finalizer/turn.rs`). `[BOUND]`
 
 mod run;
@@ -20,7 +20,7 @@ use crate::object::ObjectRef;
 /// Rounds of a collection in which callbacks may have more callbacks called.
 pub(crate) const ROUNDS_MAX: u32 = 100;
 
-/// The queue. A record holds its object's place in it, counted from the first errand of all.
+/// The queue. A record holds its object's place in it, counted from the first entry of all.
 #[derive(Debug, Default)]
 pub struct Errands {
     queue: Queue<Option<ObjectRef>>,

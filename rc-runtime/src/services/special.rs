@@ -1,4 +1,4 @@
-//! Special objects: what the heap keeps about the few objects that need more than a header.
+//! Special objects: the records of the few objects that need more than a header.
 //!
 //! An object with the flag `SPECIAL` may have a record; all others cost nothing, neither memory nor an instruction: where a pass
 //! looks at `LARGE` or at an object's shape anyway, it looks at this flag by the same test. The record is made on first use, and
@@ -11,14 +11,14 @@
 //!
 //! | step | called by | does |
 //! |---|---|---|
-//! | [`Heap::begin_reclaim`] | whoever found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
-//! | [`Heap::dismantle`] | whoever lets go of its references, after its finalizer | its own weak slots are forgotten |
-//! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
+//! | [`Heap::begin_reclaim`](crate::Heap::begin_reclaim) | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`](crate::Heap::dismantle) | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::end_special`](crate::Heap::end_special) | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! Each step costs a few units of work for each slot. What goes in slices takes [`Heap::begin_reclaim_some`] and
-//! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
+//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`](crate::Heap::begin_reclaim_some) and
+//! [`Heap::let_go_weakly`](crate::Heap::let_go_weakly) instead, which stop when the units are used up and go on at the next call; the object keeps its
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
-//! them before any finalizer runs: [`Heap::begin_reclaim_all`].
+//! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
 mod end;
 mod record;
@@ -37,7 +37,7 @@ use rustc_hash::FxHashMap;
 /// for a slot it did so after several milliseconds.
 pub(crate) const SLOT_UNITS: i64 = 24;
 
-/// What the heap keeps about one special object.
+/// The record of one special object.
 ///
 /// ```text
 /// object_and_node   bits 0 to 39: the object's place; 40 to 63: the lower bits of `referrers`
@@ -71,7 +71,7 @@ pub(crate) const FADES: u32 = 1 << 18;
 /// In the table of numbers, of an object that has no record and one weak slot: what follows is the number of that link.
 const LONE: u32 = LAST_NUMBER + 1;
 
-/// What the heap keeps about even fewer.
+/// The part of a record that even fewer objects need.
 #[derive(Debug, Default)]
 pub struct Rest {
     /// Which registration of a finalizer its own is, for types whose finalizers run in reverse order; 0: none.
@@ -82,7 +82,7 @@ pub struct Rest {
     pub(crate) host: Option<Box<dyn std::any::Any>>,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
-    /// Its place in the queue of errands.
+    /// Its place in the post-clear queue.
     pub(crate) errand: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
@@ -176,12 +176,12 @@ pub struct Specials {
     /// The sum of those.
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
-    /// What is to be done when the collector has returned.
+    /// The work to do when the collector has returned.
     pub errands: Errands,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,
-    /// Finalizers of what is found dead now come before its end, and may bring some of it back.
+    /// Finalizers of objects found dead now come before their end, and may bring some of them back.
     pub finalizers_follow: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
     pub held_back: List<ObjectRef>,
@@ -199,7 +199,7 @@ impl Specials {
         self.records.is_empty()
     }
 
-    /// Bytes of all records, with those of weak slots; not of what hosts have given.
+    /// Bytes of all records, with those of weak slots; without the hosts' memory.
     pub fn bytes(&self) -> u64 {
         self.records.bytes() + self.rests.bytes() + self.links.bytes()
     }
@@ -239,14 +239,14 @@ impl Specials {
         self.held_back_at = 0;
     }
 
-    /// At a flip: what is young is pending.
+    /// At a flip: the young become pending.
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
         self.judgement = Judgement::Waits;
     }
 
-    /// Whether the young objects of the last flip are judged: who is not mature by now is dead. `[WEAK]`
+    /// Whether the young objects of the last flip are judged: those not mature by now are dead. `[WEAK]`
     #[inline(always)]
     pub fn young_are_judged(&self) -> bool {
         self.judgement != Judgement::Waits

@@ -21,7 +21,7 @@
 pub mod links;
 mod upgrade;
 
-/// What a slot that does not count is.
+/// The kind of a slot that does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakKind {
     /// A weak reference.

@@ -15,7 +15,7 @@
 //! hash is the address. Keys and values outside the heap never go away. What a map knows of its dead entries stands
 //! with the heap's records, by the map's number, since an entry may outlive its map.
 //!
-//! Who looks a key up has it, and by that its value ([`crate::services::ephemeron`]).
+//! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
 mod entries;
 mod table;

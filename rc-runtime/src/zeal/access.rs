@@ -6,7 +6,7 @@ use crate::heap::Heap;
 use crate::memory::range;
 use crate::type_registry::TypeInfo;
 
-/// What an object of another heap is, and what not to do with it.
+/// The advice for an object of another heap.
 pub const FOREIGN: &str = "which is not an object of this thread's heap but of another thread's, which may have ended: \
                            each thread has a heap of its own, and references do not pass from one to another; \
                            pass copies of the data";
@@ -69,7 +69,7 @@ impl Zeal {
 }
 
 impl Heap {
-    /// What to say of an address of another thread's object.
+    /// The message for an address of another thread's object.
     pub(super) fn foreign(address: u64) -> String {
         format!("{address:#x}, {FOREIGN}")
     }

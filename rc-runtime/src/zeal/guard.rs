@@ -63,7 +63,7 @@ impl Zeal {
         })
     }
 
-    /// What was written to the dead object behind a living one, as far as a guard goes: nothing may touch that either.
+    /// Returns a message if the dead object behind a living one was written to, as far as a guard goes.
     fn overflow_into_dead(&self, address: u64, birth: Birth, (next, dead): (u64, Birth)) -> Option<String> {
         let end = dead.end.min(birth.end + GUARD_BYTES).max(next);
         let at = changed(next, end, POISON)?;

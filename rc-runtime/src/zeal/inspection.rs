@@ -92,7 +92,7 @@ impl Heap {
 
 impl Zeal {
     /// Those that have not died, in address order. Nor are dying: a finalizer of what such an object held may run while
-    /// its own payload, its length included, holds what is still to be let go of (`prompt::reclaim`).
+    /// its own payload, its length included, holds the references still to be released (`prompt::reclaim`).
     pub(super) fn births(&self, plan: Plan) -> impl Iterator<Item = (u64, Birth)> {
         let births = self.living.iter().map(|&address| (address, self.objects[&address]));
         births.filter(move |&(address, birth)| {

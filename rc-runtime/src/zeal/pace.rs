@@ -15,10 +15,10 @@
 const MARK_EVERY: u64 = 16;
 /// More objects than these are many: a look at that many takes longer than a user would wait for each of a hundred epochs.
 const MANY: usize = 1024;
-/// What an epoch earns where there are many is less by this factor.
+/// Where there are many objects, an epoch earns less by this factor.
 const LESS: usize = 64;
 
-/// Objects of which all candidates are tried at each epoch.
+/// Up to so many objects, all candidates are tried at each epoch.
 const TRIED: usize = 4096;
 /// References and stack slots that trials may look at for each epoch, where there are more objects.
 pub const EARNED_BY_EPOCH: u64 = 64;
@@ -28,13 +28,13 @@ const DEAD_PER_LOOK: usize = 1024;
 /// Dead objects that a mark may step over for each epoch since the last.
 const DEAD_PER_EPOCH: usize = 256;
 
-/// What was earned since the last look, the last mark, and the last round of trials.
+/// The units earned since the last look, the last mark, and the last round of trials.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     earned: usize,
     epochs: u64,
     looks: bool,
-    /// What rounds of trials have cost that epochs have not earned yet.
+    /// The cost of rounds of trials that epochs have not earned yet.
     trial_debt: u64,
 }
 

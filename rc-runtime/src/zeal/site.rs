@@ -44,12 +44,12 @@ pub struct Places {
     numbers: HashMap<Place, PlaceId>,
 }
 
-/// What the words of advice are taken from.
+/// The source of the advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// C, with the macros of `tally_gc.h`.
     C,
-    /// IR, and whatever else becomes it.
+    /// IR, and other languages that become IR.
     Ir,
 }
 

@@ -1,4 +1,4 @@
-//! Does a write keep the IR contract (`docs/ir-contract.md`, rule 6)? Asked before each write of compiled code.
+//! Does a write keep the IR contract (`docs/port/ir-contract.md`, rule 6)? Asked before each write of compiled code.
 //!
 //! | write | stops the program when |
 //! |---|---|

@@ -1,6 +1,6 @@
 //! The ops of the heap's services: weak references, ephemerons, weak maps, finalizers, handles, control, limits.
 //!
-//! What each means, docs/services.md says; what of it is compared, `replay/services.rs`, `replay/finalizers.rs` and
+//! What each means, docs/use/services.md says; what of it is compared, `replay/services.rs`, `replay/finalizers.rs` and
 //! `replay/control.rs`. A place with a weak slot is written like any other, `r3.1`, and the number is taken modulo the
 //! weak slots that there are.
 

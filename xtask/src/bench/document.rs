@@ -1,4 +1,4 @@
-//! Generated parts of docs/performance.md: tables between two markers, and pictures beside it.
+//! Generated parts of docs/use/performance.md: tables between two markers, and pictures beside it.
 //!
 //! `bench peers --document` and `bench scaling --document` put what they measured where readers find it. A part stands between
 //! `<!-- NAME: begin -->` and `<!-- NAME: end -->`; what is outside is written by hand and left alone.
@@ -8,9 +8,9 @@ use crate::tree;
 use std::path::Path;
 
 /// The document, from the project's folder.
-const DOCUMENT: &str = "docs/performance.md";
+const DOCUMENT: &str = "docs/use/performance.md";
 /// Its pictures.
-const PICTURES: &str = "docs/performance";
+const PICTURES: &str = "docs/use/performance";
 
 /// Replaces one part.
 pub fn replace_part(name: &str, part: &str) -> Result<(), Failure> {

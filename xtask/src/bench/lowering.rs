@@ -6,7 +6,7 @@
 //! from benches/lowering and run in turn; what they compute must be the same. Code and stack maps are measured in the
 //! programs' own objects, so the runtime that only one of them links does not count. `--count` has callgrind count the
 //! instructions of lowering and -O2 as well, which takes a quarter of an hour and does not depend on neighbours. The table
-//! is Markdown: docs/lowering-cost.md holds one.
+//! is Markdown: docs/port/lowering-cost.md holds one.
 
 use crate::failure::{Failure, Outcome};
 use crate::{process, run, setup, tree};

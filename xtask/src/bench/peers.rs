@@ -4,7 +4,7 @@
 //! left out (`--setup` installs it). A peer that takes longer than a run may is not run again on that workload, and one
 //! whose runs add up to much has fewer rounds: both are results, and shown. A sum that differs from that of `malloc`,
 //! and a program that fails, are failures (status 1); the others are still run. The tables go to standard output,
-//! progress to standard error, and tables, JSON and bars to a folder; with `--document` into docs/performance.md as
+//! progress to standard error, and tables, JSON and bars to a folder; with `--document` into docs/use/performance.md as
 //! well.
 
 mod peer;
@@ -43,7 +43,7 @@ pub struct Arguments {
     /// Folder for peers.md, peers.json and peers.svg (default: target/release/peers)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write tables and bars into docs/performance.md, too
+    /// Write tables and bars into docs/use/performance.md, too
     #[arg(long)]
     document: bool,
 }

@@ -10,7 +10,7 @@
 //!
 //! Medians of interleaved rounds. Reading a live object misses the cache on a larger heap, with hand-written frees too:
 //! their line is what to compare with. Tables go to standard output, plots to a folder, with `--document` both into
-//! docs/performance.md.
+//! docs/use/performance.md.
 
 mod instructions;
 
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Folder for the plots and scaling.md (default: target/release/scaling)
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write tables and plots into docs/performance.md, too
+    /// Write tables and plots into docs/use/performance.md, too
     #[arg(long)]
     document: bool,
 }

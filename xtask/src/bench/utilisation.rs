@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The windows, as the table's head names them.
 pub const WINDOWS: [&str; 3] = ["5 ms", "20 ms", "100 ms"];
-/// Their keys in the statistics (docs/running.md).
+/// Their keys in the statistics (docs/use/running.md).
 const KEYS: [&str; 3] = ["utilisation_5ms_min", "utilisation_20ms_min", "utilisation_100ms_min"];
 
 /// Of each window, the least part that the program had.

@@ -4,15 +4,18 @@
 //! run and leave nothing behind. Fenced blocks of IR that define a function must pass `tally verify`. Blocks after
 //! the last `main` are fragments that show a form; they are not run.
 //!
-//! Lines of `sh` blocks that begin with `tally` or `cargo xtask run` are run, too, in a folder of the document's: a file that
-//! they name and that is not in the tree is the last program before the block.
+//! Lines of `sh` blocks that begin with `tally`, `cargo xtask run` or `./` are run, too, in a folder of the document's: a file that
+//! they name and that is not in the tree is the last program before the block. They must succeed, or end with the status that the
+//! block's fence names (`sh status=5`). An `output` block behind an `sh` block is what its commands write, first to standard output,
+//! then to standard error; `…` in it stands for any text.
 
 use crate::failure::Failure;
 use crate::{process, tree};
 use std::path::Path;
+use std::process::Output;
 
 /// The documents whose programs are tried.
-const DOCUMENTS: [&str; 3] = ["README.md", "docs/c-frontend.md", "docs/services.md"];
+const DOCUMENTS: [&str; 4] = ["README.md", "docs/use/tutorial.md", "docs/use/c-frontend.md", "docs/use/services.md"];
 
 /// A program found in a document.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,27 +44,84 @@ pub fn try_programs(tally: &Path) -> Result<(), Failure> {
         }
         let place = folder.join(&stem);
         std::fs::create_dir_all(&place).map_err(|error| failed(&place.display().to_string(), error))?;
-        for command in commands_in(&text) {
-            let arguments = arguments_of(&command, &programs, &place)?;
-            process::must_succeed(process::command(tally).args(arguments).current_dir(&place))?;
+        for session in sessions_in(&text) {
+            let mut written = String::new();
+            for words in &session.commands {
+                let arguments = arguments_of(words, &programs[..session.programs], &place)?;
+                written += &session.run(tally, &arguments, &place, document)?;
+            }
+            session.compare(&written, document)?;
         }
     }
     Ok(())
 }
 
-/// A command found in a document.
+/// An `sh` block of a document.
 #[derive(Debug, PartialEq, Eq)]
-struct ShellCommand {
-    /// What `tally` is given.
-    arguments: Vec<String>,
+struct Session {
+    /// The words of each command that is run; the first is `tally` or begins with `./`.
+    commands: Vec<Vec<String>>,
     /// So many programs stand before it.
     programs: usize,
+    /// The status with which each command must end.
+    status: i32,
+    /// What the commands write, where the document shows it.
+    output: Option<String>,
+}
+
+impl Session {
+    /// Runs one command in the folder `place`; returns what it wrote, with paths as in the tree.
+    fn run(&self, tally: &Path, words: &[String], place: &Path, document: &str) -> Result<String, Failure> {
+        let program = if words[0] == "tally" { tally.to_path_buf() } else { place.join(&words[0]) };
+        let mut command = process::command(&program);
+        command.args(&words[1..]).current_dir(place);
+        let shown = process::shown(&command);
+        eprintln!("+ {shown}");
+        let output: Output =
+            command.output().map_err(|error| Failure::step(format!("{document}: cannot run {shown}: {error}")))?;
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        if output.status.code() != Some(self.status) {
+            let status = self.status;
+            return Err(Failure::step(format!("{document}: {shown}: {}, not {status}:\n{text}", output.status)));
+        }
+        Ok(text.replace(&format!("{}/", tree::root().display()), ""))
+    }
+
+    fn compare(&self, written: &str, document: &str) -> Result<(), Failure> {
+        match &self.output {
+            Some(shown) if !matches(shown.trim_end(), written.trim_end()) => {
+                let commands = self.commands.iter().map(|words| words.join(" ")).collect::<Vec<_>>().join("; ");
+                Err(Failure::step(format!("{document}: {commands}: shown is\n{shown}\nbut written was\n{written}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the text is the pattern, in which `…` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut pieces = pattern.split('…');
+    let Some(mut rest) = text.strip_prefix(pieces.next().unwrap_or("")) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        match rest.split_once(piece) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    true
 }
 
 /// The arguments as they are in the folder `place`, in which the programs that they name are written.
-fn arguments_of(command: &ShellCommand, programs: &[Program], place: &Path) -> Result<Vec<String>, Failure> {
+fn arguments_of(words: &[String], programs: &[Program], place: &Path) -> Result<Vec<String>, Failure> {
     let mut arguments = Vec::new();
-    for word in &command.arguments {
+    for word in words {
         let in_tree = tree::root().join(word);
         let is_source = word.ends_with(".c") || word.ends_with(".ll");
         if is_source && in_tree.is_file() {
@@ -69,7 +129,7 @@ fn arguments_of(command: &ShellCommand, programs: &[Program], place: &Path) -> R
             continue;
         }
         if is_source {
-            let program = command.programs.checked_sub(1).map(|last| &programs[last].text);
+            let program = programs.last().map(|last| &last.text);
             let text =
                 program.ok_or_else(|| Failure::step(format!("`{word}` is neither a file nor a program before it")))?;
             std::fs::write(place.join(word), text).map_err(|error| Failure::step(format!("{word}: {error}")))?;
@@ -79,25 +139,37 @@ fn arguments_of(command: &ShellCommand, programs: &[Program], place: &Path) -> R
     Ok(arguments)
 }
 
-fn commands_in(document: &str) -> Vec<ShellCommand> {
-    let (mut commands, mut before) = (Vec::new(), String::new());
+/// The words of a line that is run; `None` for another command.
+fn command_in(line: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
+    let words = match words.as_slice() {
+        ["cargo", "xtask", "run", arguments @ ..] => [&["tally", "run"], arguments].concat(),
+        ["tally", ..] => words,
+        [program, ..] if program.starts_with("./") => words,
+        _ => return None,
+    };
+    Some(words.into_iter().map(str::to_owned).collect())
+}
+
+fn sessions_in(document: &str) -> Vec<Session> {
+    let (mut sessions, mut before) = (Vec::<Session>::new(), String::new());
+    let mut is_behind_session = false;
     for (language, text) in blocks(document) {
-        let programs = programs_in(&before).len();
-        for line in text.lines().filter(|_| language == "sh") {
-            let mut words = line.split_whitespace().take_while(|word| !word.starts_with('#')).map(str::to_owned);
-            let arguments: Vec<String> = match words.next().as_deref() {
-                Some("tally") => words.collect(),
-                Some("cargo") if words.next().as_deref() == Some("xtask") => match words.next().as_deref() {
-                    Some("run") => ["run".to_owned()].into_iter().chain(words).collect(),
-                    _ => continue,
-                },
-                _ => continue,
-            };
-            commands.push(ShellCommand { arguments, programs });
+        let is_session = language == "sh" || language.starts_with("sh ");
+        if is_session {
+            let status = language.split_once("status=").map_or(0, |(_, status)| status.parse().expect("a status"));
+            let commands = text.lines().filter_map(command_in).collect();
+            sessions.push(Session { commands, programs: programs_in(&before).len(), status, output: None });
+        } else if language == "output" {
+            let last =
+                sessions.last_mut().filter(|_| is_behind_session).expect("an `output` block follows an `sh` block");
+            last.output = Some(text.to_owned());
         }
+        is_behind_session = is_session;
         before.push_str(&format!("\n```{language}\n{text}\n```\n"));
     }
-    commands
+    sessions.retain(|session| !session.commands.is_empty());
+    sessions
 }
 
 fn programs_in(document: &str) -> Vec<Program> {
@@ -133,7 +205,7 @@ fn blocks(document: &str) -> Vec<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, ShellCommand, commands_in, programs_in};
+    use super::{Program, Session, matches, programs_in, sessions_in};
 
     #[test]
     fn pieces_of_a_program_are_joined_and_fragments_after_it_left_out() {
@@ -144,10 +216,19 @@ mod tests {
 
     #[test]
     fn commands_know_the_programs_before_them() {
-        let document = "A\n\n```sh\ncargo xtask run a.c --stats   # try it\ncargo xtask test\nls\n```\n\n```c\nint main(void) {}\n```\n\n```sh\ntally verify b.c  # or: tally run b.c\n```\n";
-        let command =
-            |text: &str, programs| ShellCommand { arguments: text.split(' ').map(str::to_owned).collect(), programs };
-        assert_eq!(commands_in(document), [command("run a.c --stats", 0), command("verify b.c", 1)]);
+        let document = "A\n\n```sh\ncargo xtask run a.c --stats   # try it\ncargo xtask test\nls\n```\n\n```c\nint main(void) {}\n```\n\n```sh status=3\ntally verify b.c  # or: tally run b.c\n./b\n```\n\n```output\n1\n```\n";
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let first = Session { commands: vec![words("tally run a.c --stats")], programs: 0, status: 0, output: None };
+        let commands = vec![words("tally verify b.c"), words("./b")];
+        let second = Session { commands, programs: 1, status: 3, output: Some("1".to_owned()) };
+        assert_eq!(sessions_in(document), [first, second]);
+    }
+
+    #[test]
+    fn ellipsis_stands_for_any_text_and_nothing_else_does() {
+        assert!(matches("sum 3", "sum 3") && matches("sum … of …", "sum 3 of 4") && matches("a…", "a\nb"));
+        assert!(!matches("sum 3", "sum 34") && !matches("sum …4", "sum 3") && !matches("a…b…c", "a c b"));
+        assert!(!matches("ab…bc", "abc"), "one letter is not two");
     }
 
     #[test]

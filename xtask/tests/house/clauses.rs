@@ -1,12 +1,12 @@
-//! Every clause of docs/barriers.md has its test, and every such test its clause.
+//! Every clause of docs/port/barriers.md has its test, and every such test its clause.
 //!
 //! A clause begins with its number in bold (`- **D1**`) and names a test as `path::function` after the word "Test:". The comment above that function says the number again.
 //! Other tests and files may be named beside it; functions must exist all the same.
 
 use crate::sources::{Source, sources};
 
-const DOCUMENT: &str = "docs/barriers.md";
-const TESTS: &str = "tests/tests/barrier_clauses/";
+const DOCUMENT: &str = "docs/port/barriers.md";
+const TESTS: &str = "tests/tests/suite/barrier_clauses/";
 
 struct Clause<'text> {
     number: &'text str,

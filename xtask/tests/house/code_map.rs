@@ -6,6 +6,7 @@
 //! or trait defined in some Rust file, and a word like `walk()` a function.
 
 use crate::sources::{Source, root, sources};
+use std::collections::{BTreeMap, BTreeSet};
 
 const DOCUMENTS: [&str; 4] = ["README.md", "ARCHITECTURE.md", "GLOSSARY.md", "CONTRIBUTING.md"];
 const DOCUMENTS_WITH_TYPES: [&str; 2] = ["ARCHITECTURE.md", "GLOSSARY.md"];
@@ -136,6 +137,43 @@ fn every_crate_of_the_workspace_is_in_the_code_map() {
         .filter(|member| !mentions(&map).iter().any(|mention| mention.word.trim_end_matches('/') == *member))
         .collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md does not say what these are for: {missing:?}");
+}
+
+/// Folders with fewer files of Rust belong to the room above them.
+const FILES_OF_A_ROOM: usize = 4;
+
+#[test]
+fn every_room_of_a_crate_has_its_row_in_the_map() {
+    let (all, map) = (sources(), std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map"));
+    let mentions = mentions(&map);
+    let crates: BTreeSet<&str> = mentions.iter().map(|mention| mention.section).collect();
+    let mut rooms = BTreeMap::<(&str, &str), usize>::new();
+    for file in all.iter().filter(|file| file.is_rust()) {
+        let parts = file.path.split_once("/src/").and_then(|(of, below)| Some((of, below.rsplit_once('/')?.0)));
+        if let Some(room) = parts.filter(|(of, _)| crates.contains(of)) {
+            *rooms.entry(room).or_default() += 1;
+        }
+    }
+    assert!(rooms.len() > 20, "the rooms were not found: {rooms:?}");
+    let named = |of: &str, room: &str| {
+        mentions.iter().any(|mention| mention.section == of && mention.word.trim_end_matches('/') == room)
+    };
+    let large = rooms.iter().filter(|(_, files)| **files >= FILES_OF_A_ROOM).map(|(room, _)| room);
+    let missing: Vec<_> = large.filter(|(of, room)| !named(of, room)).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md has no row for these: {missing:?}");
+}
+
+/// Four pages: lines as a page of 120 columns shows them.
+const LINES_OF_THE_MAP_MAX: usize = 200;
+
+#[test]
+fn the_map_has_four_pages() {
+    let map = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map");
+    let lines: usize = map.lines().map(|line| line.chars().count().div_ceil(120).max(1)).sum();
+    assert!(
+        lines <= LINES_OF_THE_MAP_MAX,
+        "ARCHITECTURE.md has {lines} lines, {LINES_OF_THE_MAP_MAX} allowed: tell less, or tell it elsewhere"
+    );
 }
 
 #[test]

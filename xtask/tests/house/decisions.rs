@@ -2,7 +2,7 @@
 
 use crate::sources::{Source, sources};
 
-const FOLDER: &str = "docs/decisions/";
+const FOLDER: &str = "docs/work/decisions/";
 
 /// The sections that each page has, in this order. "Consequences" may stand before the last one.
 const SECTIONS: [&str; 4] = ["## Context", "## Choice", "## Rejected", "## Measured by"];
@@ -13,10 +13,10 @@ const LINES_MAX: usize = 70;
 fn pages_and_index() -> (Vec<Source>, Source) {
     let all = sources().into_iter().filter(|file| file.path.starts_with(FOLDER));
     let (index, pages): (Vec<_>, Vec<_>) = all.partition(|file| file.name() == "README.md");
-    (pages, index.into_iter().next().expect("docs/decisions/README.md"))
+    (pages, index.into_iter().next().expect("docs/work/decisions/README.md"))
 }
 
-/// `12` of `docs/decisions/12-counts-put-off-in-loops.md`.
+/// `12` of `docs/work/decisions/12-counts-put-off-in-loops.md`.
 fn number(page: &Source) -> Option<&str> {
     page.name().split_once('-').map(|(number, _)| number)
 }

@@ -52,9 +52,9 @@ fn each_variable_that_is_read_is_in_running_md_and_none_else() {
     let mut read_by_code: BTreeSet<&str> = whole.map(|(_, word)| word).collect();
     NO_VARIABLES.iter().for_each(|name| _ = read_by_code.remove(name));
     assert!(read_by_code.len() >= 10, "the sources were not read: {read_by_code:?}");
-    let document = quoted(&read("docs/running.md"));
+    let document = quoted(&read("docs/use/running.md"));
     let documented = words(&document, "", "TALLY_");
-    assert_eq!(read_by_code, documented, "left: read by the code, right: named in docs/running.md");
+    assert_eq!(read_by_code, documented, "left: read by the code, right: named in docs/use/running.md");
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn the_statistics_of_running_md_are_those_that_are_written() {
         let lines = text.lines().map(str::trim).filter(|line| line.starts_with("(\""));
         lines.filter_map(|line| Some(line.strip_prefix("(\"")?.split_once('"')?.0.to_owned())).collect()
     };
-    let document = read("docs/running.md");
+    let document = read("docs/use/running.md");
     let section =
         document.split("\n## Statistics").nth(1).expect("the section").split("\n## ").next().expect("its text");
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -72,7 +72,7 @@ fn the_statistics_of_running_md_are_those_that_are_written() {
     let documented: BTreeSet<String> =
         first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned)).collect();
     assert!(documented.len() > 20, "the table was not read");
-    assert_eq!(keys(&source), documented, "left: written, right: in the table of docs/running.md");
+    assert_eq!(keys(&source), documented, "left: written, right: in the table of docs/use/running.md");
 }
 
 /// What a document calls by name can be called.
@@ -83,7 +83,7 @@ fn each_symbol_that_a_document_names_is_in_a_header() {
     files(&root().join("docs"), "md", &mut documents);
     let mut unknown = BTreeSet::new();
     let declared = [words(&header, "", "tally_"), words(&header, "", "TALLY_")].concat_all();
-    let variables = read("docs/running.md");
+    let variables = read("docs/use/running.md");
     let variables = words(&variables, "", "TALLY_");
     let manifest = read("Cargo.toml").replace('-', "_");
     let crates = words(&manifest, "", "tally_");

@@ -1,9 +1,9 @@
-//! Naps: where trials found everything alive again and again, candidates are left alone for a while.
+//! Backoff: where trials found everything alive again and again, candidates are left alone for a while.
 //!
 //! A live structure that is written to all the time makes candidates in every epoch, and each trial says the same.
 //! After `FAILURES` trials in a row that freed nothing of a block, its candidates are not tried for one epoch; after
 //! each further one for twice as many, up to [`EPOCHS_MAX`]. One success wakes the block for good, and so does
-//! allocation into it. What is not tried meanwhile is a suspect, so that garbage there is the mark's: nothing is lost
+//! allocation into it. An untried candidate is a suspect, so that garbage there is the mark's: nothing is lost
 //! by sleeping.
 //!
 //! The block is the right unit because it is the cohort's: its objects were allocated together, and what is known about them must
@@ -11,9 +11,9 @@
 
 use tally_heap::memory::range::{BlockInfo, block_info};
 
-/// Trials in a row after which a block naps.
+/// Trials in vain in a row after which a block backs off.
 const FAILURES: u8 = 64;
-/// Epochs of the longest nap.
+/// Epochs of the longest backoff.
 pub const EPOCHS_MAX: u16 = 256;
 
 fn info(block: u32) -> &'static mut BlockInfo {

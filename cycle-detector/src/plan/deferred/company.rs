@@ -1,18 +1,18 @@
-//! What dies together with an object that waits for its finalizer. `[RECLAIM]` `[BOUND]`
+//! Company: the objects that die together with one that waits for its finalizer. `[RECLAIM]` `[BOUND]`
 //!
 //! Deferred plan. An object that died by counting keeps its references until its finalizer has run, and what it holds
 //! would die at the next epoch at the earliest: a list of a thousand such objects took as many epochs. So their finalizers
 //! become due together, as those of a ring do:
 //!
-//! > What is mature, has count 1 and is referred to by what is dead is dead. (Counts are those of a flip, at which the
+//! > A mature object with count 1 to which a dead object refers is dead. (Counts are those of a flip, at which the
 //! > dead object was dead; its references are counted. So there was no other one, and no root. The program has not come by
 //! > one since, unless a weak slot yielded the object: what has a record is left to counting.)
 //!
-//! What has such a finalizer is held and queued, and followed in turn, as is what has none: until all have run it is whole.
+//! An object with such a finalizer is held and queued, and followed in turn, as is one without: until all have run it is whole.
 //! Left to counting are objects to which several of the dead refer, and types that ask for owners first.
 //!
 //! Each object is visited once, since one reference leads to it. The finalizers of an epoch do not begin before all are
-//! found, or one could bring back what is still followed.
+//! found, or one could bring back an object that is still followed.
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
@@ -51,7 +51,7 @@ impl DeferredDriver {
         2 + references
     }
 
-    /// What the epoch has found dead is complete, unless something is still followed.
+    /// The set of the epoch's dead is complete, unless an object is still followed.
     pub(crate) fn release_complete_set(&mut self, heap: &mut Heap) {
         self.set_waits_for_company = !self.company.is_empty();
         if !self.set_waits_for_company {

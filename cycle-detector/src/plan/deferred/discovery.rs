@@ -1,10 +1,10 @@
-//! Discovery: the part of a mark that finds what is alive, in steps.
+//! Discovery: the part of a mark that finds the living objects, in steps.
 //!
 //! It begins with the roots of the last flip, a few at a time, where they lie. Whatever leaves its list before that is shown
-//! then: what was held at a flip when the next one lets go of it (`release`), which comes before discovery can end; and what
+//! then: a root of a flip when the next flip releases it (`release`), which comes before discovery can end; and what
 //! waits for its finalizer when that runs ([`Heap::take_waiting`]). So neither a flip nor the beginning of a mark goes
 //! through all of them. `[BOUND]` From there on it takes what comes first: a marked object, a chunk of a large
-//! one, an entry of the running log. What it has marked and not visited is on a stack, or *overflowed*: when the stack
+//! one, an entry of the running log. Objects marked and not visited are on a stack, or *overflowed*: when the stack
 //! cannot grow (there is no memory, or `HeapOptions::list_entries_max` says so) the object is marked and forgotten, and
 //! once the stack is empty all blocks are looked through for marked objects, and these visited again. A round of that
 //! cannot be in vain: it marks what the forgotten refer to. (Knuth, The Art of Computer Programming 1, §2.3.5,
@@ -40,14 +40,14 @@ pub(crate) struct Discovery {
     upgraded_left: usize,
     /// The same of what finalizers have run for since the flip.
     done_left: usize,
-    /// What else is held as if by roots, but for what waits for its finalizer.
+    /// Objects held as if by roots, but for those that wait for their finalizers.
     held: List<ObjectRef>,
     /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
     search_at: Option<(BlockWalk, usize)>,
 }
 
 impl Discovery {
-    /// False when there is no memory for what is held.
+    /// False when there is no memory for the held objects.
     pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
         self.forget(heap);
         (self.roots_left, self.upgraded_left) = (roots, heap.specials.upgraded.len());
@@ -70,7 +70,7 @@ impl Discovery {
         heap.finalizers.unshown = 0;
     }
 
-    /// The running log was swapped for an empty one; what the lists held is shown when it is let go of.
+    /// The running log was swapped for an empty one; the references in the lists are shown when they are released.
     pub(crate) fn flip(&mut self) {
         self.log_at = LogCursor::default();
         (self.roots_left, self.upgraded_left, self.done_left) = (0, 0, 0);
@@ -113,7 +113,7 @@ impl DeferredDriver {
             } else if let Some(read) = self.read_running_log(heap) {
                 spent += read;
             } else if !matches!(self.phase, Phase::Idle | Phase::Try) || self.has_deaths(heap) {
-                // What waits to be taken apart may have a finalizer, for which all that it holds is alive.
+                // An object that waits to be taken apart may have a finalizer, for which all that it holds is alive.
                 break true;
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;
@@ -213,7 +213,7 @@ impl DeferredDriver {
     }
 }
 
-/// Marked, and not known to be dead: what died by counting since has shown what it held.
+/// Marked, and not known to be dead: an object that died by counting since has shown its references.
 fn is_marked(object: ObjectRef) -> bool {
     MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
 }
@@ -250,7 +250,7 @@ fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
     (held_back, spent)
 }
 
-/// What is visited now hangs on objects that wait for their finalizers. Who of these is referred to by it is owned;
+/// The objects visited now hang on objects that wait for their finalizers. One of these that they refer to is owned;
 /// where the count is stuck it does not say so.
 #[cold]
 fn note_owned(object: ObjectRef, part: Part) {

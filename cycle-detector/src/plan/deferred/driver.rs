@@ -80,7 +80,7 @@ impl DeferredDriver {
             self.start_mark(heap);
         }
         self.finish(heap);
-        // Objects that a log named, and the roots of the first flip, are let go at the next.
+        // Objects that a log named, and the roots of the first flip, are released at the next.
         self.run_epoch(heap);
         self.finish(heap);
         heap.statistics.freed_objects() - before

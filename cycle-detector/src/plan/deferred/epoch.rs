@@ -1,4 +1,5 @@
-//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time.
+//! The epoch: one loop, one match. Everything after a flip happens here, a slice at a time; a slice stops when its units or its time
+//! are used up.
 //!
 //! ```text
 //!  flip ──► Count ──────────► Sweep ─────────► Release ─────────────► Try ──────────► Idle
@@ -16,11 +17,11 @@
 
 mod run;
 
-/// What a slice may do beyond its budget: one step. The longest are a trial with its larger bound, and one object's
+/// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
 /// references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
 
-/// What a step of the mark does in one block, but for its last object: a whole block of dead objects takes half a millisecond.
+/// Units of a step of the mark in one block, but for its last object: a whole block of dead objects takes half a millisecond.
 pub const BLOCK_STEP_UNITS: i64 = 1024;
 
 /// Where the passes of the last flip are.
@@ -39,7 +40,7 @@ pub enum Phase {
     Try,
 }
 
-/// What of `units` the first of two may use.
+/// The part of `units` that the first of two may use.
 fn share(units: i64, of_two: bool) -> i64 {
     if of_two { (units - units / 3).max(1) } else { units }
 }

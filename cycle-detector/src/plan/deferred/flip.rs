@@ -75,7 +75,7 @@ impl DeferredDriver {
         heap.flip_finalizers();
     }
 
-    /// What roots hold now; `count_roots` counts it, in steps. Of a deep stack the newest frames; `walk_on` visits the others.
+    /// The objects that roots hold now; `count_roots` counts them, in steps. Of a deep stack the newest frames; `walk_on` visits the others.
     fn take_roots(&mut self, heap: &mut Heap) {
         // Weak slots and finalizers held theirs as if by roots of the flip before.
         self.last_roots.take_over(&mut self.roots);

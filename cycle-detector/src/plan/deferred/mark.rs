@@ -13,10 +13,10 @@
 //!             └─Finalize ◄─┘   unmarked objects with finalizers are held, and what they reach is marked with them
 //! ```
 //!
-//! From the end of discovery on no weak slot yields what is unmarked (`MarkPhase::condemns`), so that all that comes then can go in
+//! From the end of discovery on no weak slot yields an unmarked object (`MarkPhase::condemns`), so that all that comes then can go in
 //! slices. `[WEAK]` `Weak`: weak references to it are cleared, before the first finalizer among it is queued. `Keys`: ephemerons
 //! that were held back and are alive lose dead keys and what they hold; one that has been logged meanwhile may not, and
-//! what it holds is marked: discovery goes on then, for the last time for that ephemeron. `Slots`: weak slots in what is dead are
+//! what it holds is marked: discovery goes on then, for the last time for that ephemeron. `Slots`: weak slots in dead objects are
 //! forgotten. When `Release` begins nothing unmarked has a finalizer left to run, so nothing that it condemns comes back. All such
 //! objects are found before the first of them is followed: those that only others of them reach belong to the set as
 //! well.
@@ -52,12 +52,12 @@ enum Stage {
     Free,
 }
 
-/// The mark's cursors, and what it has learned.
+/// The mark's cursors and its evidence.
 #[derive(Debug, Default)]
 pub struct Mark {
     stage: Stage,
     pub(crate) discovery: Discovery,
-    /// Large objects reached, or condemned, with the chunk to visit, or to let go of, next.
+    /// Large objects reached, or condemned, with the chunk to visit, or to release, next.
     pub(crate) large: List<(ObjectRef, u64)>,
     /// The block whose mark bits are cleared next.
     clear_at: usize,
@@ -72,11 +72,11 @@ pub struct Mark {
     /// As many had died by counting when discovery ended.
     died_before: usize,
     aborted: bool,
-    /// What has a finalizer was found.
+    /// The objects with finalizers were found.
     pub(crate) finalizable_found: bool,
-    /// Some of that has a stuck count: what is visited from then on tells whether anybody else of it holds it.
+    /// Some of those have stuck counts: the visits from then on tell whether another of them holds one.
     pub(crate) looks_for_owners: bool,
-    /// What speaks for the next one.
+    /// The evidence for the next one.
     pub(crate) evidence: Evidence,
 }
 
@@ -99,7 +99,7 @@ impl DeferredDriver {
         !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
     }
 
-    /// Starts a mark. What it sees is the heap of the last flip before discovery begins.
+    /// Starts a mark. It sees the heap of the last flip before discovery begins.
     pub(crate) fn start_mark(&mut self, heap: &mut Heap) {
         debug_assert!(!self.mark.is_running(), "what is half condemned would never be let go of");
         heap.statistics.marks += 1;
@@ -108,7 +108,8 @@ impl DeferredDriver {
         (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
         (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
         mark.live_at_start = heap.statistics.live_objects;
-        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
+        let suspects = std::mem::take(&mut heap.suspects);
+        mark.evidence.note_start(heap, suspects);
         self.trials.doubts = 0;
         heap.set_poll(true);
     }
@@ -151,7 +152,7 @@ impl DeferredDriver {
         }
     }
 
-    /// Does up to `units` of the mark's work; what is left.
+    /// Does up to `units` of the mark's work; returns the units left.
     pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         let died = heap.dead_queue.len() as u64;
         if self.mark.stage == Stage::Discover
@@ -180,7 +181,7 @@ impl DeferredDriver {
         units
     }
 
-    /// What is unmarked now is dead, but for what is held for finalizers.
+    /// Unmarked objects are dead now, but for those held for finalizers.
     pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
         heap.set_mark_phase(MarkPhase::Condemns);
         self.mark.died_before = heap.dead_queue.len();
@@ -280,7 +281,7 @@ impl DeferredDriver {
         Some(1)
     }
 
-    /// A part of a block, or one chunk of a large object: what is mature and unmarked is dead. `None` while deaths must be released
+    /// A part of a block, or one chunk of a large object: mature unmarked objects are dead. `None` while deaths must be released
     /// first.
     fn release_unmarked(&mut self, heap: &mut Heap) -> Option<i64> {
         if self.has_deaths(heap) {
@@ -325,7 +326,7 @@ impl DeferredDriver {
     }
 
     /// What the mark has found is what it condemned, and what died by counting since it knew that to be dead: all that
-    /// ephemerons let go of with their keys. (Of a weak map whose values led to their keys each mark freed nearly all, was
+    /// ephemerons released with their keys. (Of a weak map whose values led to their keys each mark freed nearly all, was
     /// thought to have freed nothing, and the next came ever later.)
     fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
         match heap.dead_queue.pop() {
@@ -366,7 +367,7 @@ impl DeferredDriver {
 
 /// Whether what a logged object held may be followed. A dead object is kept while a log names it (its block was logged as
 /// a whole), but what it held may have been freed, and a large object's blocks may be another heap's by now; following
-/// such a word marked that heap's objects. Nothing is lost: who is dead by count was dead at its flip, and if the mark
+/// such a word marked that heap's objects. Nothing is lost: an object dead by count was dead at its flip, and if the mark
 /// discovered then, `release` has shown or will show what it held. A young object that was written to before anybody
 /// counted it has count 0, too; what it held at the flip was the mark's already, or was promoted with a mark.
 pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
@@ -382,7 +383,7 @@ fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) -> bool {
     waits && object.count() == STUCK
 }
 
-/// Whether the mark proves the object dead, and nobody knows yet. What counting has already released is known: it has
+/// Whether the mark proves the object dead, and no pass knows yet. What counting has already released is known: it has
 /// count 0, and is in the late queue while a log names it. (Condemning it again once released its references twice.)
 fn is_unmarked(object: ObjectRef) -> bool {
     !MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0

@@ -7,7 +7,7 @@
 //! increment nor decrement, and its log word becomes null. Changed words are incremented, and the old ones stay in the
 //! log, as plain references, for `release`.
 //!
-//! Promotion follows references from young objects that were counted; nobody ever looks at a young object that was not.
+//! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
 use crate::plan::deferred::{DeferredDriver, Lapsed};
 use tally_heap::object::flag;
@@ -24,7 +24,7 @@ const FRAMES_PER_STEP: usize = 256;
 const ROOTS_PER_STEP: usize = 32;
 
 impl DeferredDriver {
-    /// Does up to `units` of work; what is left, and whether all increments are done.
+    /// Does up to `units` of work; returns the units left, and whether all increments are done.
     pub(crate) fn reconcile(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
             if units <= 0 {
@@ -65,7 +65,7 @@ impl DeferredDriver {
         }
     }
 
-    /// Counts some of the roots of the flip, when those of the flip before have lost their flags; what it cost.
+    /// Counts some of the roots of the flip, when those of the flip before have lost their flags; returns the cost.
     fn count_roots(&mut self, heap: &mut Heap) -> i64 {
         for Lapsed { objects, flagged } in [&mut self.last_upgraded, &mut self.last_roots] {
             if *flagged > 0 {
@@ -87,7 +87,7 @@ impl DeferredDriver {
         2 * ROOTS_PER_STEP as i64
     }
 
-    /// The increments are done: what was young at the flip and is not mature now is dead.
+    /// The increments are done: objects young at the flip and not mature now are dead.
     pub(crate) fn bury_the_young(&mut self, heap: &mut Heap) {
         heap.counting = false;
         let epoch = heap.epoch;
@@ -104,7 +104,7 @@ impl DeferredDriver {
 
 impl DeferredDriver {
     /// Gives back the large objects that died young, then sweeps the blocks that were allocated into; up to `units` of
-    /// work; what is left, and whether all is done. Who is mature here was alive at the flip and has not died since:
+    /// work; returns the units left, and whether all is done. An object mature here was alive at the flip and has not died since:
     /// deaths as of this flip are found by `release` only.
     pub(crate) fn sweep(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(object) = heap.large.pending.pop() {
@@ -179,8 +179,8 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     });
 }
 
-/// Counts what a word holds now, unless its next writer did, and leaves in the log what it held before, to be let go
-/// of; nothing if that is the same.
+/// Counts what a word holds now, unless its next writer did, and leaves in the log its old reference, to be released;
+/// null if that is the same.
 #[inline(always)]
 fn reconcile_word(
     heap: &mut Heap,

@@ -15,7 +15,7 @@ use tally_heap::{Heap, ObjectRef};
 const DROPPED_CHUNK_UNITS: i64 = 1024;
 
 impl DeferredDriver {
-    /// Does up to `units` of work; what is left, and whether all decrements are done.
+    /// Does up to `units` of work; returns the units left, and whether all decrements are done.
     pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
             if units <= 0 {
@@ -40,7 +40,7 @@ impl DeferredDriver {
                         return (units, true);
                     }
                     units -= DROPPED_CHUNK_UNITS;
-                    // What is left of the log has been read.
+                    // The rest of the log has been read.
                     self.release_at = self.last_log.end();
                 }
             }
@@ -52,7 +52,7 @@ impl DeferredDriver {
         self.last_done.pop().or_else(|| self.last_upgraded.objects.pop()).or_else(|| self.last_roots.objects.pop())
     }
 
-    /// Releases what dead objects refer to and gives their memory back; sweeps blocks with deaths. What is left of the units.
+    /// Releases the references of dead objects and frees their memory; sweeps blocks with deaths. Returns the units left.
     pub(crate) fn release_deaths(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         while units > 0 {
             if let Some((object, chunk)) = self.dying_large.pop() {
@@ -80,7 +80,7 @@ impl DeferredDriver {
         units
     }
 
-    /// Plain objects in bulk, then the one at the end of the queue, whatever it is; the units left.
+    /// Plain objects in bulk, then the one at the end of the queue, plain or not; returns the units left.
     fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         if !heap.mark_phase().keeps_the_dead() && heap.zeal.is_none() {
             let freed;
@@ -97,7 +97,7 @@ impl DeferredDriver {
 
     fn release_object(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         if object.has(flag::DEAD) {
-            return 1; // a mark has found it dead, and lets go of what it held
+            return 1; // a mark has found it dead, and releases its references
         }
         if object.has(flag::SPECIAL) {
             self.dying_special = Some(object);

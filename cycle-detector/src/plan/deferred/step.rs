@@ -3,8 +3,8 @@
 //! It goes the way of `DeferredDriver::collect_all`, and remembers how far it has come:
 //!
 //! ```text
-//!  Idle ──► Epoch: what was unreachable is found by counting, or tried ──► Mark: the rest ──► LastEpoch ──► Idle, true
-//!                                                  what a log named, and the roots of the first flip, are let go
+//!  Idle ──► Epoch: the unreachable are found by counting, or tried ──► Mark: the rest ──► LastEpoch ──► Idle, true
+//!                                                  what a log named, and the roots of the first flip, are released
 //! ```
 //!
 //! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer.

@@ -1,7 +1,7 @@
 //! Local trial deletion: is this candidate part of a small garbage cycle?
 //!
 //! Trial deletion (Bacon & Rajan 2001, "Concurrent Cycle Collection in Reference Counted Systems", §3) subtracts the
-//! references inside a subgraph from its members' counts; what is left over comes from outside. In the paper's words:
+//! references inside a subgraph from its members' counts; the remaining counts come from outside. In the paper's words:
 //!
 //! ```text
 //! MarkGray(S):     for T in children(S): RC(T) −= 1; MarkGray(T)
@@ -15,7 +15,7 @@
 //!   holes are used again a block's age is that of its youngest objects only; so a few nodes around the candidate are
 //!   tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets
 //!   alive. A candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials
-//!   together what the [purse](crate::budget) has.
+//!   together what the [budget](crate::budget) has.
 //! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
@@ -23,16 +23,16 @@
 //! - Two comparisons come before Scan. If the counts add up to the references between nodes, all is dead; if the
 //!   candidate is held, all that it reaches is alive. So Scan ends, too, as soon as it comes to the candidate.
 //! - Phases, although one walk could judge strongly connected components: that executes more, and no less where
-//!   trials fail (docs/decisions/34-phases-not-components.md).
+//!   trials fail (docs/work/decisions/34-phases-not-components.md).
 //!
 //! A verdict may commit at once, although the mutator has run since the flip: counts are those of the flip, the roots of the
-//! flip included, and the mutator can only reach what was reachable then or is younger.
+//! flip included, and the mutator can only reach objects that were reachable then or are younger.
 //!
-//! **A trial that is cut off judges what it has visited**, the candidate's nearest: what it has not visited is outside.
+//! **A trial that is cut off judges the objects it has visited**, the candidate's nearest: the others are outside.
 //! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
 //! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
-//! anything, only a sample of the candidates is tried; where trials fail again and again the block [naps](crate::plan::deferred::backoff).
-//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. What is not tried or
+//! anything, only a sample of the candidates is tried; where trials fail again and again the block [backs off](crate::plan::deferred::backoff).
+//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not tried or
 //! not decided is a suspect, the evidence for the backup mark.
 
 mod member;
@@ -61,7 +61,7 @@ struct Level {
 
 /// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
 const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 512, edges: 1536 }];
-/// The bound where age is no bound: a few objects around the candidate, all of which may be cold.
+/// The bound where age is none: a few objects around the candidate, all of which may be cold.
 const NEAR: Level = Level { nodes: 32, edges: 128 };
 /// More epochs than there can be between two blocks.
 const ANY_AGE: u32 = u32::MAX - 1;
@@ -69,7 +69,7 @@ const ANY_AGE: u32 = u32::MAX - 1;
 const OBJECT_EDGES_MAX: usize = 2048;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
 const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
-/// What a trial may cost beyond what the purse has.
+/// The most by which a trial may exceed its budget.
 pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
 
 /// As many candidates that were not tried count as one suspect.
@@ -108,7 +108,7 @@ pub struct Trials {
     /// Candidates that were not tried.
     passed_over: u64,
     /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
-    /// candidates that were not tried, and survivors that dead cycles let go of: no measure of garbage, but without any
+    /// candidates that were not tried, and survivors that dead cycles released: no measure of garbage, but without any
     /// there is none.
     pub(crate) doubts: u64,
 }
@@ -139,7 +139,7 @@ impl Default for Trials {
 }
 
 impl Trials {
-    /// A root of the flip before was let go; there are `candidates` now.
+    /// A root of the flip before was released; there are `candidates` now.
     pub(crate) fn note_former_root(&mut self, candidates: usize) {
         self.former_roots = candidates.min(256);
     }
@@ -359,7 +359,7 @@ impl Trials {
         }
     }
 
-    /// Whether so many weak slots hang on what is dead that only a mark, which goes in slices, may let go of them. `[BOUND]`
+    /// Whether so many weak slots hang on the dead that only a mark, which goes in slices, may clear them. `[BOUND]`
     fn has_too_many_slots(&mut self, heap: &mut Heap) -> bool {
         !heap.specials.is_empty() && heap.has_too_many_slots(dead(&self.nodes))
     }

@@ -33,7 +33,7 @@ const LOG_SHARE: u64 = 10;
 /// Flips for the sake of a list of objects with finalizers take at most this part of the time.
 const CHAIN_SHARE: u32 = 4;
 
-/// What the pacing remembers.
+/// The state of the pacing.
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,

@@ -19,7 +19,7 @@ use tally_heap::type_registry::Reading;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// What the recount found.
+/// The findings of the recount.
 #[derive(Default)]
 struct Recount {
     objects: Vec<ObjectRef>,

@@ -4,19 +4,19 @@
 //! its passes are Bacon and Rajan's. Members are the young objects of the batch's blocks, judged at a safepoint,
 //! pending list drained, counts exact:
 //!
-//! | pass | does | answers |
+//! | pass | does | result |
 //! |---|---|---|
-//! | subtract | a reference from member to member takes one from its target's count | what is left is held from outside |
-//! | spread | a member with something left is alive, and what it reaches; what their references took is put back | who is alive |
-//! | free | what is not alive is dead: references from it to the outside are dropped, its cells go back | |
+//! | subtract | a reference from member to member takes one from its target's count | members with counts left are held from outside |
+//! | spread | a member with something left is alive, and what it reaches; what their references took is put back | the living members |
+//! | free | the other members are dead: their references to the outside are dropped, their cells go back | |
 //!
 //! The counts themselves are the scratch memory: those of dead members need not be put back. Every pass goes over memory in
 //! address order, which the second-level cache holds. Any subset would be sound: references from outside it keep their targets
 //! alive.
 //!
-//! Survivors have grown up: from now on a decrement makes them candidates. One that happened before was noted by nobody, so a
+//! Survivors have grown up: from now on a decrement makes them candidates. One that happened before was not noted, so a
 //! survivor that is held from outside may be in a dead ring with old objects: it becomes a candidate, as far as such trials pay
-//! (`Sample`). What it reaches is judged with it. So do objects that were born grown up: roots have let go of them unnoted.
+//! (`Sample`). What it reaches is judged with it. So are objects that were born grown up: roots have released them unnoted.
 //!
 //! Where batches free next to nothing, only every 2nd, 4th … 64th is judged. In the others all grow up unseen; how much garbage
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
@@ -31,7 +31,7 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Batches between two that are judged, at most.
 const EVERY_MAX: u32 = 64;
-/// Nor may more be passed over in a row than this part of what is in use: what a program turns to is seen soon.
+/// Nor may more be passed over in a row than this part of the memory in use, so that a change of the program is seen soon.
 const UNSEEN: u64 = 8;
 /// Blocks that are judged then: if that has not paid, the others of the batch are not.
 const PROBED: usize = 1;
@@ -39,7 +39,7 @@ const PROBED: usize = 1;
 const AHEAD: usize = 8;
 /// Bytes that one cell is taken for.
 const BYTES_PER_CELL: u64 = 32;
-/// A batch of which this part was dead has paid for itself.
+/// A batch with this part dead has paid for itself.
 const PAYS: u64 = 16;
 /// In a header: no member. Its count does not say, or the trial does not, whether it is alive; or it is a candidate by itself.
 const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
@@ -50,16 +50,16 @@ const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | prompt_flag::DEAD) as u64)
     << 32
     | u32::MAX as u64;
-/// In a header: settled for another reason than youth, or none.
+/// In a header: settled for another reason than being young, or none.
 const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
-/// The count byte of a member of which nothing is left.
+/// The count byte of a member with no count left.
 const NOTHING_LEFT: u8 = 0x80;
 
-/// What outlives a batch.
+/// The state that outlives a batch.
 #[derive(Debug)]
 pub struct Batch {
     worklist: List<ObjectRef>,
-    /// References from members to what is no member.
+    /// References from members to non-members.
     outward: List<(ObjectRef, ObjectRef)>,
     /// There was no memory for some of them: the dead are looked through once more.
     forgot_outward: bool,
@@ -72,7 +72,7 @@ pub struct Batch {
     has_special: bool,
 }
 
-/// What a batch has done.
+/// The report of a batch.
 #[derive(Debug, Default)]
 pub struct Judged {
     pub(super) freed: u64,
@@ -122,7 +122,7 @@ impl Batch {
         }
         let (lists, alone) = (heap.free_lists(), heap.prompt.cells.take_alone());
         heap.prompt.cells.end_youth(young, &lists);
-        // A root may have let go of them.
+        // A root may have released them.
         alone.into_iter().filter(|object| !object.is_settled()).for_each(|object| rings.seed(heap, object));
         rings.note_seeds(heap);
         judged
@@ -272,7 +272,7 @@ impl Batch {
         }
     }
 
-    /// Dead members that more weak slots hang on than may be let go of at once live, until a mark in slices finds them. `[BOUND]`
+    /// Dead members with more weak slots than may be cleared at once live until a mark in slices finds them. `[BOUND]`
     #[cold]
     fn leave_to_mark(&mut self, heap: &mut Heap, blocks: &[u32]) {
         for object in dead_special(blocks) {
@@ -304,7 +304,7 @@ impl Batch {
         }
     }
 
-    /// What dead members refer to outside of the members loses those references.
+    /// Objects outside lose the references from dead members.
     fn release_outward(&mut self, heap: &mut Heap, rings: &mut Rings) {
         for (place, &(holder, target)) in self.outward.iter().enumerate() {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
@@ -353,7 +353,7 @@ impl Batch {
     }
 }
 
-/// The same, by another look at the dead members. Nobody who was none has become one since; who is held for its
+/// The same, by another look at the dead members. No non-member has joined the batch since; one that is held for its
 /// finalizer may look like none.
 #[cold]
 fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
@@ -391,8 +391,8 @@ fn is_shown(object: ObjectRef) -> bool {
     CellSpace::is_young(object.address()) && SHOWN.get(object.address())
 }
 
-/// Survivors that ephemerons have let go of because their keys died in the batch. That took a reference from them
-/// before they had grown up, when nobody notes it; a ring of which it was the last from outside was lost.
+/// Survivors that ephemerons have released because their keys died in the batch. That took a reference from them
+/// before they had grown up, when it is not noted; a ring was lost if that was its last reference from outside.
 fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
     for object in let_go {
         if !object.has(prompt_flag::CANDIDATE) {
@@ -402,7 +402,7 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
     }
 }
 
-/// Dead members of which the heap has a record.
+/// Dead members with a record.
 #[cold]
 fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
     let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());

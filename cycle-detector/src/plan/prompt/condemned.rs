@@ -1,4 +1,4 @@
-//! What becomes of what a mark in slices has proved dead, in slices. `[RECLAIM]` `[WEAK]` `[BOUND]`
+//! The condemned: objects that a mark in slices has proved dead end in slices. `[RECLAIM]` `[WEAK]` `[BOUND]`
 //!
 //! ```text
 //! Weak ──► (Hold ──► Show ──► Finalize) ──► Keys ──► Slots ──► Release ──► Free
@@ -9,13 +9,13 @@
 //! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`MarkPhase::condemns`) |
 //! | `Hold`, `Show` | those of them that have finalizers are held, then marked and queued (`sliced_mark/finalizable.rs`) |
 //! | `Finalize` | what finalizers are for is marked as what the program touches is |
-//! | `Keys` | ephemerons that are alive lose keys that are not, and what they hold; ends with the last look at who is touched |
+//! | `Keys` | ephemerons that are alive lose keys that are not, and what they hold; ends with the last look at the touched objects |
 //! | `Slots` | weak slots in the condemned are forgotten |
 //! | `Release` | survivors lose what the condemned held |
 //! | `Free` | their memory goes back. Not before: a cell that was used again would be taken for a survivor |
 //!
-//! Until `Keys` has ended counts are exact, and what is touched is marked: the mark may be given up at any point. An ephemeron that
-//! dies by itself lets go of a condemned value in the ordinary way, and that and what it reaches is marked then.
+//! Until `Keys` has ended counts are exact, and touched objects are marked: the mark may be given up at any point. An ephemeron that
+//! dies by itself releases a condemned value in the ordinary way, and that and what it reaches is marked then.
 
 use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
@@ -29,7 +29,7 @@ use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
 impl SlicedMark {
-    /// All were judged: what is unmarked is dead.
+    /// All were judged: unmarked objects are dead.
     pub(super) fn decide(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
             heap.set_mark_phase(MarkPhase::Holds);
@@ -57,7 +57,7 @@ impl SlicedMark {
         }
     }
 
-    /// What finalizers are for has been marked, too; the rest goes.
+    /// The objects of finalizers have been marked, too; the rest goes.
     pub(super) fn end_finalize(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
             heap.set_mark_phase(MarkPhase::Holds);
@@ -97,14 +97,14 @@ impl SlicedMark {
         }
     }
 
-    /// Whether there is more to be followed before what is unmarked is known to be dead. What dying objects hold has been: it
+    /// Whether there is more to follow before unmarked objects are known to be dead. References of dying objects have been followed: each
     /// counts as touched.
     fn finds_more(&mut self, heap: &Heap) -> bool {
         let watch = &heap.prompt.watch;
         self.marker.waiting() != 0 || !watch.touched.is_empty() || !watch.dying_large.is_empty()
     }
 
-    /// The dead at the next place, or in the next chunk of a large one, let go of what lives on.
+    /// The dead at the next place, or in the next chunk of a large one, release the living.
     pub(super) fn release(&mut self, heap: &mut Heap) -> i64 {
         if let Some(spent) = release_chunk(heap) {
             return spent;
@@ -135,7 +135,7 @@ impl SlicedMark {
     }
 }
 
-/// A chunk of the dead large object that is letting go of what it held.
+/// A chunk of the dead large object whose references are being released.
 fn release_chunk(heap: &mut Heap) -> Option<i64> {
     let (object, chunk) = heap.prompt.watch.condemned_large?;
     let info = object.type_info();

@@ -1,19 +1,19 @@
 //! Trial deletion over exact counts: is this candidate part of a garbage cycle?
 //!
-//! The idea and its source stand in [`crate::plan::deferred::trial`]. What is different here:
+//! The idea and its source stand in [`crate::plan::deferred::trial`]. The differences:
 //! - Counts are exact and nothing runs meanwhile, so the trial subtracts in the headers, which lie beside the references it
 //!   reads: while a trial runs, a member's stamp holds what its count has *left* when the references from inside are taken
 //!   off, and its flag `DYING` says that it is a member. The counts that were are kept in a list, and the stamps put
 //!   back before anyone looks; the count bytes stay as they are. `[TRIAL]`
 //! - Everything in the trial is reachable from the candidate. So if the candidate has something left, all of it is alive; and if
-//!   nobody has, all of it is dead: neither answer needs a second pass.
+//!   no member has, all of it is dead: neither result needs a second pass.
 //! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
 //!   judged for themselves: any subset is sound, since references from outside it keep their targets alive. A small dead ring
 //!   that hangs on a large live heap is found at the first level.
-//! - First of all a candidate is tried with what is about as old: a ring is made at once, so its block is as old as that of its
+//! - First of all a candidate is tried with objects of about its age: a ring is made at once, so its block is as old as that of its
 //!   neighbours, and what it hangs on is not even looked at (a cache miss for every reference it has).
-//! - Each level has a purse of references it may follow, filled by allocation and by success, so that candidates on a large live
-//!   heap cost a bounded part of the allocation, whatever their number. Who finds his level's purse empty waits for it.
+//! - Each level has a budget of references to follow, filled by allocation and by success, so that candidates on a large live
+//!   heap cost a bounded part of the allocation, whatever their number. A candidate that finds its level's budget empty waits for it.
 //! - A trial that came to its end and found the candidate alive has found all its members alive: they are candidates no more.
 //!
 //! Large objects are not judged; cycles through them are the mark's.
@@ -39,7 +39,7 @@ pub struct Rings {
     worklist: List<ObjectRef>,
     /// References followed by the running trial.
     pub(super) edges: i64,
-    /// Of those, references to what is no member.
+    /// Of those, references to non-members.
     outward: i64,
     /// Members with something left.
     left: usize,
@@ -48,7 +48,7 @@ pub struct Rings {
     /// Members are about as old as this.
     within: Option<u16>,
     pub(super) purses: Purses,
-    /// What a round has taken over from the heap's candidates, and how many of them have been tried.
+    /// The candidates that a round has taken over from the heap, and how many of them have been tried.
     pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
     /// There was nothing left over when the backlog was taken over.
@@ -57,19 +57,19 @@ pub struct Rings {
     pub(super) held: List<ObjectRef>,
     /// Candidates that a sample has passed over.
     pub(super) passed_over: u32,
-    /// Candidates that wait for their level's purse.
+    /// Candidates that wait for their level's budget.
     pub(super) waiting: [Queue<ObjectRef>; LEVELS.len()],
-    /// What lost references from dead rings.
+    /// Objects that lost references from dead rings.
     pub(super) orphans: Source,
     /// Young objects that were held from outside when their batch was judged.
     pub(super) seeds: Source,
     /// Seeds of the batch that is being judged.
     pub(super) new_seeds: List<ObjectRef>,
-    /// Candidates tried with what is about as old, by their age.
+    /// Candidates tried with objects of about their age, by age.
     pub(super) near: [Sample; AGES],
     /// Candidates tried with all that they reach, by their age.
     pub(super) far: [Sample; AGES],
-    /// All candidates are tried, whatever it costs.
+    /// All candidates are tried, at any cost.
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
     pub(super) slice: Slice,
@@ -79,7 +79,7 @@ pub struct Rings {
 pub(super) struct Member {
     object: ObjectRef,
     count: u32,
-    /// What was left of it before the spread of liveness overwrote that.
+    /// The count left of it before the spread of liveness overwrote that.
     left: u32,
 }
 
@@ -92,7 +92,7 @@ impl Member {
     }
 }
 
-/// What a trial found.
+/// The result of a trial.
 pub(super) enum Verdict {
     Live,
     Garbage(u64),
@@ -101,12 +101,12 @@ pub(super) enum Verdict {
     PassedOver,
     /// The level that it could not pay.
     Undecided(usize),
-    /// So many weak slots hang on what is dead that only a mark in slices may let go of them. `[BOUND]`
+    /// So many weak slots hang on the dead that only a mark in slices may clear them. `[BOUND]`
     LeftToMark,
 }
 
 impl Rings {
-    /// Tries a candidate, for the first time or after it `waited` for a level's purse.
+    /// Tries a candidate, for the first time or after it `waited` for a level's budget.
     pub(super) fn trial(
         &mut self,
         heap: &mut Heap,
@@ -188,7 +188,7 @@ impl Rings {
         candidate.set_header(candidate.meta() | prompt_flag::DYING, count);
     }
 
-    /// Tries the candidate with what is about as old: a ring is made at once, and what it hangs on is not even looked at.
+    /// Tries the candidate with objects of about its age: a ring is made at once, and the objects it hangs on are not visited.
     fn try_near(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Option<Verdict> {
         self.begin(candidate, Some(CellSpace::age_of(candidate.address())));
         let next = self.gather(0, LEVELS[0]);
@@ -288,7 +288,7 @@ impl Rings {
         Some(self.end_some(heap, followed))
     }
 
-    /// Scan: what a member with something left reaches is alive, too.
+    /// Scan: the objects that a member with a count left reaches are alive, too.
     fn spread(&mut self, followed: usize) {
         debug_assert!(self.worklist.is_empty() && self.worklist.capacity() >= followed);
         for member in &mut self.members {
@@ -389,7 +389,7 @@ impl Rings {
         bin.empty();
     }
 
-    /// What the first `dead` members, all of them dead, refer to outside of the dead loses those references.
+    /// Objects outside lose the references from the first `dead` members, all of which are dead.
     fn release_outward(&mut self, heap: &mut Heap, dead: usize) {
         let (members, near) = (std::mem::take(&mut self.members), self.within);
         for member in &members[..dead] {
@@ -461,7 +461,7 @@ fn is_far(target: ObjectRef, near: Option<u16>) -> bool {
 #[inline(always)]
 fn follow(target: ObjectRef, near: Option<u16>, left: &mut usize) -> Followed {
     if is_far(target, near) {
-        // If the ring is dead it is let go of soon.
+        // If the ring is dead it is released soon.
         target.prefetch_count();
         return Followed::Outside;
     }

@@ -2,7 +2,7 @@
 //! mark in slices must be. `[BOUND]`
 //!
 //! Evidence says when a mark would pay. Some garbage leaves none: large arrays that hold themselves, and cycles that
-//! only roots have let go of while batches are passed over. So there is a cap, in times of what was alive after the
+//! only roots have released while batches are passed over. So there is a cap, in times of the live heap after the
 //! last mark, or of an epoch if that is more:
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! stops come more often and are no longer. Only if that does not suffice, because one allocation is as large as all that
 //! may be allocated, is the pause goal given up for the rest of the mark.
 //!
-//! The cap grows with what is alive, so that marks in vain come at sizes of a geometric series. Objects allocated
+//! The cap grows with the live heap, so that marks in vain come at sizes of a geometric series. Objects allocated
 //! while a mark in slices runs are unknown to it: they count as garbage, up to three quarters of all. With more, a
 //! program that only allocates and frees would start a mark for ever.
 //!
@@ -33,13 +33,13 @@
 use crate::evidence::GARBAGE_MAX;
 use tally_heap::Heap;
 
-/// Garbage at which a mark begins for which anything speaks, in times of what was alive after the last.
+/// Garbage at which a mark with any evidence begins, in times of the live heap after the last.
 const WITH_EVIDENCE: u64 = 5;
 /// The same where nothing does: of a mark that stops the world, and of one in slices. A program that builds one large
 /// list pays for them in vain: a mark takes as long as it took to allocate what it visits.
 const WITHOUT: u64 = 8;
 const WITHOUT_IN_SLICES: u64 = 6;
-/// What may be allocated while a mark in slices runs.
+/// The bytes that may be allocated while a mark in slices runs.
 const PACED: u64 = 3;
 /// Part of the cap that is allocated between two exact looks.
 const LOOKS: u64 = 16;
@@ -50,7 +50,7 @@ const BEHIND: u64 = 8;
 
 const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
 
-/// What the cap is about.
+/// The quantities of the cap.
 #[derive(Debug, Default)]
 pub(super) struct GarbageCap {
     /// Bytes of objects that were alive after the last mark.
@@ -61,7 +61,7 @@ pub(super) struct GarbageCap {
     pace: Pace,
 }
 
-/// What a mark in slices owes.
+/// The work that a mark in slices owes.
 #[derive(Debug, Default)]
 struct Pace {
     /// Bytes allocated when it began.
@@ -142,7 +142,7 @@ impl GarbageCap {
     }
 
     /// A mark has ended, and found so many bytes that only finalizers still need, which will be dead when they have run; of one in
-    /// slices nothing is known about what was allocated since it began.
+    /// slices nothing is known about objects allocated since it began.
     pub(super) fn note_mark(&mut self, heap: &Heap, in_slices: bool, awaited: u64) {
         let live = heap.counted_live_bytes().saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
         let unknown = match in_slices {

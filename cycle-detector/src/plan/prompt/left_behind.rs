@@ -1,8 +1,8 @@
 //! Zeal: counts that frames which `longjmp` has skipped leave behind.
 //!
-//! Such a frame never lets go of what its roots counted, and nobody knows which roots that were: the frame is gone when the program
+//! Such a frame never releases what its roots counted, and which roots those were is not known: the frame is gone when the program
 //! lands. So the first recount after a landing believes each count as it finds it, and notes how much of it no object accounts for.
-//! What frames have left behind is at most that, then and at any later time:
+//! The counts left behind are at most that, then and at any later time:
 //!
 //! ```text
 //!   count = references in objects + roots and registers that count + left behind         at each recount
@@ -22,7 +22,7 @@
 use std::collections::HashMap;
 use tally_heap::ObjectRef;
 
-/// What may have been left behind, by object; objects with nothing are not listed.
+/// The counts that may have been left behind, by object; objects without any are not listed.
 #[derive(Debug, Default)]
 pub(crate) struct LeftBehind {
     bounds: HashMap<ObjectRef, u64>,
@@ -46,7 +46,7 @@ impl LeftBehind {
         self.bounds = unaccounted.filter_map(bound).collect();
     }
 
-    /// Whether native code has left the stack since the last recount, of which `native_frames` frames are there now. The runtime's own,
+    /// Whether native code has left the stack since the last recount; `native_frames` of its frames are there now. The runtime's own,
     /// under `calls` calls of finalizers and callbacks, return.
     pub(super) fn native_code_has_left(&mut self, native_frames: u64, calls: u32) -> bool {
         let before = std::mem::replace(&mut self.native_frames, native_frames);

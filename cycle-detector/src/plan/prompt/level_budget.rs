@@ -1,6 +1,6 @@
-//! What trials may cost: each level has a purse of references it may follow. `[BOUND]`
+//! The budgets of trials: each level may follow a number of references. `[BOUND]`
 //!
-//! Allocation fills the purses, and so does success: a trial that frees a good part of what it looked at pays for
+//! Allocation fills the budgets, and so does success: a trial that frees a good part of what it looked at pays for
 //! itself, and small ones may fail more often than they succeed. Candidates on a large live heap, which all fail, so
 //! cost a bounded part of the allocation, whatever their number: two references for each cell allocated.
 
@@ -9,7 +9,7 @@ pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
 /// References a level may follow for 64 cells allocated.
 const PER_64_CELLS: [i64; 6] = [64, 16, 4, 4, 4, 4];
 
-/// See the file's first lines.
+/// The budgets of all levels of trials.
 #[derive(Debug)]
 pub(super) struct Purses([i64; LEVELS.len()]);
 

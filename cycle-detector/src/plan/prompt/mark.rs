@@ -26,10 +26,10 @@ const NEXT_TO_NOTHING: u64 = 256;
 /// Bytes that one object is taken for.
 const BYTES_PER_OBJECT: f64 = 32.0;
 
-/// Candidates that wait for a purse are as good as one suspect: most of what is cut off hangs on what lives.
+/// Candidates that wait for a budget count as one suspect: most cut-off candidates hang on living objects.
 const WAITING_PER_SUSPECT: u64 = 16;
 
-/// What the marks have learned.
+/// The evidence of earlier marks.
 #[derive(Debug)]
 pub struct CountedMarks {
     /// Bytes in use after the last mark. No mark is started by evidence while less than half as much again is in use, or
@@ -37,7 +37,7 @@ pub struct CountedMarks {
     base_bytes: u64,
     growth_halves: u64,
     yield_per_suspect: f64,
-    /// Garbage that nobody has noted, by estimate.
+    /// Unnoted garbage, by estimate.
     pub(super) lost: u64,
     /// How much there may be whatever the evidence says.
     pub(super) cap: GarbageCap,
@@ -91,7 +91,7 @@ fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
     found
 }
 
-/// Frees what is unmarked. A reference to an unmarked object is not followed: that one may have been freed before.
+/// Frees unmarked objects. A reference to an unmarked object is not followed: that one may have been freed before.
 fn sweep(heap: &mut Heap) -> u64 {
     let mut freed = 0;
     for place in 0..heap.prompt.cells.owned.len() {

@@ -1,6 +1,6 @@
-//! The marker: follows references from what is alive, at once or in parts. Both marks of the prompt plan have one.
+//! The marker: follows references from living objects, at once or in parts. Both marks of the prompt plan have one.
 //!
-//! What it has marked and not visited is on a stack; large objects are visited by chunks. Between two parts the program
+//! Objects marked and not visited are on a stack; large objects are visited by chunks. Between two parts the program
 //! runs, and what is on the stack may die and be something else by then: what comes from an earlier part is looked at
 //! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
 //! again, as [`crate::plan::deferred::discovery`] does it.
@@ -22,7 +22,7 @@ const RESERVED_LARGE: usize = 8;
 /// Objects from an earlier part that are looked at together.
 const CONFIRMED_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]
 pub(super) struct Marker {
     stack: List<ObjectRef>,
@@ -85,12 +85,12 @@ impl Marker {
         more > 0 && self.stack.try_reserve_exact(more)
     }
 
-    /// What is to be visited, as far as it is known.
+    /// The objects to visit, as far as they are known.
     pub(super) fn waiting(&self) -> u64 {
         (self.stack.len() + self.large.len()) as u64 + u64::from(self.forgot || self.search_at.is_some())
     }
 
-    /// What is visited from now on, only finalizers still need.
+    /// Objects visited from now on are needed by finalizers only.
     pub(super) fn count_bytes(&mut self) {
         self.bytes = Some(0);
     }
@@ -105,7 +105,7 @@ impl Marker {
         self.doubtful = self.stack.len();
     }
 
-    /// Follows everything; answers how many units that took.
+    /// Follows everything; returns the units that took.
     pub(super) fn finish(&mut self, heap: &mut Heap) -> i64 {
         let mut spent = 0;
         while self.waiting() != 0 {
@@ -114,7 +114,7 @@ impl Marker {
         spent
     }
 
-    /// Does up to `units` of work, and a visit more at most; answers how many.
+    /// Does up to `units` of work, and a visit more at most; returns how many.
     pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
         let (mut spent, mut soon) = (0, Soon::<AHEAD>::default());
         while spent < units {
@@ -178,7 +178,7 @@ impl Marker {
         spent
     }
 
-    /// Some of what was on the stack when the program ran, the topmost of that: who is no object any more is taken from it.
+    /// Some of what was on the stack when the program ran, the topmost of that: entries that are no objects any more are taken off.
     #[cold]
     fn leave_out_what_has_gone(&mut self, heap: &Heap) -> i64 {
         let from = self.doubtful.saturating_sub(CONFIRMED_AT_ONCE);
@@ -267,7 +267,7 @@ impl Marker {
         self.held_back_at < self.held_back.len()
     }
 
-    /// Those that are held back, which nobody looks at any more.
+    /// Those that are held back, which are not looked at again.
     pub(super) fn take_held_back(&mut self) -> List<ObjectRef> {
         self.held_back_at = 0;
         std::mem::take(&mut self.held_back)

@@ -106,7 +106,7 @@ impl PromptDriver {
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
-            // What is left has its turn with the next batch, if not before.
+            // The others have their turn with the next batch, if not before.
             true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
@@ -123,7 +123,7 @@ impl PromptDriver {
         loop {
             let more = self.rings.round(heap, &mut self.stops.report, unbounded);
             freed += more;
-            // What lost a reference from a dead ring may be part of another.
+            // An object that lost a reference from a dead ring may be part of another.
             if !unbounded || more == 0 {
                 break;
             }
@@ -174,7 +174,7 @@ fn units_of_rounds(heap: &Heap) -> u64 {
     heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
 }
 
-/// What the trials of a round may do that began at `start`, with its batch.
+/// The bounds of the trials of a round that began at `start`, with its batch.
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
     match heap.options.slice_units {
         Some(units) => Slice::of_units(units.into()),

@@ -1,36 +1,36 @@
 //! The proof: which of the objects that a mark has not reached are dead? In slices, the program running in between. `[EXACT]`
 //!
 //! A mark that takes a while misses what the program moves meanwhile, and a barrier that tells it would cost each
-//! write. But counts are exact. So what is unmarked is only suspected, and judged as a trial judges its members:
-//! whoever has more references than those that were found in unmarked objects is alive, and what that reaches. Only
+//! write. But counts are exact. So unmarked objects are only suspected, and judged as a trial judges its members:
+//! an object with more references than were found in unmarked objects is alive, and so is what it reaches. Only
 //! this takes three passes with the program running between any two objects of them:
 //!
 //! | pass | does |
 //! |---|---|
-//! | suspect | unmarked objects are unsettled: from now on whoever loses a reference comes to the watch (`tally_heap::plan::prompt::touched`) |
+//! | suspect | unmarked objects are unsettled: from now on each that loses a reference is noted as touched (`tally_heap::plan::prompt::touched`) |
 //! | sum | each reference from an unmarked object to another is counted, in the target's trial byte |
 //! | roots | all at once: what roots hold is alive |
-//! | judge | who has not as many references as were found, waits for the drain, or is stuck, is alive. What is alive is followed |
+//! | judge | alive: the count differs from the references found, or the object is pending or stuck. The living are followed |
 //!
-//! > Let *C* be what is unmarked in the end, and *t* the moment at which the roots were looked at. No root held a
+//! > Let *C* be the objects unmarked in the end, and *t* the moment at which the roots were looked at. No root held a
 //! > member of *C* then. Had an object outside of *C* held member *o*, that reference would still have been there when
-//! > *o* was judged, or *o* would be marked: references that go touch *o*, and what is touched is marked. So would be
+//! > *o* was judged, or *o* would be marked: references that go touch *o*, and touched objects are marked. So would be
 //! > those that were found in *o*'s sum, all of them from members: from others, which were marked since, *o* would have
 //! > been reached. So *o* would have had one reference more than its sum says, and would be marked. Nothing led into
 //! > *C* at *t*, and nothing has since: a weak slot that yields a member touches it.
 //!
 //! This is the Σ-test and the Δ-test of Bacon & Rajan 2001 ("Concurrent Cycle Collection in Reference Counted Systems",
 //! §4), with one sum for each object and the roots apart. Counts alone could not be compared in slices: what a root
-//! lets go of is noted by nobody, and a program that goes through a list, node by node, would be away from each when
+//! releases is not noted, and a program that goes through a list, node by node, would be away from each when
 //! that is looked at.
 //!
-//! Who is suspected is no candidate any more, and unsettled. Whoever is found alive after all is noted again, or
-//! whoever it hangs on (`[CANDIDATE]`): what roots hold, what loses a reference, what a weak slot yields, and who has
-//! more references than the sum says. Without the last two a ring was lost that a root had let go of before the roots
+//! A suspected object is no candidate any more, and unsettled. One that is found alive after all is noted again, or
+//! the object it hangs on (`[CANDIDATE]`): what roots hold, what loses a reference, what a weak slot yields, and what has
+//! more references than the sum says. Without the last two a ring was lost that a root had released before the roots
 //! were looked at, but that had got a reference from within since its sum was taken; and one that the program had by a
 //! weak slot for a moment.
 //!
-//! What an ephemeron holds whose key is unmarked counts as found in something unmarked: it lets go of it if the key
+//! A reference in an ephemeron whose key is unmarked counts as found in an unmarked object: it is released if the key
 //! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
@@ -47,7 +47,7 @@ const IN_TABLE: u8 = 255;
 /// Units that a block costs whatever lies in it.
 const BLOCK_UNITS: i64 = 32;
 
-/// See the file's first lines.
+/// The proof that unmarked objects are dead, and its cursors.
 #[derive(Debug, Default)]
 pub(super) struct Proof {
     /// Blocks with unmarked objects.
@@ -59,7 +59,7 @@ pub(super) struct Proof {
     pub(super) finalizable: List<ObjectRef>,
     /// A stuck count has no reference that a mark has come to.
     pub(super) has_stuck: bool,
-    /// Somebody whom only a mark could judge was alive: candidate again at its next decrement, whatever has become of it before.
+    /// An object that only a mark could judge was alive: it is a candidate again at its next decrement, whatever happened before.
     pub(super) gave_up_on: u64,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn is_suspected(object: ObjectRef) -> bool {
 }
 
 impl Proof {
-    /// The first pass: whoever is unmarked is suspected from now on.
+    /// The first pass: every unmarked object is suspected from now on.
     pub(super) fn suspect(&mut self, place: Place, marker: &mut Marker) -> i64 {
         let (mut spent, mut any) = (BLOCK_UNITS, false);
         for object in place.objects() {
@@ -154,7 +154,7 @@ impl Proof {
         Some(spent)
     }
 
-    /// What an ephemeron holds whose key is unmarked.
+    /// The references of an ephemeron whose key is unmarked.
     pub(super) fn sum_held_back(&mut self, ephemeron: ObjectRef) -> i64 {
         let mut spent = 2;
         Heap::for_each_counted_reference(ephemeron, |target| {
@@ -180,7 +180,7 @@ impl Proof {
         }
     }
 
-    /// Who finds no room in the table has a sum of 0, and is found alive.
+    /// An object that finds no room in the table has a sum of 0, and is found alive.
     #[cold]
     fn enter_large_sum(&mut self, target: ObjectRef) {
         match self.large_sums.try_reserve(1) {
@@ -189,8 +189,8 @@ impl Proof {
         }
     }
 
-    /// The third: who is alive, as far as its own references say, is shown to the marker; and noted, since what holds
-    /// it may be a root that has let go of it by now, or only what it reaches itself.
+    /// The third: an object that is alive by its own references is shown to the marker, and noted, since what holds
+    /// it may be a root that has released it by now, or only what it reaches itself.
     pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
         let mut spent = BLOCK_UNITS;
         for object in place.objects().filter(|&object| is_suspected(object)) {

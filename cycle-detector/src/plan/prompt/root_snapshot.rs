@@ -1,7 +1,7 @@
-//! What roots hold: known to be alive, and candidates from now on. `[CANDIDATE]`
+//! The root snapshot: objects that roots hold are known to be alive, and candidates from now on. `[CANDIDATE]`
 //!
-//! What a root lets go of is not noted: a language whose variables are roots would make a candidate of each object that a
-//! variable has held. Instead those who let candidates go as alive (rounds, batches, marks) look at the roots, here, and what
+//! An object that a root releases is not noted: a language whose variables are roots would make a candidate of each object that a
+//! variable has held. Instead the passes that drop candidates as alive (rounds, batches, marks) look at the roots, here, and what
 //! those hold is a candidate afterwards. That is enough:
 //!
 //! > A cycle *C* becomes garbage when its last reference from outside goes. Let *T* be the last time before that when anything
@@ -10,10 +10,10 @@
 //! > overwritten or has died since, which is a decrement of a member, of those that are noted, whatever other roots and words
 //! > the reference went through later.
 //!
-//! So it does not matter which way a reference takes from root to root, as long as all who hold one uncounted by a word
+//! So it does not matter which way a reference takes from root to root, as long as all that hold one uncounted by a word
 //! of the heap are asked: the roots of compiled frames and of the shadow stack, those of the host, and the words in
 //! flight. [`visit`] is the one place where they are listed; a suspended stack would be another line there. Globals,
-//! finalizers' objects and what native code has counted by hand are let go of by decrements that note.
+//! finalizers' objects and what native code has counted by hand are released by decrements that note.
 //!
 //! A candidate that a root holds need not be tried: while a round runs it is marked, and goes back into the buffer as
 //! it is. (Between batches and marks no object has its bit set otherwise.)
@@ -35,10 +35,10 @@ const WALKED_PER_CANDIDATE: u64 = 2;
 /// Objects whose memory is kept from one walk to the next.
 const KEPT: usize = 4096;
 
-/// See the file's first lines.
+/// The objects that roots held at the last look.
 #[derive(Debug, Default)]
 pub struct Held {
-    /// What roots held when they were looked at last.
+    /// The objects that roots held at the last look.
     objects: List<ObjectRef>,
     /// Frames and slots that were walked then.
     walked: u64,
@@ -54,7 +54,7 @@ pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut Lis
 }
 
 impl Held {
-    /// What roots held when they were looked at last.
+    /// The objects that roots held at the last look.
     pub(super) fn objects(&self) -> &[ObjectRef] {
         &self.objects
     }

@@ -4,13 +4,13 @@
 //! |---|---|
 //! | `heap.candidates` | references that the program dropped from objects and globals, and what roots hold (`root_snapshot`) |
 //! | orphans | references that something dead held |
-//! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was noted by nobody |
+//! | seeds | the batch: young objects that something outside it holds; a decrement of theirs that came before was not noted |
 //!
 //! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next.
-//! Each is tried with what is about as old, and if that finds nothing with all that it reaches, as far as the purses
+//! Each is tried with objects of about its age, and if that finds nothing with all that it reaches, as far as the budgets
 //! allow. What seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in
 //! other ways than others. A candidate of the first kind that was passed over, or any that was cut off, is a suspect:
-//! it keeps flag and settled byte, without its bit, and is nobody's until a mark comes by evidence.
+//! it keeps flag and settled byte, without its bit, and is left alone until a mark comes by evidence.
 
 use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
@@ -30,7 +30,7 @@ const FEW: usize = 256;
 const AT_ONCE: usize = 4 * FIRST_ROUND;
 /// Candidates that are fetched before it is their turn.
 const AHEAD: usize = 8;
-/// What a candidate costs of a slice besides the references followed.
+/// Units of a candidate besides the references followed.
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
@@ -50,7 +50,7 @@ enum Turn {
     Noted,
     /// It is an orphan or a seed.
     Brought,
-    /// It has waited for the purse of a level.
+    /// It has waited for the budget of a level.
     Waited(usize),
 }
 
@@ -250,7 +250,7 @@ impl Rings {
         freed
     }
 
-    /// Candidates that wait for a purse.
+    /// Candidates that wait for a budget.
     pub(crate) fn waiting(&self) -> usize {
         let waiting: usize = self.waiting.iter().map(|queue| queue.len()).sum();
         waiting + self.orphans.candidates.len() + self.seeds.candidates.len()

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted.
 const SLICED_LEVELS: usize = 4;
 
-/// What the trials of a round may do at once: with a pause goal not more than a slice of work. `[BOUND]`
+/// The work that the trials of a round may do at once: with a pause goal not more than a slice. `[BOUND]`
 #[derive(Debug)]
 pub(super) struct Slice {
     /// References that may still be followed; each candidate costs some.

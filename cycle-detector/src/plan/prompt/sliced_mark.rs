@@ -10,8 +10,8 @@
 //! **The mark only finds; counts prove.** No barrier tells the mark what the program moves while it discovers, and it
 //! need not know: what it has missed is found alive by the proof (`proof.rs`), at the cost of marking it then. So
 //! `Discover` is as good as any other way to find out where garbage may be, and can be given up at any point. From the
-//! end of `Judge` on what is unmarked is known to be dead, and nobody can come to it:
-//! what becomes of it is told in `condemned.rs`.
+//! end of `Judge` on unmarked objects are known to be dead and unreachable:
+//! `condemned.rs` frees them.
 //!
 //! Rounds and batches go on beside `Clear` and `Discover`, and beside the last three stages, since nothing that they look
 //! at leads to the dead. They wait for the proof, from `Suspect` to `Keys`: what they free would touch what it
@@ -19,7 +19,7 @@
 //!
 //! A pile of young objects is judged a batch at a time before discovery begins, sixty-four times at most; then all at once.
 //!
-//! What waits for its finalizer, and what large objects hold that are being taken apart, is shown in steps as well: it has a
+//! An object that waits for its finalizer, or that a dying large object holds, is shown in steps as well: it has a
 //! count for that, so the proof finds it alive in any case.
 //!
 //! Not sliced: the roots, twice; the young objects of one batch. `[BOUND]`
@@ -59,7 +59,7 @@ pub(super) enum Stage {
     Free,
 }
 
-/// See the file's first lines.
+/// The mark in slices: its stage and cursors.
 #[derive(Debug, Default)]
 pub struct SlicedMark {
     stage: Stage,
@@ -94,7 +94,7 @@ impl SlicedMark {
         self.stage != Stage::Off
     }
 
-    /// Whether objects are being proved dead: nobody else may judge meanwhile.
+    /// Whether objects are being proved dead: no other pass may judge meanwhile.
     pub(super) fn proves(&self) -> bool {
         let judges = matches!(self.stage, Stage::Suspect | Stage::HeldBack | Stage::Sum | Stage::Judge);
         judges || self.finds_what_goes()
@@ -104,7 +104,7 @@ impl SlicedMark {
         self.finds_what_goes() || matches!(self.stage, Stage::Slots | Stage::Release | Stage::Free)
     }
 
-    /// What is dead is known, and still whole.
+    /// The dead are known, and still whole.
     fn finds_what_goes(&self) -> bool {
         matches!(self.stage, Stage::Weak | Stage::Hold | Stage::Show | Stage::Finalize | Stage::Keys)
     }
@@ -155,7 +155,7 @@ impl SlicedMark {
         }
     }
 
-    /// Shows some of what waits for its finalizer, or is held by what is being taken apart; `None` when all was.
+    /// Shows some objects that wait for their finalizers, or that dying objects hold; `None` when all were shown.
     fn show_held(&mut self, heap: &mut Heap) -> Option<i64> {
         if self.waiting_left == 0 {
             return heap.visit_dying_large(|object| self.marker.show(object));
@@ -168,7 +168,7 @@ impl SlicedMark {
         Some(1 + (end - from) as i64)
     }
 
-    /// What hangs on keys that nobody has reached counts as found in something unmarked. Now, while that is marked and
+    /// What hangs on unreached keys counts as found in an unmarked object. Now, while that is marked and
     /// what is summed is not: later an ephemeron might be both.
     fn sum_held_back(&mut self, heap: &Heap) -> i64 {
         match self.marker.next_held_back(heap) {

@@ -2,26 +2,26 @@
 //! here is the young, in one piece, and a mark in slices:
 //!
 //! ```text
-//!  Idle ──► the young are judged; what that lets go of dies ──► Epoch ──► Mark: all that was garbage by then ──► Idle, true
+//!  Idle ──► the young are judged; what that releases dies ──► Epoch ──► Mark: all that was garbage by then ──► Idle, true
 //! ```
 //!
-//! That mark frees all of it if nobody else frees some of it meanwhile: what is being taken apart keeps alive what it
+//! That mark frees all of it unless counting frees some of it meanwhile: an object that is taken apart keeps alive what it
 //! holds. So it begins when nothing is being taken apart or to be finalized, and rounds of trials wait for its end. A
-//! program that drops something then drops what was no garbage when the mark began, and cannot have held any.
+//! program that drops an object then drops one that was no garbage when the mark began, and cannot have held any.
 
 use crate::plan::prompt::PromptDriver;
 use crate::progress::Progress;
 use tally_heap::Heap;
 
 impl PromptDriver {
-    /// Cycles are judged. Who is to be finalized first takes another collection.
+    /// Cycles are judged. Objects to finalize first take another collection.
     pub(crate) fn judge_cycles_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
         if heap.zeal.is_some() {
             self.prompt_mark(heap);
             return true;
         }
         if self.progress != Progress::Mark {
-            // One that has begun before: it may have taken for alive what was not any more when this collection began.
+            // A mark begun before: it may have marked objects that were dead when this collection began.
             if self.sliced_mark.is_running() && !self.sliced_mark_for(heap, ns) {
                 return false;
             }

@@ -107,7 +107,7 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
             );
             return Err(wrong("PENDING", what));
         }
-        // What a mark has proved dead loses what ephemerons held without a note.
+        // Objects that a mark has proved dead lose the references of ephemerons without a note.
         let condemns = heap.mark_phase().condemns() || heap.mark_phase().frees();
         let condemned = condemns && !MARK.get(object.address());
         if object.exact_count() == 0 && !flagged && !condemned {
@@ -135,7 +135,7 @@ fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Whatever no root reaches hangs on garbage that somebody will judge.
+/// Every unreachable object hangs on garbage that some pass will judge.
 fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     if heap.prompt.passed_over.may_be_there() {
         return Ok(());

@@ -49,7 +49,7 @@ impl<T> Memory<T> {
         self.grow_in_place(layout) || self.move_to_blocks(len, layout.size())
     }
 
-    /// The allocator's answer to a request for more.
+    /// Asks the allocator for more.
     fn grow_in_place(&mut self, layout: Layout) -> bool {
         if self.is_of_range() {
             return false;

@@ -220,7 +220,7 @@ impl BlockSpace {
         None
     }
 
-    /// Notes that an object in `block` died; the block is swept again if nobody would look at it otherwise.
+    /// Notes that an object in `block` died; the block is swept again if no other pass would visit it.
     #[inline(always)]
     pub fn note_death(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
@@ -281,7 +281,7 @@ impl BlockSpace {
     }
 }
 
-/// Sets the unlogged bits of whole blocks. Their lines are fetched ahead: bits that nobody has tested for a while are far away.
+/// Sets the unlogged bits of whole blocks. Their lines are fetched ahead: bits that have not been tested for a while are not in the cache.
 fn arm(blocks: &[u32]) {
     const AHEAD: usize = 8;
     for (place, &block) in blocks.iter().enumerate() {

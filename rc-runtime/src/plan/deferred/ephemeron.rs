@@ -17,7 +17,7 @@ impl Heap {
         }
     }
 
-    /// An ephemeron that was logged since the mark's end, with its block, has its values in the log, which lets go of them when the
+    /// An ephemeron that was logged since the mark's end, with its block, has its values in the log, which releases them when the
     /// mark may have freed them: it keeps them, and they are shown to the mark, which goes on. True if any was. `[LOG]`
     pub(crate) fn keeps_logged_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
         if ephemeron.stamp() == 0 {
@@ -35,13 +35,13 @@ impl Heap {
 
     /// Nulls a reference; not by way of the log: the ephemeron may have died at the last flip, and marks
     /// do not follow what the log says of such. The count that a clean object's reference had goes at once: the key was
-    /// unreachable at the flip and nobody has made a reference of its slot since, so the program has not read the value since
+    /// unreachable at the flip and its slot has not been upgraded since, so the program has not read the value since
     /// either, and chains of ephemerons die in one epoch. (It went to the flip's roots: a chain lost one link in an
     /// epoch, and marks found the next alive.) Only while increments are pending it waits there, and goes after the next flip.
     ///
-    /// An ephemeron that the log names gives that the reference: it let go of it by a write. If it was dead by then, no
+    /// An ephemeron that the log names gives that the reference: it released it by a write. If it was dead by then, no
     /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
-    /// before, and the log then let go of what was gone.)
+    /// before, and the log then released a freed object.)
     pub(crate) fn empty_slot_past_the_log(&mut self, ephemeron: ObjectRef, slot: Slot) {
         let value = ephemeron.type_info().decode(slot.read());
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;

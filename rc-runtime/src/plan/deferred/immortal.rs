@@ -29,7 +29,7 @@ impl Heap {
         self.immortals.released.extend(objects);
     }
 
-    /// At a flip: objects that have become immortal since the last are counted. Returns the objects to let go of.
+    /// At a flip: objects that have become immortal since the last are counted. Returns the objects to release.
     pub fn flip_immortals(&mut self) -> List<ObjectRef> {
         for object in std::mem::take(&mut self.immortals.new) {
             self.increment(object);

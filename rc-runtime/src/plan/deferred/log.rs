@@ -54,7 +54,7 @@ pub struct LogCursor {
 pub struct Entry<'a> {
     /// The logged object.
     pub object: ObjectRef,
-    /// What of it was logged.
+    /// The part of it that was logged.
     pub part: Part,
     /// Its words; none when all were null.
     pub words: &'a mut [u64],
@@ -75,7 +75,7 @@ pub(crate) struct PlainEntry {
     pub words: usize,
 }
 
-/// What an entry's first word says; `None` if there is more than that.
+/// Reads an entry's first word; `None` if there is more than that.
 #[inline(always)]
 pub(crate) fn plain_entry(head: u64) -> Option<PlainEntry> {
     if head & 1 != 0 || head >> 48 == LONG {
@@ -166,7 +166,7 @@ impl Log {
         self.chunks.last_mut().map_or(&mut [], |chunk| &mut chunk.words[chunk.used..])
     }
 
-    /// Enters what was written to the tail: `words` words, of `entries` entries.
+    /// Enters the words written to the tail: `words` words, of `entries` entries.
     #[inline(always)]
     pub(crate) fn take_tail(&mut self, words: usize, entries: u64) {
         if let Some(chunk) = self.chunks.last_mut() {

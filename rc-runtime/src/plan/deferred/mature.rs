@@ -22,7 +22,7 @@ impl BlockWalk {
         if self.epoch == epoch { start + self.done } else { self.resume_after_flip(start) }
     }
 
-    /// What was freed may have been allocated again, and promoted after the flip: an object may lie across the place, and
+    /// Freed memory may have been allocated again, and its object promoted after the flip: an object may lie across the place, and
     /// only the block's start is known to be one's.
     #[cold]
     #[inline(never)]

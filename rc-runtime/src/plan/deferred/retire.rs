@@ -1,4 +1,4 @@
-//! How the areas in which compiled code allocates are closed: at flips, at the end of a hole, and when somebody asks for counts.
+//! How the areas in which compiled code allocates are closed: at flips, at the end of a hole, and when counts are asked for.
 //!
 //! Compiled code bumps the cursor and counts nothing. What it allocated in a hole is counted when the hole is closed, by walking
 //! the headers between the hole's start and the cursor.
@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef};
 
 impl Heap {
-    /// Counts what was allocated in the current hole.
+    /// Counts the objects allocated in the current hole.
     pub fn count_hole(&mut self) {
         let (start, end) = (self.hole_start, self.context_mut().cursor);
         if start != 0 && self.options.count_objects {
@@ -17,7 +17,7 @@ impl Heap {
         }
     }
 
-    /// Closes the current hole: what was allocated in it is counted, the rest is left to the next sweep.
+    /// Closes the current hole: the objects allocated in it are counted, the rest is left to the next sweep.
     pub fn retire_hole(&mut self) {
         self.count_hole();
         self.hole = Hole { start: 0, end: 0 };
@@ -55,7 +55,7 @@ impl Heap {
         }
     }
 
-    /// After a flip has armed the barriers: what is allocated in a hole that stayed open is young all the same.
+    /// After a flip has armed the barriers: objects allocated in a hole that stayed open are young all the same.
     pub fn keep_hole_open(&mut self) {
         if self.hole.end != 0 {
             self.blocks.keep_open(self.hole);

@@ -42,7 +42,7 @@ impl Heap {
     pub(crate) unsafe fn deferred_step(heap: *mut Heap, ns: u64) -> bool {
         // SAFETY: by the caller's promise.
         unsafe {
-            // Whoever steps gives finalizers their turn now.
+            // A step gives finalizers their turn now.
             (*heap).finalizers.last_turn = LastTurn::default();
             if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
                 Heap::run_finalizers(heap);

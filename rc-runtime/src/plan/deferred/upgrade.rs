@@ -47,7 +47,7 @@ impl Heap {
     }
 
     /// Whether the object was promoted because it was written to before the increments reached it: it has no count yet,
-    /// and lives. What died by counting has none any more, and was not written to since the flip.
+    /// and lives. An object that died by counting has none any more, and was not written to since the flip.
     #[cold]
     fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
         let epoch = self.epoch;

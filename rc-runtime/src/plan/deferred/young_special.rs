@@ -1,7 +1,7 @@
 //! Dead young objects of the deferred plan that are special. `[WEAK]`
 //!
 //! Dead young objects are never touched under that plan, so those that are special stand on a list. When the increments of a
-//! flip are done, whoever is on it and not mature is dead: the cost is that of the young special objects and of their weak slots,
+//! flip are done, an object on it that is not mature is dead: the cost is that of the young special objects and of their weak slots,
 //! not of the young. They are one set: all weak references to them are cleared before the first finalizer among them is
 //! queued, and their memory goes after all of that, with their block's sweep. No upgrade yields them meanwhile
 //! ([`Specials::young_are_judged`](crate::services::special::Specials::young_are_judged)), so each step may end anywhere. `[BOUND]`
@@ -23,7 +23,7 @@ pub(crate) enum Judgement {
     Begin(usize),
     /// Those with finalizers are held until these have run.
     Finalize,
-    /// What is still dead lets go of its keys.
+    /// The objects that are still dead release their keys.
     Dismantle(usize),
     /// And goes.
     End(usize),

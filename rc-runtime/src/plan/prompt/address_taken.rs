@@ -1,4 +1,4 @@
-//! What compiled code has stored to roots of older frames, through out-parameters. `[ROOT]`
+//! Address-taken roots: stores of compiled code to roots of older frames, through out-parameters. `[ROOT]`
 //!
 //! A frame counts what its roots hold at its own safepoints. When a callee stores to one of them by its address, no count
 //! says so until then. So compiled code names each such slot as it stores there, and the runtime *holds* what it finds in
@@ -7,9 +7,9 @@
 //! | when | done |
 //! |---|---|
 //! | a store | the slot is noted |
-//! | a drain | what noted slots hold is held. Holds of frames that are gone end, and those of the running frame whose slot has changed |
+//! | a drain | the objects in noted slots are held. Holds of frames that are gone end, and those of the running frame whose slot has changed |
 //!
-//! Only the running frame and callees that name it change a slot, so nothing else has to be looked at: a drain costs what was
+//! Only the running frame and callees that name it change a slot, so nothing else has to be looked at: a drain costs the references
 //! stored since the last, and the slots of one frame. Holds are sorted by address, those of the newest frames last. While there
 //! are any, each safepoint drains.
 //!
@@ -23,7 +23,7 @@ use crate::object::{ObjectRef, Slot};
 /// Noted slots that are looked at without waiting for a drain.
 const NOTED_MAX: usize = 1024;
 
-/// See the file's first lines.
+/// Stores to address-taken roots, and the objects held for them.
 #[derive(Debug, Default)]
 pub struct Lent {
     noted: List<u64>,

@@ -1,6 +1,6 @@
-//! How often drains walk the stack for lent roots. `[ROOT]` `[BOUND]`
+//! How often drains walk the stack for address-taken roots. `[ROOT]` `[BOUND]`
 //!
-//! A root whose address was passed on may be written to by native code, which tells nobody. So what it holds may be at zero, and
+//! A root whose address was passed on may be written to by native code, which does not report it. So its object may be at zero, and
 //! before anything dies such roots must be read: all of them, since one store to any of them leaves no trace elsewhere. No
 //! scheme that frees at every safepoint does with less, unless each store of native code is caught. *N* nested frames that lend,
 //! with a drain in each, were *N²* frames walked.

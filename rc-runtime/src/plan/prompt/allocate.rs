@@ -109,7 +109,7 @@ impl Heap {
         }
     }
 
-    /// What is garbage goes, and what the context's lists hold goes back to its blocks: one without objects is free for any
+    /// Garbage goes, and the cells on the context's lists go back to their blocks: one without objects is free for any
     /// class, and each class would keep one.
     #[cold]
     fn collect_for_room(&mut self) {

@@ -1,6 +1,6 @@
 //! Cells on their way back: many deaths in a row are in one block, whose entry is changed once for all of them.
 //!
-//! Filled by `reclaim` and by the trials of `tally-collector`. Whoever has one empties it before anybody else may look at the
+//! Filled by `reclaim` and by the trials of `tally-collector`. Its owner empties it before other code may look at the
 //! block's entry.
 
 use super::CellSpace;

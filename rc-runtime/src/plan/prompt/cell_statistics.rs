@@ -1,8 +1,8 @@
 //! The prompt plan's counters, found by counting: allocation and death touch none.
 //!
-//! Inline code pops cells and tells nobody. What the runtime knows is how many cells of each class it has handed to the
-//! context's lists, and how many of each block are handed out now; the lists themselves are counted when somebody asks,
-//! and what is left on them was not allocated. Zeal's dead keep their cells, so in zeal it is the headers that are
+//! Inline code pops cells without a report. The runtime knows how many cells of each class it has handed to the
+//! context's lists, and how many of each block are handed out now; the lists themselves are counted on request,
+//! and the cells left on them were not allocated. Zeal's dead keep their cells, so in zeal it is the headers that are
 //! looked at.
 
 use super::CellSpace;

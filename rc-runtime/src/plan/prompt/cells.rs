@@ -11,7 +11,7 @@
 //! entry  free: first free cell (offset / 8), used: cells handed out, carved: cells that have a header
 //! ```
 //!
-//! `used` counts what was handed to the context's list as used: what is carved and not used is on the block's own list.
+//! `used` counts the cells handed to the context's list: cells carved and not used are on the block's own list.
 //! A block whose last cell comes back is free for any class (`spare`). Fresh cells are carved a few at a time, so that
 //! memory is touched in address order and no more of it than needed.
 //!
@@ -66,7 +66,7 @@ struct Class {
     listed: List<u32>,
 }
 
-/// See the file's first lines.
+/// The small objects of a heap of the prompt plan: its blocks and their cells.
 #[derive(Debug)]
 pub struct CellSpace {
     /// Every block this heap owns for small objects.
@@ -78,7 +78,7 @@ pub struct CellSpace {
     pub owner: u32,
     /// Cells that are candidates together.
     pub youth: Youth,
-    /// A mark runs, and what is born is none of its business: cells that are handed out are marked.
+    /// Objects allocated during a sliced mark are allocated black: cells that are handed out are marked.
     pub born_marked: bool,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
     pub(super) handed: List<u64>,
@@ -107,7 +107,7 @@ pub(super) fn entry<'a>(block: u32) -> &'a mut CellBlock {
 #[inline(always)]
 pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
-    // SAFETY: a free cell of this heap: its header, its payload and its count are nobody's.
+    // SAFETY: a free cell of this heap: no reference leads to its header, payload and count.
     unsafe {
         *range::count_cell(payload) = FRESH;
         *((payload - HEADER_BYTES) as *mut u64) = 0;

@@ -11,7 +11,7 @@
 //! the whole count in the header ten million random writes into a million objects took 1.5 times as long.) Full, the byte
 //! carries 64 over to the header; empty, it takes 64 back; only when nothing is left there the count is zero.
 //!
-//! What compiled code does inline stands here for hosts and for the runtime's own writes:
+//! The inline code of compiled programs stands here for hosts and for the runtime's own writes:
 //!
 //! ```text
 //! increment(v): byte += 1;  low = 0 → carry
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! *Settled* means that a decrement to non-zero has nothing to note: the object is young (`nursery`), buffered as a
-//! candidate, or never part of a cycle. What a root lets go of is never noted: whoever lets candidates go as alive
+//! candidate, or never part of a cycle. An object that a root releases is never noted: a pass that drops candidates as alive
 //! looks at the roots, and what they hold stays a candidate (`tally_collector::plan::prompt::root_snapshot`). `[CANDIDATE]` A free
 //! cell's byte says 1 and settled, as a fresh object wants it: allocation does not touch the table.
 //!
@@ -41,7 +41,7 @@ pub const SETTLED: u8 = 0x80;
 /// The count byte of a fresh object, and of every free cell.
 pub const FRESH: u8 = SETTLED | 1;
 pub(super) const LOW: u8 = 0x7f;
-/// What goes over to the header at once, and comes back.
+/// The carry: counts that go to the header at once, and come back.
 const CARRY: u32 = 64;
 /// Candidates buffered at most; beyond that they are only counted as suspects.
 const CANDIDATES_MAX: usize = 1 << 20;

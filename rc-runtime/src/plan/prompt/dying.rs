@@ -1,10 +1,10 @@
-//! What is being taken apart, as a mark in slices sees it. `[EXACT]` `[BOUND]`
+//! Dying structures, as a mark in slices sees them. `[EXACT]` `[BOUND]`
 //!
 //! References that dying objects still hold have counts, so a mark that has not come to them finds their targets alive all the
 //! same, if these objects began to die before its proof. One that begins to die while the mark proves may have been counted as
 //! suspected, with what it holds, and is not judged any more: what it holds counts as touched, so that the mark follows it. That
 //! is shown where a small object goes to wait, and for the stack of the cascade when the program is about to run. A large object's
-//! references are shown by the mark itself, a chunk at a time: those that are still held by then; what has been let go of meanwhile is
+//! references are shown by the mark itself, a chunk at a time: those that are still held by then; a reference released meanwhile is
 //! touched by that.
 
 use super::Cascade;
@@ -15,7 +15,7 @@ use crate::visit::Part;
 
 impl DyingLarge {
     /// Calls `visit` with references of the next chunk from `chunk` on that are still held, and with those that were taken from
-    /// one that nobody had seen; the chunk after that, and how many they were. `None` after the last.
+    /// one that was unmarked; the chunk after that, and how many they were. `None` after the last.
     pub(super) fn visit_from(&self, chunk: u64, mut visit: impl FnMut(ObjectRef)) -> Option<(u64, i64)> {
         let mut visited = 0;
         if chunk <= self.chunk {
@@ -35,7 +35,7 @@ impl DyingLarge {
 }
 
 impl Heap {
-    /// The program runs before the cascade goes on: to a mark that proves, what is on the stack counts as touched.
+    /// The program runs before the cascade goes on: to a mark that proves, the objects on the stack count as touched.
     pub(super) fn touch_next_of(&mut self, cascade: &Cascade) {
         if self.mark_phase().watches() {
             cascade.next.into_iter().chain(cascade.estate.iter()).for_each(|object| self.note_touched(object));

@@ -1,6 +1,6 @@
 //! Finalizers of objects that die by counting: inside the drain, with the object held by one count meanwhile.
 //!
-//! What the finalizer stores into the dying object is released with its other fields; if it stores the object
+//! References that the finalizer stores into the dying object are released with its other fields; if it stores the object
 //! somewhere, that lives on. If it registers the object anew, that lives until the safepoint has ended. A drain inside
 //! it takes what became pending since it began, and cycles are judged inside it as outside. Members of dead cycles wait
 //! on the queue ([`crate::services::finalizer`]) until the driver has returned and no finalizer runs, and their cycle is judged

@@ -1,7 +1,7 @@
-//! The prompt plan's blocks that hold nothing: used again before the heap grows, and given back when nobody wants them.
+//! The prompt plan's empty blocks: used again before the heap grows, and otherwise given back.
 //!
 //! [`CellSpace`](super::CellSpace) puts a block here when its last cell has come back, and takes one when a class has no cell left. The
-//! last that came is the first that goes, because it is in the cache; so what is idle lies at the bottom. How much of
+//! last that came is the first that goes, because it is in the cache; so idle blocks lie at the bottom. How much of
 //! it was idle all the time is the fewest blocks that there ever were between two looks, which costs a comparison for
 //! each block taken, and no time stamps.
 //!
@@ -26,7 +26,7 @@ const IDLE_LOOKS: u32 = 16;
 /// Blocks given back at one look, at most.
 const GIVEN_BACK_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Blocks without objects, kept for the next use.
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     free: List<u32>,
@@ -64,7 +64,7 @@ impl Spare {
         self.free.len() + self.given_back.len()
     }
 
-    /// A block that nobody has used; a heap that grows takes several at once. The others are free.
+    /// A fresh block; a heap that grows takes several at once. The others are free.
     #[cold]
     fn grow(&mut self, owned: &mut List<u32>) -> Option<u32> {
         let wanted = (owned.len() / GROWTH).clamp(1, GROWN_AT_ONCE) as u32;

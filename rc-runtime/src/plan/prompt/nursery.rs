@@ -1,4 +1,4 @@
-//! Youth: cells handed out since the last batch, and the blocks they lie in. `[CANDIDATE]`
+//! The nursery: cells handed out since the last batch, and the blocks they lie in. `[CANDIDATE]`
 //!
 //! A fresh object is *settled*: no decrement of it is noted, so that compiled code never leaves its inline path for an object
 //! that dies soon, nor for one that is being built. Instead all objects of the blocks in `young` are candidates together:
@@ -13,7 +13,7 @@
 //!
 //! A free cell's count byte says settled, as its next object wants it. So a block whose list is taken over becomes young *again*,
 //! with the old objects among its cells. Where only few cells are free this would not pay: those few are handed out grown up,
-//! and listed (`alone`), since a root may let go of them before anybody has looked: each is judged by itself with the batch.
+//! and listed (`alone`), since a root may release them before anything is judged: each is judged by itself with the batch.
 //!
 //! With a pause goal a batch takes a bounded number of blocks, those that are young for the longest time; the others are
 //! old for as long as that is judged, and belong to the next. (While a mark proves, no batch is judged, and four
@@ -34,15 +34,15 @@ use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;
-/// Bytes of cells that are a pile, of which batches are judged with time for the program in between; and those that wait no longer.
+/// Bytes of cells that are a backlog, whose batches are judged with time for the program in between; and those that wait no longer.
 const PILE_BYTES: u64 = 2 * BATCH_BYTES;
 const PATIENCE_BYTES: u64 = 64 * BATCH_BYTES;
 /// Bytes of cells handed out for each frame of the stack that the next batch walks: they cost ten times what a frame does.
 const BYTES_PER_FRAME: u64 = 128;
-/// A block of which less than this part is free is not young when its list is taken over.
+/// A block with less than this part free is not young when its list is taken over.
 const SPARSE: u64 = 4;
 
-/// What is judged together.
+/// The blocks that are judged together.
 #[derive(Debug)]
 pub struct YoungBlocks {
     /// All that are young; those behind the first `judged` are not until [`end_youth`](CellSpace::end_youth).
@@ -63,7 +63,7 @@ pub struct Youth {
     bytes: u64,
     /// Cells handed out since the last batch, and, about, in blocks that it has left.
     pub cells: u64,
-    /// Nobody is born young: without trials there is no batch.
+    /// No object is born young: without trials there is no batch.
     pub off: bool,
     /// Number of the batch, in its last bits.
     pub number: u16,
@@ -96,7 +96,7 @@ impl Youth {
         (PILE_BYTES.max(2 * self.deep)..PATIENCE_BYTES.max(4 * self.deep)).contains(&self.bytes)
     }
 
-    /// A large object was allocated. No batch judges it, but what is large makes rounds due as what is small does: for
+    /// A large object was allocated. No batch judges it, but large objects make rounds due as small ones do: for
     /// what it holds and what holds it, and since a mark is started by a round.
     pub(super) fn note_large(&mut self, bytes: u64) {
         self.bytes += bytes;
@@ -199,7 +199,7 @@ impl CellSpace {
         YoungBlocks { cells: cells - youth.cells, members_max, judged, blocks }
     }
 
-    /// The survivors of the blocks that were judged have grown up. What is left of those on the context's `lists` is born
+    /// The survivors of the blocks that were judged have grown up. The cells left of those on the context's `lists` are born
     /// into the next batch, to which the other blocks belong.
     pub fn end_youth(&mut self, young: YoungBlocks, lists: &[u64]) {
         let YoungBlocks { mut blocks, judged, .. } = young;

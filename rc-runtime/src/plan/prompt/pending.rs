@@ -237,7 +237,7 @@ impl Heap {
                 (&mut *heap).give_back_in_turn();
             }
             (&mut *heap).end_slice();
-            // What is in flight is protected from the collection that a finalizer asked for, too.
+            // References in flight are protected from the collection that a finalizer asked for, too.
             if depth == 0 && (&mut *heap).finalizers.takes_wanted_collection() {
                 Heap::prompt_collect(heap);
             }
@@ -262,7 +262,7 @@ impl Heap {
         }
     }
 
-    /// Drains to the end, whatever the pause goal.
+    /// Drains to the end, with any pause goal.
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).

@@ -1,9 +1,9 @@
 //! Writes whose counts compiled code has put off. `[EXACT]`
 //!
-//! In a loop of writes the counts of what is written, and of what the field held before, are cache misses, and their
+//! In a loop of writes the counts of the new reference and of the old one are cache misses, and their
 //! branches (was it null? has anything to be noted?) guess wrongly; behind such a branch, or with the instructions of
 //! two counts between one write and the next, a processor looks for no other miss. But nothing dies before the next
-//! safepoint, and nobody reads a count till then. So a loop only notes both words, whatever they are, and counts follow
+//! safepoint, and no code reads a count till then. So a loop only notes both words, whatever they are, and counts follow
 //! in one pass, whose misses overlap:
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! The lowering has this done before every safepoint but its own polls, and before its function ends; so does each
-//! drain, and whatever begins with one. What reaches zero otherwise waits for what was put off before it: objects are
+//! drain, and whatever begins with one. An object that reaches zero otherwise waits for the writes postponed before it: objects are
 //! pending in the order in which they lost their references.
 //!
 //! Expected cost of a write: 3 loads, 4 stores, 1 branch that is always guessed; of its pair here about 30
@@ -32,10 +32,10 @@ const AHEAD: usize = 16;
 /// Fewer pairs than this are counted without fetching ahead: the processor sees them all.
 const MANY: usize = 64;
 
-/// What a field holds now, and what it held before.
+/// The new and the old reference of a field.
 type Pair = [u64; 2];
 
-/// The memory of what is put off; how much of it is in use says `Context::postponed_top`.
+/// The memory of postponed writes; `Context::postponed_top` says how much of it is in use.
 #[derive(Debug, Default)]
 pub struct Postponed {
     /// None, or `ROOM` pairs and as many as are fetched beyond them.

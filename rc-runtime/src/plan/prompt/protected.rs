@@ -1,6 +1,6 @@
 //! Objects that a running drain leaves alone, though they are at zero. `[PENDING]`
 //!
-//! What words in flight lead to, and what roots hold that others may write to (`address_taken`). Whoever adds some takes them
+//! Objects that words in flight lead to, and those in address-taken roots (`address_taken`). The caller that adds some takes them
 //! away again in the reverse order: a drain inside a finalizer stands on those of the drain around it. Roots may be very
 //! many, and each object that dies is looked up: so those of one walk are kept sorted, as a *run*.
 
@@ -11,7 +11,7 @@ use std::ops::Deref;
 /// More objects than this are sorted.
 const FEW: usize = 16;
 
-/// See the file's first lines.
+/// The objects that a running drain leaves alone.
 #[derive(Debug, Default)]
 pub struct Protected {
     objects: List<ObjectRef>,
@@ -31,7 +31,7 @@ impl Protected {
         std::mem::take(&mut self.objects)
     }
 
-    /// Puts back what was taken out, and what has been added.
+    /// Puts back the entries taken out, and those added.
     pub fn put_back(&mut self, objects: List<ObjectRef>) {
         debug_assert!(self.objects.is_empty());
         self.objects = objects;

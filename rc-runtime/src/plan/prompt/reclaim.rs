@@ -11,8 +11,8 @@
 //!     free(object)
 //! ```
 //!
-//! (That `free` may also come first, once the references have been read: nobody can tell.) The stack of this recursion is a short
-//! one, the *estate*, and nearly everything dies in its loop (`release_stack`). What comes here is what does not fit there: finalizers,
+//! (That `free` may also come first, once the references have been read: the program cannot tell.) The stack of this recursion is a short
+//! one, the *release stack*, and nearly every object dies in its loop (`release_stack`). The others come here: finalizers,
 //! large objects, references that are not plain words at fixed offsets, and what finds the stack full. Such an object *waits*: it
 //! keeps its memory and its references, a few of which at a time are put on the stack, and it is freed with its last.
 //!
@@ -23,7 +23,7 @@
 //! are first written to the front of the payload, in order. A large object is worked off in chunks, from a small vector
 //! of such.
 //!
-//! What reaches zero and is protected, or waits on the pending list, is left there.
+//! An object that reaches zero and is protected, or waits on the pending list, is left there.
 
 mod parked;
 mod step;
@@ -53,7 +53,7 @@ const AT_ONCE: usize = 32;
 /// A structure that is being taken apart, between two slices or at its beginning.
 #[derive(Debug)]
 pub struct Cascade {
-    /// The reference to let go of next.
+    /// The reference to release next.
     pub(super) next: Option<ObjectRef>,
     /// Those after it, the last on top.
     pub(super) estate: Estate,
@@ -84,7 +84,7 @@ impl Default for Cascade {
 }
 
 impl Cascade {
-    /// The object is at zero; from now on the cascade holds it, and lets go of it first.
+    /// The object is at zero; from now on the cascade holds it, and releases it first.
     pub(super) fn add(&mut self, object: ObjectRef) {
         object.set_count(object.count() + 1);
         self.next = Some(object);
@@ -125,7 +125,7 @@ impl Cascade {
 /// The same of the object that went to wait last, and of those before it.
 fn for_each_held_by_waiting(mut waiting: u64, large: &[DyingLarge], mut visit: impl FnMut(ObjectRef)) {
     while waiting != 0 {
-        // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+        // SAFETY: the chain of waiting objects, whose memory no other code touches.
         let object = unsafe { ObjectRef::from_address(waiting) };
         if let Some(frame) = large.iter().find(|frame| frame.object == object) {
             frame.references.iter().for_each(|&target| visit(target));
@@ -142,7 +142,7 @@ fn for_each_held_by_waiting(mut waiting: u64, large: &[DyingLarge], mut visit: i
     }
 }
 
-/// What a small object that waits has written into its stamp: the height, the number of fields, the next one.
+/// The stamp of a small object that waits: the height, the number of fields, the next one.
 struct Frame {
     fields: &'static [u32],
     at: usize,
@@ -175,6 +175,6 @@ enum Step {
 /// The reference in a field that is a plain word.
 fn reference_at(object: ObjectRef, offset: u32) -> Option<ObjectRef> {
     let word = object.slot(offset as u64).read();
-    // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
+    // SAFETY: [HEADER] a reference word of an object; it has not been released yet.
     unsafe { ObjectRef::of_word(word) }
 }

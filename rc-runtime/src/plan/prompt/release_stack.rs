@@ -1,15 +1,15 @@
-//! References that freed objects have left behind, and the loop that lets go of them: nearly everything dies here. `[RECLAIM]`
+//! References that freed objects have left behind, and the loop that releases them: nearly every object dies here. `[RECLAIM]`
 //!
 //! ```text
-//! let go of(reference):                  -- the first of the object's references next, the others wait on the stack
+//! release(reference):                  -- the first of the object's references next, the others wait on the stack
 //!     count(object) −= 1
 //!     if count(object) = 0:
 //!         push the object's references, last first
 //!         free(object)
-//!     let go of(pop)
+//!     release(pop)
 //! ```
 //!
-//! An object's references are read once, and its cell is free before the first of them is let go of: nobody is visited twice, and
+//! An object's references are read once, and its cell is free before the first of them is released: no object is visited twice, and
 //! nothing is written but the free list. The order is that of the recursive form all the same, because a reference is decremented
 //! only when its turn comes. The stack is short: what finds no room on it waits where it lies (`reclaim`), and so does what has a
 //! finalizer or is no plain object of a type without tail.
@@ -30,7 +30,7 @@ pub(super) const ROOM: usize = 128;
 /// Flags of an object that dies otherwise than in this loop.
 pub(super) const BEYOND: u32 = prompt_flag::ODD | prompt_flag::LARGE | prompt_flag::SPECIAL | prompt_flag::PENDING;
 
-/// A stack of references that nobody holds any more, and that are still counted.
+/// A stack of references that no object holds any more, and that are still counted.
 #[derive(Debug)]
 pub(super) struct Estate {
     len: usize,
@@ -167,7 +167,7 @@ impl Estate {
                 }
                 open = open.with(cells, target);
                 if range::in_heap(first) {
-                    // SAFETY: [HEADER] a reference word of an object; it has not been let go of yet.
+                    // SAFETY: [HEADER] a reference word of an object; it has not been released yet.
                     target = unsafe { ObjectRef::from_address(first) };
                     continue;
                 }

@@ -12,7 +12,7 @@ impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
     ///
     /// # Safety
-    /// `heap` is a heap of the prompt plan that nobody else uses, and no reference to it is in use: finalizers may come
+    /// `heap` is a heap of the prompt plan in exclusive use, and no reference to it is in use: finalizers may come
     /// back to it.
     pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
         // SAFETY: by the caller's promise.
@@ -132,7 +132,7 @@ impl Heap {
         }
     }
 
-    /// A part of an explicit collection: what is at zero dies, in slices of `ns` nanoseconds; then cycles are judged.
+    /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
     ///
     /// # Safety
     /// As for [`prompt_safepoint`](Self::prompt_safepoint).
@@ -146,7 +146,7 @@ impl Heap {
             let is_outermost = (&mut *heap).keep_settings();
             let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
-            // Whoever steps gives the collector and finalizers their turn now.
+            // A step gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
             (*heap).finalizers.last_turn = LastTurn::default();
             (&mut *heap).give_back_for(ns);
@@ -160,7 +160,7 @@ impl Heap {
                 let finalizers = !(&*heap).finalizers.queue.is_empty();
                 Heap::end_round(heap, (*heap).begin_turn());
                 done &= !finalizers && !(&mut *heap).has_dying();
-                // What finalizers go on making is the next collection's.
+                // Further garbage of finalizers is the next collection's.
                 let rounds = &mut (*heap).prompt.step_rounds;
                 *rounds += u32::from(finalizers && !waited);
                 done |= *rounds > ROUNDS_MAX;
@@ -168,7 +168,7 @@ impl Heap {
             }
             done |= (*heap).finalizers.called > calls_max;
             (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
-            // Else who is registered anew would be held for good, if a host does nothing but step.
+            // Otherwise an object registered anew would be held for good in a host that only steps.
             (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
             (*heap).sliced_drains = goal;
@@ -186,7 +186,7 @@ impl Heap {
         self.finalizers.called + self.statistics.live_objects + u64::from(super::pending::NESTED_MAX)
     }
 
-    /// If the program jumps out of a finalizer, the settings of now apply again. Whether this is the outermost who asks for that.
+    /// If the program jumps out of a finalizer, the settings of now apply again. Returns whether this is the outermost request.
     pub(in crate::plan::prompt) fn keep_settings(&mut self) -> bool {
         let is_outermost = self.prompt.settings.is_none();
         self.prompt.settings.get_or_insert((self.sliced_drains, self.options.slice_ns));
@@ -199,7 +199,7 @@ impl Heap {
         }
     }
 
-    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is told, and those
+    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is called, and those
     /// that waited for the set to be finalized go on.
     ///
     /// # Safety
@@ -269,7 +269,7 @@ impl Heap {
         self.statistics.freed_mature_objects
     }
 
-    /// Bytes of the cells of all objects there are now, dead ones that nobody has found included.
+    /// Bytes of the cells of all objects there are now, dead ones not yet found included.
     pub fn counted_live_bytes(&self) -> u64 {
         self.prompt.cells.tally(self.context_lists()).live_bytes + self.large.totals().1
     }

@@ -88,7 +88,7 @@ impl Heap {
         }
     }
 
-    /// Calls of finalizers were abandoned: objects that were registered anew are let go of, where that is not left to a flip.
+    /// Calls of finalizers were abandoned: objects that were registered anew are released, where that is not left to a flip.
     pub(crate) fn settle_after_abandoned_calls(&mut self) {
         match self.plan() {
             Plan::Deferred => {}

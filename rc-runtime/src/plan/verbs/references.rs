@@ -23,7 +23,7 @@ impl Heap {
         }
     }
 
-    /// A root of a host in Rust changes from `old` to `new`. What it lets go of becomes no candidate. `[EXACT]`
+    /// A root of a host in Rust changes from `old` to `new`. What it releases becomes no candidate. `[EXACT]`
     #[inline(always)]
     pub fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {
@@ -35,7 +35,7 @@ impl Heap {
         }
     }
 
-    /// A root that is no frame's, a global handle for one, changes from `old` to `new`. What it lets go of may become a candidate.
+    /// A root that is no frame's, a global handle for one, changes from `old` to `new`. What it releases may become a candidate.
     #[inline(always)]
     pub(crate) fn recount_handle(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {

@@ -70,8 +70,8 @@ impl Heap {
         }
     }
 
-    /// An explicit collection in parts: works for about `ns` nanoseconds, and answers true when all is done, that is
-    /// when nothing is left of what was unreachable at the first of these steps. The next step begins another
+    /// An explicit collection in parts: works for about `ns` nanoseconds, and returns true when all is done, that is
+    /// when no object is left that was unreachable at the first of these steps. The next step begins another
     /// collection.
     ///
     /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.

@@ -70,7 +70,7 @@ impl Heap {
             let [name, message] =
                 [name, message.as_str()].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
             exception::guard(|| {
-                // SAFETY: whoever set the hook promises that it takes these.
+                // SAFETY: the setter of the hook promised that it takes these.
                 unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
             })
         } else {

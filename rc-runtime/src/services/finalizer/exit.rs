@@ -1,8 +1,8 @@
 //! The last finalizers: at the end of the program, and when a module goes whose code they are.
 //!
-//! Whatever has a finalizer that has not run is finalized, reachable or not; what those finalizers make is, too, round
-//! by round, and a chain that never ends is cut off with a message. Who has been stored somewhere lives on and is not
-//! finalized again. An error stops nobody ([`super::on_error`]).
+//! Every object whose finalizer has not run is finalized, reachable or not; so are the objects that those finalizers make, round
+//! by round, and a chain that never ends is cut off with a message. An object that has been stored somewhere lives on and is not
+//! finalized again. An error does not stop the others ([`super::on_error`]).
 //!
 //! Order: owners before what they own, where the type says so (by depth-first search, whose order of leaving is the
 //! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
@@ -51,7 +51,7 @@ impl Heap {
         );
     }
 
-    /// Runs the finalizers of those types of which `is_meant` that have not run. False when there are ever more.
+    /// Runs the pending finalizers of the types that `is_meant` selects. Returns false when there are ever more.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -106,7 +106,7 @@ impl Heap {
         let (mut numbered, others): (List<ObjectRef>, List<ObjectRef>) =
             others.into_iter().partition(of(FinalizeOrder::Reverse));
         self.sort_latest_first(&mut numbered);
-        // Without memory to find out who owns whom they keep their order.
+        // Without memory to find the owners they keep their order.
         let mut ordered = owners_first(&owners).unwrap_or(owners);
         ordered.append(&mut numbered);
         ordered.extend(others);

@@ -2,7 +2,7 @@
 //!
 //! A finalizer or a callback may jump to a `setjmp` further out. Nothing tells the runtime: its own frames in between
 //! are gone, with what they had in hand. So all that must not be lost is in the heap while the program is called: each
-//! call has a record here, and what is being taken apart is parked (`prompt::reclaim`). A call is known to be left when
+//! call has a record here, and dying structures are parked (`prompt::reclaim`). A call is known to be left when
 //!
 //! - a safepoint comes from a frame that lies above that of the call: stacks grow downwards;
 //! - managed code has come back from `setjmp` to such a frame (`tally_landed`), however deep it goes then;
@@ -16,7 +16,7 @@
 //! lower  │ …
 //! ```
 //!
-//! What is made good then is what an exception would have made: the object counts as finalized, the hook is told, and what was
+//! The same is done then as after an exception: the object counts as finalized, the hook is called, and what was
 //! being taken apart goes on at this safepoint. Native code that jumps, and calls deeper at once without touching the place
 //! of the number, is found out later, by the first safepoint that comes from above.
 
@@ -77,7 +77,7 @@ impl Heap {
         self.count_new_handles();
     }
 
-    /// What the innermost call has changed is as it was.
+    /// Undoes the changes of the innermost call.
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
         RUNNING.set(call.outer.cast());
@@ -111,7 +111,7 @@ impl Heap {
             return left;
         }
         let context = self.context_mut();
-        // The program is at this safepoint, and its frames that lent anything since are as gone as those of the calls.
+        // The program is at this safepoint, and its frames that lent roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);
         context.lent = context.lent.min(lent);
         self.end_protection_of_left_calls();

@@ -1,4 +1,4 @@
-//! Who waits for a finalizer, and in which order they run.
+//! The objects that wait for a finalizer, and the order in which they run.
 //!
 //! ```text
 //!   registered ──► found dead ──► queue ──► running ──► done ──► judged again
@@ -14,11 +14,11 @@
 //! | a type's order | within a set |
 //! |---|---|
 //! | any | any |
-//! | reverse | who registered last is first; those objects carry a number in their record (`special`) |
-//! | owner first | who is held by nothing but the queue now; the others wait until that has let go of them; of rings all |
+//! | reverse | the object registered last is first; those objects carry a number in their record (`special`) |
+//! | owner first | an object that only the queue holds; the others wait until it has released them; of rings all |
 //!
 //! **Dead young objects** are never touched under the deferred plan, so those with finalizers stand on a list. When the
-//! increments of a flip are done, whoever is on it and not mature is dead. They are all found first and held then: what
+//! increments of a flip are done, an object on it that is not mature is dead. They are all found first and held then: what
 //! one of them reaches and is promoted for its sake is as dead as before, and a set does not depend on where a slice
 //! ended.
 //!

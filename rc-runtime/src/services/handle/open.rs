@@ -83,7 +83,7 @@ impl Heap {
         }
     }
 
-    /// Prompt plan: what was pushed since the last safepoint is counted.
+    /// Prompt plan: counts the handles pushed since the last safepoint.
     #[inline(always)]
     pub(crate) fn count_handles(&mut self) {
         let top = self.context_mut().handle_top;

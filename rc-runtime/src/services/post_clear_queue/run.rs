@@ -5,7 +5,7 @@ use crate::object::ObjectRef;
 use crate::services::builtin;
 
 impl Heap {
-    /// The object has an errand, once.
+    /// Queues the object, once.
     pub(crate) fn add_errand(&mut self, object: ObjectRef) {
         let errands = &mut self.specials.errands;
         let place = errands.end();
@@ -18,7 +18,7 @@ impl Heap {
         self.request_callbacks();
     }
 
-    /// The object dies: it has no errand any more.
+    /// The object dies: takes it off the queue.
     pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
         if let Some(place) = self.rest_of(object).and_then(|rest| rest.errand.take()) {
             let errands = &mut self.specials.errands;
@@ -39,7 +39,7 @@ impl Heap {
         }
     }
 
-    /// Runs what is due by now, as far as callbacks have their turn; what they bring is due later. False when the turn has ended before.
+    /// Runs the entries due by now, as far as callbacks have their turn; entries they add are due later. Returns false when the turn has ended before.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).

@@ -44,15 +44,15 @@ impl Heap {
         dead.iter().for_each(|&object| self.condemn_special(object, false));
     }
 
-    /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value lets go
-    /// of its key also if it was found dead with that. (It kept its key alive for ever.)
+    /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value releases
+    /// its key also if it was found dead with that. (It kept its key alive for ever.)
     pub fn begin_reclaim_before_finalizers(&mut self, dead: &[ObjectRef]) {
         self.specials.finalizers_follow = true;
         self.begin_reclaim_all(dead);
         self.specials.finalizers_follow = false;
     }
 
-    /// The object is one of those whose reclaim begins together, or is no more. Whoever is called when a weak reference is
+    /// The object is one of those whose reclaim begins together, or is no more. A callback that runs when a weak reference is
     /// cleared gets a record for it.
     pub(crate) fn condemn_special(&mut self, object: ObjectRef, condemned: bool) {
         if condemned && builtin::has_errand(object) {
@@ -70,7 +70,7 @@ impl Heap {
         dead.iter().for_each(|&object| self.dismantle(object));
     }
 
-    /// The object's references are about to be let go of: its weak slots are none any more, and it is no ephemeron.
+    /// The object's references are about to be released: it has no weak slots any more, and is no ephemeron.
     pub fn dismantle(&mut self, object: ObjectRef) {
         self.dismantle_some(object, &mut ALL.clone());
     }
@@ -89,7 +89,7 @@ impl Heap {
         true
     }
 
-    /// The object is dead, and has no finalizer left to run: its weak slots are forgotten, and it is nobody's key any more; as
+    /// The object is dead, and has no finalizer left to run: its weak slots are forgotten, and it is no key any more; as
     /// far as `units` go. Whether that was all.
     #[cold]
     pub fn let_go_weakly(&mut self, object: ObjectRef, units: &mut i64) -> bool {

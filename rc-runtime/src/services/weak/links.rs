@@ -11,7 +11,7 @@
 //! A **node** is in a doubly linked list of its target, so that it leaves in constant time. A weak reference of a built-in type is a
 //! node itself: behind its slot its payload has the next one and the one before, and it costs nothing outside its cell. Any other
 //! weak slot has a [`Link`], 32 bytes, whose number the table of records has for the slot's word
-//! ([`record_cell`](crate::memory::range::record_cell)); so it is found without a search, and whoever holds a million is no worse off.
+//! ([`record_cell`](crate::memory::range::record_cell)); so it is found without a search, and an object that holds a million costs no more for each.
 
 mod write;
 
@@ -143,8 +143,8 @@ impl Link {
     }
 
     /// Whether its holder needs no record for it: there is no other slot. Ephemerons and those that are told of what they lose have
-    /// one all the same: a mark that has found them dead comes to all that have one, and forgets their slots before it lets go
-    /// of anything.
+    /// one all the same: a mark that has found them dead comes to all that have one, and forgets their slots before it releases
+    /// anything.
     pub(crate) fn may_be_lone(&self) -> bool {
         let holder = self.holder();
         let others = self.next_of_holder != 0 || self.before_of_holder != 0;

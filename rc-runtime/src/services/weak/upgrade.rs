@@ -71,7 +71,7 @@ impl Heap {
         answer
     }
 
-    /// What a weak slot of `holder` refers to; for tests and recounts.
+    /// Returns the target of a weak slot of `holder`; for tests and recounts.
     pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             // SAFETY: [WEAK] the word of a weak reference.

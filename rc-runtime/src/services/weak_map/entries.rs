@@ -25,7 +25,7 @@ impl Heap {
         Ok(map)
     }
 
-    /// What the map has for `key`, until the next safepoint; 0: nothing.
+    /// Returns the map's value for `key`, valid until the next safepoint; 0 for none.
     pub fn weak_map_get(&mut self, map: ObjectRef, key: u64) -> u64 {
         match Table::of(map).map(|table| table.find(key)) {
             Some(Ok(entry)) => self.read_side(entry.value()),
@@ -163,13 +163,13 @@ impl Heap {
     }
 
     /// Bytes of entries that have died and still stand in their maps, and of their places: they are alive, and room for new ones.
-    /// What a program needs is less by so much. (Taken for needed after each mark, they let a map whose dead entries only marks find grow without
+    /// The live heap is smaller by so much. (Taken for needed after each mark, they let a map whose dead entries only marks find grow without
     /// bound.) `[BOUND]`
     pub fn dead_entry_bytes(&self) -> u64 {
         self.specials.dead_entries_of_all * ENTRY_BYTES
     }
 
-    /// What an ephemeron will no longer need once its key is dead: that of a map is an entry, and has a place there.
+    /// The data that an ephemeron no longer needs once its key is dead: that of a map is an entry, and has a place there.
     pub fn bytes_of_dead_ephemeron(&self, ephemeron: ObjectRef) -> u64 {
         match builtin::mode_of_entry(ephemeron) {
             Some(_) => ENTRY_BYTES,

@@ -15,7 +15,7 @@
 //! Segment 0 has bucket 0, and segment *k* the buckets 2ᵏ⁻¹ to 2ᵏ − 1. So no word of a segment is ever copied: a map that doubles takes one
 //! segment more. The directory has a word for each segment, and is copied when it doubles: 13 words for a million entries.
 //!
-//! Whatever allocates is a safepoint, and callbacks that run there may change the map: what is to be done is looked up
+//! Whatever allocates is a safepoint, and callbacks that run there may change the map: the change to make is looked up
 //! anew after each allocation.
 
 use super::{ENTRIES_PER_BUCKET, Entry, WeakMode};
@@ -35,7 +35,7 @@ const USED_OF_BUCKET: u64 = 8;
 
 const SMALLEST_BUCKET: u64 = 8;
 
-/// What the directory and a bucket have for a key.
+/// The places in the directory and in a bucket for a key.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 const BUCKET_BITS_AT: u32 = 24;
 const PLACE_BITS_AT: u32 = 52;
@@ -165,7 +165,7 @@ fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
     map.type_info().decode(map.slot(DIRECTORY).read())
 }
 
-/// What one more bucket needs first, beside so many.
+/// The change that one more bucket needs first, beside so many.
 fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
     let (segment, places) = (segment_of(buckets).0, directory.slot(0).read());
     match segment {
@@ -175,7 +175,7 @@ fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
     }
 }
 
-/// What stands at a place of a directory or of a segment.
+/// Returns the entry at a place of a directory or of a segment.
 fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
     directory.type_info().decode(place_of(directory, place).read())
 }
@@ -184,7 +184,7 @@ fn place_of(directory: ObjectRef, place: u64) -> Slot {
     directory.slot(8 + place * 8)
 }
 
-/// What a map needs before it takes one more.
+/// The change that a map needs before it takes one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
     Nothing,
@@ -346,7 +346,7 @@ impl Heap {
     }
 }
 
-/// Which buckets come in the place of which.
+/// The buckets that replace others.
 struct Change {
     from: [Option<u64>; 2],
     to: [u64; 2],
@@ -354,7 +354,7 @@ struct Change {
     buckets: u64,
 }
 
-/// What is to be done, and the places of the one or two buckets that it takes.
+/// The change to make, and the places of its one or two buckets.
 fn change(map: ObjectRef, need: Need) -> ([u64; 2], Change) {
     let Some(table) = Table::of(map) else {
         return ([SMALLEST_BUCKET, 0], Change { from: [None; 2], to: [0, 0], buckets: 1 });

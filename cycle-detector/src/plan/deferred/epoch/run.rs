@@ -30,9 +30,8 @@ impl DeferredDriver {
         });
     }
 
-    /// Does about `units` of whatever work there is: the phase's, deaths, the mark's, memory's, in this order. Each has most of
-    /// what is left while the next has something to do, and the next what that leaves: together they exceed the budget
-    /// by one step. `[BOUND]`
+    /// Does about `units` of work: the phase's, deaths, the mark's, memory's, in this order. Each task gets two thirds of the
+    /// remaining budget while others wait. Together they exceed the budget by one step at most. `[BOUND]`
     pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
         let leaves = heap.large.leaving.blocks() != 0;
         let others = self.has_deaths(heap) || self.mark.is_running() || leaves;
@@ -70,7 +69,7 @@ impl DeferredDriver {
         self.stops.note_slice(heap);
     }
 
-    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; what is left.
+    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; returns the units left.
     pub(in crate::plan::deferred::epoch) fn advance(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
         while units > 0 {
             let (left, done) = match self.phase {

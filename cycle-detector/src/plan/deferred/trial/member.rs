@@ -1,4 +1,4 @@
-//! The objects of a trial: which may be followed, which judged, and what is noted of each in the trial table.
+//! The objects of a trial: which may be followed, which judged, and the trial table's notes on each.
 
 use tally_heap::memory::block_state::state;
 use tally_heap::memory::list::List;
@@ -74,7 +74,7 @@ pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
 }
 
 /// Asks for the headers of candidates whose turn comes soon, and for the counts of what those with the next turns refer
-/// to: most lie where nobody has looked for long.
+/// to: most are not in the cache.
 #[inline(always)]
 pub(super) fn prefetch_next(heap: &Heap) {
     if let [.., far, _, _, _, near, _, _, _] = heap.candidates[..]

@@ -13,7 +13,7 @@ impl DeferredDriver {
         self.trials.purse.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
     }
 
-    /// Tries candidates with up to `units` of work; what is left, and whether none is left over.
+    /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
     pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         while let Some(candidate) = heap.candidates.pop() {
             units -= 1;
@@ -59,7 +59,7 @@ impl DeferredDriver {
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
         let succeeded = verdict.has_freed();
-        // What is in vain costs twice: more such trials for the same purse found no more garbage.
+        // A trial in vain costs twice: more such trials for the same budget found no more garbage.
         trials.purse.pay(if succeeded { trials.edges } else { 2 * trials.edges });
         trials.purse.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;

@@ -1,6 +1,6 @@
-//! What a trial comes to.
+//! The verdict of a trial.
 
-/// What a trial found.
+/// The result of a trial.
 pub(super) enum Verdict {
     /// Held from outside.
     Live,
@@ -8,7 +8,7 @@ pub(super) enum Verdict {
     Garbage(u64),
     /// There is garbage, and it will be judged again when its finalizers have run.
     Finalizing,
-    /// Cut off by a bound, and nothing of what was visited is garbage.
+    /// Cut off by a bound, and no visited object is garbage.
     CutOff,
     /// Something in it may not be judged now.
     Undecided,
@@ -21,7 +21,7 @@ impl Verdict {
     }
 }
 
-/// What a walk over a cohort came to.
+/// The result of a walk over a cohort.
 #[derive(PartialEq, Eq)]
 pub(super) enum Walk {
     Complete,

@@ -65,7 +65,7 @@ impl DeferredDriver {
         self.update_poll(heap);
     }
 
-    /// The next of a list of objects that ask for owners first is found when the last has been let go of, by the next flip. If each
+    /// The next of a list of objects that ask for owners first is found when the last has been released, by the next flip. If each
     /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     pub(in crate::plan::deferred::trigger) fn flip_for_a_chain(&mut self, heap: &mut Heap) {
         let predicted = Duration::from_nanos(self.stops.last_report.work_ns);

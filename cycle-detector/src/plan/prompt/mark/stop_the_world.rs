@@ -33,7 +33,7 @@ impl PromptDriver {
         used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
     }
 
-    /// Marks, and frees what is not marked. Answers how many objects were freed.
+    /// Marks, and frees unmarked objects. Returns the number of objects freed.
     pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
         let start = Instant::now();
         self.replace_sliced_mark(heap);

@@ -71,7 +71,7 @@ impl PromptDriver {
         }
     }
 
-    /// A mark that stops the world comes, and will judge everything: what is not yet known to be dead is left to that.
+    /// A mark that stops the world comes, and will judge everything: objects not yet known to be dead are left to it.
     pub(in crate::plan::prompt) fn replace_sliced_mark(&mut self, heap: &mut Heap) {
         if self.sliced_mark.is_final() {
             self.finish_sliced_mark(heap);
@@ -84,7 +84,7 @@ impl PromptDriver {
         }
     }
 
-    /// What spoke for the mark will speak for another.
+    /// The evidence for the mark counts for another.
     pub(in crate::plan::prompt::sliced_mark) fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
         heap.suspects += self.sliced_mark.suspects;
@@ -198,7 +198,7 @@ impl PromptDriver {
         self.stops.report.roots as i64 + 1
     }
 
-    /// What roots hold is alive.
+    /// The objects that roots hold are alive.
     pub(in crate::plan::prompt::sliced_mark) fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
         self.sliced_mark.enter(Stage::Judge);
         let spent = self.show_roots_to_sliced_mark(heap);
@@ -227,7 +227,7 @@ impl PromptDriver {
         1
     }
 
-    /// Nothing is proved; who has been suspected is a candidate again when a reference to it goes.
+    /// Nothing is proved; a suspected object is a candidate again when a reference to it goes.
     pub(in crate::plan::prompt::sliced_mark) fn abandon_proof(&mut self, heap: &mut Heap) {
         let mark = &mut self.sliced_mark;
         mark.proof.blocks.iter().for_each(|&block| Proof::clear(Place::Block(block)));

@@ -1,6 +1,6 @@
 //! The dead that have finalizers, in steps: a million that died together are held, marked and queued while the program runs.
 //!
-//! The proof has listed them, weak references to what is dead are cleared, and no upgrade yields a key that is
+//! The proof has listed them, weak references to the dead are cleared, and no upgrade yields a key that is
 //! (`MarkPhase::condemns`): the program cannot come to any of it, so the set stays as it is between two steps. What finalizers are
 //! for is followed once all of them are held.
 
@@ -32,7 +32,7 @@ impl SlicedMark {
         spent
     }
 
-    /// What they are for is alive until their finalizers have run. The set is complete then.
+    /// Their objects are alive until their finalizers have run. The set is complete then.
     pub(super) fn show_finalizable(&mut self, heap: &mut Heap) -> i64 {
         let found = heap.found_by_mark();
         let from = self.queued;

@@ -9,9 +9,9 @@ use crate::plan::deferred::log;
 use crate::plan::deferred::mature::next_mature;
 
 impl Heap {
-    /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and nobody will
+    /// Logs every object of the block that is not logged yet. Objects whose count is zero are dead, and no pass will
     /// write to them; nor to what a mark that has discovered all has not reached. (Such an object, logged, was counted
-    /// once more as pending, and what it held was freed by the mark before the log let go of it.)
+    /// once more as pending, and what it held was freed by the mark before the log released it.)
     #[cold]
     pub(crate) fn log_block(&mut self, block: u32) {
         self.statistics.blocks_logged += 1;

@@ -1,4 +1,4 @@
-//! Death in bulk: objects whose count has reached zero let go of what they refer to, and their memory is free. `[COUNT]`
+//! Death in bulk: objects whose count has reached zero release their references, and their memory is freed. `[COUNT]`
 
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
@@ -30,7 +30,7 @@ impl Heap {
         (units, self.statistics.freed_mature_objects - before)
     }
 
-    /// Objects that are dead, and whose references have been let go of: gives their memory back, or, while a mark is
+    /// Objects that are dead, and whose references are released: frees their memory, or, while a mark is
     /// running, keeps it until the mark ends.
     pub fn reclaim_all(&mut self, dead: &[ObjectRef]) {
         if self.mark_phase().keeps_the_dead() || self.zeal.is_some() {

@@ -8,7 +8,7 @@ use crate::object::{ObjectRef, flag};
 use crate::visit::Part;
 
 impl Heap {
-    /// Promotes what is queued while `units` last; what is left of them.
+    /// Promotes what is queued while `units` last; returns the units left.
     pub fn promote_queued(&mut self, mut units: i64) -> i64 {
         let mut queue = std::mem::take(&mut self.promotion_queue);
         let mut shape = Shape::NONE;

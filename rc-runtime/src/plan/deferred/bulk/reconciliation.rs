@@ -1,4 +1,4 @@
-//! The log's two readings in bulk: what plain objects hold now is counted, and what the log's words held is let go of. `[COUNT]`
+//! The log's two readings in bulk: the references that plain objects hold now are counted, and those in the log are released. `[COUNT]`
 //! `[ORDER]`
 //!
 //! A program that writes at random has a log of objects that lie anywhere, so both loops ask for the memory of entries further on:
@@ -16,7 +16,7 @@ use crate::plan::deferred::log::{self, Log, LogCursor};
 /// Words of the log between a prefetch and its use.
 const AHEAD: usize = 24;
 
-/// One reference more; who has had none is promoted. There is room in the queue.
+/// Adds one reference; an object without any is promoted. There is room in the queue.
 #[inline(always)]
 fn count_up(queue: &mut List<ObjectRef>, target: ObjectRef) {
     let count = target.count();
@@ -36,7 +36,7 @@ fn count_all_up(object: ObjectRef, shape: &Shape, queue: &mut List<ObjectRef>) {
 }
 
 impl Heap {
-    /// Reconciles entries of whole plain objects from `cursor` on, while `units` last; what is left of them. Stops at an entry of
+    /// Reconciles entries of whole plain objects from `cursor` on, while `units` last; returns the units left. Stops at an entry of
     /// another kind, or at the end.
     ///
     /// Not while a mark discovers.
@@ -134,7 +134,7 @@ impl Heap {
         }
     }
 
-    /// Decrements what the log's words held, from `cursor` on, while `units` last; what is left, and whether the log is read.
+    /// Decrements the references in the log, from `cursor` on, while `units` last; returns the units left, and whether the log is read.
     pub fn release_logged(&mut self, log: &mut Log, cursor: &mut LogCursor, mut units: i64) -> (i64, bool) {
         while units > 0 {
             let rest = log.rest(cursor);

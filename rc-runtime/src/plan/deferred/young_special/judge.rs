@@ -17,7 +17,7 @@ impl Heap {
     }
 
     /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
-    /// dead. Does up to `units` of work; what is left, and whether all is done. If it has queued objects for promotion,
+    /// dead. Does up to `units` of work; returns the units left, and whether all is done. If it has queued objects for promotion,
     /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
         if self.specials.judgement == Judgement::Waits {

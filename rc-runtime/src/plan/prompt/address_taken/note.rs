@@ -18,7 +18,7 @@ impl Heap {
         self.context_mut().pending = 1;
     }
 
-    /// A drain: holds what has been stored since the last, and lets go of what nobody stores any more.
+    /// A drain: holds the references stored since the last drain, and releases those that are no longer stored.
     #[cold]
     pub(in crate::plan::prompt) fn settle_lent(&mut self) {
         let context = self.context_mut();

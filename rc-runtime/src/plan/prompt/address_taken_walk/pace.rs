@@ -10,7 +10,7 @@ impl Heap {
         self.prompt.lent_walk = LentWalk { units, stack_end, allocated, pending: 0, put_off: 0 };
     }
 
-    /// Frames lend roots: whether this safepoint leaves what is pending to a later one.
+    /// Frames lend roots: whether this safepoint leaves the pending objects to a later one.
     #[cold]
     pub(in crate::plan::prompt) fn puts_drain_off(&mut self) -> bool {
         let is_zealous = self.zeal.as_ref().is_some_and(|zeal| zeal.is_small());

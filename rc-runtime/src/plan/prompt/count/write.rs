@@ -28,7 +28,7 @@ impl Heap {
         }
     }
 
-    /// The same on behalf of something dead: who may hold up a cycle now is not noted: true for such.
+    /// The same on behalf of a dead object. Returns true for a possible member of a cycle, which is not noted.
     #[inline(always)]
     pub fn decrement_unnoted(&mut self, object: ObjectRef) -> bool {
         let byte = object.count().wrapping_sub(1);
@@ -39,7 +39,7 @@ impl Heap {
         byte < SETTLED && byte != 0
     }
 
-    /// A decrement has left the byte at zero, or an object that is not settled. What a root let go of may be noted here too, when
+    /// A decrement has left the byte at zero, or the object is not settled. An object that a root released may be noted here too, when
     /// 64 come back: that is never wrong.
     pub fn note_low(&mut self, object: ObjectRef) {
         if object.low_count() == 0 {

@@ -7,7 +7,7 @@ use crate::memory::range;
 use crate::object::ObjectRef;
 
 impl Heap {
-    /// There is no room for another write: counts what was put off, and puts off this one.
+    /// There is no room for another write: counts the postponed writes, and postpones this one.
     #[inline(never)]
     pub fn postpone(&mut self, new: u64, old: u64) {
         self.apply_postponed();
@@ -61,7 +61,7 @@ impl Heap {
         }
     }
 
-    /// Counts what a write wrote and replaced. What is not settled goes to `note`; answers where the next goes to.
+    /// Counts what a write wrote and replaced. Unsettled objects go to `note`; returns the place of the next.
     ///
     /// # Safety
     /// `pair` is one of those put off, `note` one of as many places in `unsettled`.

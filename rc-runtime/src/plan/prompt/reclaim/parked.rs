@@ -1,4 +1,4 @@
-//! What was being taken apart when the program was called, by a finalizer's drain or one further out: it is in the heap
+//! Parked work: structures that were being taken apart when the program was called, by this drain or an outer one, are in the heap
 //! meanwhile, not in the frames of the runtime.
 //!
 //! A call may be left by `longjmp`, and what it has interrupted goes on then. And cycles are judged inside it: a mark
@@ -12,7 +12,7 @@ use crate::object::ObjectRef;
 use crate::plan::prompt::Prompt;
 use std::ops::Range;
 
-/// What a call of the program has interrupted.
+/// The work that a call of the program has interrupted.
 #[derive(Debug)]
 pub(in crate::plan::prompt) struct Parked {
     next: Option<ObjectRef>,
@@ -39,7 +39,7 @@ impl Prompt {
         }
     }
 
-    /// Large objects that are being taken apart, and what is known of each.
+    /// Large objects that are being taken apart, and the state of each.
     pub(in crate::plan::prompt) fn dying_large(&self) -> impl Iterator<Item = &DyingLarge> {
         let parked = self.parked.iter().flat_map(|parked| &parked.large);
         self.cascades.iter().flat_map(|cascade| &cascade.large).chain(parked)

@@ -114,7 +114,7 @@ impl Heap {
     }
 
     /// An object is at zero: weak references to it are cleared, and if it has no finalizer, its weak slots are forgotten and
-    /// it is nobody's key any more. False when the slice ended first: the object fades until it is its turn again, and no
+    /// it is no key any more. Returns false when the slice ended first: the object fades until it is its turn again, and no
     /// upgrade yields it, while the cascade holds it by a count. `[WEAK]` `[BOUND]`
     #[cold]
     pub(in crate::plan::prompt::reclaim) fn has_let_go_weakly(&mut self, object: ObjectRef) -> bool {
@@ -162,7 +162,7 @@ impl Heap {
 
     /// Goes on with the object that went to wait last.
     pub(in crate::plan::prompt::reclaim) fn resume(&mut self, cascade: &mut Cascade, bin: &mut Bin) {
-        // SAFETY: the chain of waiting objects, whose memory nobody else touches.
+        // SAFETY: the chain of waiting objects, whose memory no other code touches.
         let object = unsafe { ObjectRef::from_address(cascade.waiting) };
         if object.has(prompt_flag::LARGE) {
             return self.go_on_large(cascade);

@@ -41,7 +41,7 @@ impl Heap {
     }
 
     /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
-    /// the proof: what the program does with it goes by roots, of which nothing is noted.
+    /// the proof: the program uses it by roots, and nothing is noted for roots.
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
@@ -83,7 +83,7 @@ impl Heap {
         self.mark_phase().wants_turns() || self.options.eager_marks && self.marks_in_slices()
     }
 
-    /// Whether what was an object of this heap some time ago is one still, and is not being taken apart.
+    /// Whether a former object of this heap still is one, and is not being taken apart.
     pub fn is_still_there(&self, object: ObjectRef) -> bool {
         if !self.owns(object) {
             return false;
@@ -97,7 +97,7 @@ impl Heap {
         is_there && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
     }
 
-    /// References that condemned objects have not let go of, to what lives on: for recounts.
+    /// References to live objects that condemned objects have not released yet: for recounts.
     pub fn for_each_condemned_reference(&mut self, mut visit: impl FnMut(ObjectRef)) {
         if !self.mark_phase().frees() {
             return;

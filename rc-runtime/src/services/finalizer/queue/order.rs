@@ -57,7 +57,7 @@ impl Heap {
         }
     }
 
-    /// At a flip: what is young is pending.
+    /// At a flip: the young become pending.
     pub fn flip_finalizers(&mut self) {
         self.finalizers.chained &= !self.finalizers.queue.is_empty();
         let young = &mut self.finalizers.young;
@@ -66,7 +66,7 @@ impl Heap {
     }
 
     /// Deferred plan, when the increments of the flip are done and weak references are cleared: finds the dead young
-    /// objects that have finalizers, then holds them. Does up to `units` of work; what is left, and whether all are on
+    /// objects that have finalizers, then holds them. Does up to `units` of work; returns the units left, and whether all are on
     /// the queue.
     pub(crate) fn judge_young_finalizable(&mut self, mut units: i64) -> (i64, bool) {
         while let Some(object) = self.finalizers.young.pending.pop() {
@@ -147,7 +147,7 @@ impl Heap {
         self.due_at_allocation = true;
     }
 
-    /// Deferred plan, at the end of a safepoint: runs the finalizers of what was found dead.
+    /// Deferred plan, at the end of a safepoint: runs the finalizers of the objects found dead.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -165,7 +165,7 @@ impl Heap {
             Heap::run_errands(heap);
             if std::mem::take(&mut (*heap).finalizers.complete) {
                 (&mut *heap).order_finalizers();
-                // What is queued meanwhile belongs to another set.
+                // Objects queued meanwhile belong to another set.
                 (*heap).finalizers.left_in_set = (&*heap).finalizers.queue.len();
             }
             Heap::run_set(heap);
@@ -299,7 +299,7 @@ impl Heap {
         }
     }
 
-    /// Puts the queue in the order in which it is to run, and takes off who has to wait for his owner.
+    /// Puts the queue in the order in which it is to run, and takes off the objects that wait for their owner.
     pub(crate) fn order_finalizers(&mut self) {
         if !type_registry::has_ordered_finalizers() {
             return;

@@ -6,7 +6,7 @@ use crate::heap::Heap;
 use std::ops::Range;
 
 impl Heap {
-    /// While the program runs the heap has what is being taken apart: the call may be left by `longjmp`.
+    /// While the program runs the heap has the dying structures: the call may be left by `longjmp`.
     #[inline(never)]
     pub(in crate::plan::prompt::reclaim) fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
         self.touch_next_of(cascade);
@@ -29,7 +29,7 @@ impl Heap {
         }
     }
 
-    /// The call at this depth was left: what was being taken apart goes on with other cascades, and the pending list has no gap.
+    /// The call at this depth was left: its dying structures go on with other cascades, and the pending list has no gap.
     #[cold]
     #[inline(never)]
     pub(crate) fn take_over_parked(&mut self, depth: usize) {
