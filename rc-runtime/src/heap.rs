@@ -8,6 +8,7 @@ mod life;
 
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
+use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
@@ -140,10 +141,8 @@ pub struct Heap {
     /// Candidates that found no room or no verdict, and references to stuck counts that went away: evidence for the backup
     /// mark.
     pub suspects: u64,
-    /// True while a backup mark is running: the dead keep their memory.
-    pub marking: bool,
-    /// True while the backup mark still discovers: references that vanish are shown to it.
-    pub mark_discovers: bool,
+    /// What a running mark means to the program.
+    mark_phase: MarkPhase,
     /// Objects the mark has reached but not visited.
     pub mark_stack: ObjectStack,
     /// The mark has reached others for which there was no room there.

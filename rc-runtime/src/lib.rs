@@ -30,6 +30,7 @@ pub mod environment;
 pub mod epoch_driver;
 pub mod fatal;
 pub mod heap;
+pub mod mark_phase;
 pub mod memory;
 pub mod object;
 pub mod out_of_memory;

@@ -7,6 +7,7 @@
 //! The two do not mix: code of one plan would not count what the other relies on. A compiled module says which plan it was
 //! lowered for (bit 0 of its record's flags), and the registry refuses a second plan in a process.
 
+pub(crate) mod call_state;
 pub mod deferred;
 pub mod prompt;
 mod verbs;

@@ -3,6 +3,7 @@
 use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
+use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
@@ -52,8 +53,7 @@ impl Heap {
             late_queue: List::new(),
             candidates: List::new(),
             suspects: 0,
-            marking: false,
-            mark_discovers: false,
+            mark_phase: MarkPhase::Off,
             mark_stack: options.plan.mark_stack(&options),
             mark_overflowed: false,
             dead_queue: ObjectStack::default(),
@@ -78,9 +78,8 @@ impl Heap {
         });
         heap.blocks.quarantine = heap.options.zeal;
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
-        heap.prompt.round_at = crate::plan::prompt::FIRST_ROUND;
-        heap.prompt.cells.youth.off = !heap.options.trials;
+        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
+        heap.prompt.begin(heap.number, heap.options.trials);
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
@@ -91,6 +90,18 @@ impl Heap {
     #[inline(always)]
     pub fn plan(&self) -> Plan {
         self.plan
+    }
+
+    /// What a running mark means to the program.
+    #[inline(always)]
+    pub fn mark_phase(&self) -> MarkPhase {
+        self.mark_phase
+    }
+
+    /// The mark has come to another phase. For the plan's driver.
+    pub fn set_mark_phase(&mut self, phase: MarkPhase) {
+        self.mark_phase = phase;
+        self.note_mark_phase();
     }
 
     /// The context through which this heap allocates.
@@ -177,11 +188,6 @@ impl Heap {
         // Of a large object only the first block has an entry, which stays behind.
         self.large.object_at(address).is_some()
             || state != crate::memory::block_state::state::LARGE && self.owns_address(address)
-    }
-
-    /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
-    pub fn used_bytes(&self) -> u64 {
-        self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
     }
 
     /// The same without those.

@@ -36,6 +36,7 @@ mod dying;
 mod finalizer;
 mod free_blocks;
 mod immortal;
+pub(crate) mod interrupted;
 mod nursery;
 mod pending;
 mod postponed;
@@ -140,6 +141,15 @@ impl PassedOver {
     /// And has freed the garbage of that moment.
     pub fn mark_has_ended(&mut self) {
         self.since_mark = self.since_discovery;
+    }
+}
+
+impl Prompt {
+    /// The heap has its number. Without trials the young are not looked at.
+    pub(crate) fn begin(&mut self, owner: u32, trials: bool) {
+        self.cells.owner = owner;
+        self.cells.youth.off = !trials;
+        self.round_at = FIRST_ROUND;
     }
 }
 

@@ -195,7 +195,7 @@ impl Heap {
     }
 
     fn release_ephemeron(&mut self, ephemeron: ObjectRef) {
-        if self.specials.mark_condemns && self.is_unmarked(ephemeron) {
+        if self.mark_phase().condemns() && self.is_unmarked(ephemeron) {
             // It is dead itself, and so may its values be.
             return;
         }

@@ -92,6 +92,11 @@ pub struct Finalizers {
 pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
 
 impl Finalizers {
+    /// The object belongs to a set that the mark has not found all of; a count holds it.
+    pub(crate) fn note_found_by_mark(&mut self, object: ObjectRef) {
+        self.found_by_mark.push(object);
+    }
+
     /// Deferred plan: objects that are not mature are to be finalized.
     pub(crate) fn has_young(&self) -> bool {
         !self.young.is_empty()

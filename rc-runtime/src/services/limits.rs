@@ -107,8 +107,7 @@ impl Heap {
     /// called again. Objects protected at their safepoint are not any more.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
         if self.limits.note_landing(here) {
-            let protected = self.finalizers.protected_outside();
-            self.prompt.protected.truncate(protected);
+            self.end_protection_of_left_calls();
         }
     }
 

@@ -181,8 +181,6 @@ pub struct Specials {
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,
-    /// A mark has seen all objects; the unmarked (deferred plan: and mature) are dead.
-    pub mark_condemns: bool,
     /// Finalizers of objects found dead now come before their end, and may bring some of them back.
     pub finalizers_follow: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files that may stand in one ring.
 const FILES_MAX: usize = 4;
 /// Crates whose rings are small already.
-const IN_FORCE: [&str; 5] = ["rc-runtime", "cycle-detector", "stack-roots", "aot-runtime", "heap-picture"];
+const IN_FORCE: [&str; 6] =
+    ["rc-runtime", "cycle-detector", "compiled-code", "stack-roots", "aot-runtime", "heap-picture"];
 /// Rooms of the plans, in any crate.
 const ROOMS: [&str; 2] = ["plan/deferred", "plan/prompt"];
 

@@ -43,7 +43,7 @@ impl DeferredDriver {
                 units -= self.count_roots(heap);
                 continue;
             }
-            if !heap.mark_discovers {
+            if !heap.mark_phase().is_shown_references() {
                 let left = heap.reconcile_plain(&mut self.last_log, &mut self.reconcile_at, units);
                 if left < units {
                     units = left;
@@ -150,7 +150,7 @@ fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
 fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     let Entry { object, part, words } = entry;
     let info = object.type_info();
-    if heap.mark_discovers && crate::plan::deferred::mark::may_follow_logged_words(object) {
+    if heap.mark_phase().is_shown_references() && crate::plan::deferred::mark::may_follow_logged_words(object) {
         // The mark may have visited the object while it held something else: its snapshot had these.
         info.for_each_reference_in_snapshot(object, part, words, |target| heap.show_to_mark(target));
     }

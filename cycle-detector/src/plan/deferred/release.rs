@@ -25,7 +25,7 @@ impl DeferredDriver {
                 heap.free(object);
                 units -= 2 + heap.large.leaving.take_units();
             } else if let Some(root) = self.next_lapsed() {
-                if heap.mark_discovers {
+                if heap.mark_phase().is_shown_references() {
                     // A mark that began before the flip may not have come to it yet.
                     heap.show_to_mark(root);
                 }
@@ -82,7 +82,7 @@ impl DeferredDriver {
 
     /// Plain objects in bulk, then the one at the end of the queue, plain or not; returns the units left.
     fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
+        if !heap.mark_phase().keeps_the_dead() && heap.zeal.is_none() {
             let freed;
             (units, freed) = heap.free_queued(units);
             self.stops.report.freed_by_count += freed;
@@ -167,7 +167,7 @@ fn release_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     let mut references = 0;
     object.type_info().for_each_reference(object, part, |target| {
         references += 1;
-        if heap.mark_discovers {
+        if heap.mark_phase().is_shown_references() {
             heap.show_to_mark(target);
         }
         heap.decrement(target);

@@ -6,7 +6,7 @@
 //!
 //! | stage | does |
 //! |---|---|
-//! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`mark_condemns`) |
+//! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`MarkPhase::condemns`) |
 //! | `Hold`, `Show` | those of them that have finalizers are held, then marked and queued (`sliced_mark/finalizable.rs`) |
 //! | `Finalize` | what finalizers are for is marked as what the program touches is |
 //! | `Keys` | ephemerons that are alive lose keys that are not, and what they hold; ends with the last look at the touched objects |
@@ -21,6 +21,7 @@ use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
 use crate::record_walk::Looked;
 use crate::release_to_marked::release_to_marked;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::Bin;
@@ -31,7 +32,7 @@ impl SlicedMark {
     /// All were judged: unmarked objects are dead.
     pub(super) fn decide(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
-            heap.set_mark_condemns(true);
+            heap.set_mark_phase(MarkPhase::Holds);
             self.enter(Stage::Weak);
         }
         1
@@ -59,7 +60,7 @@ impl SlicedMark {
     /// The objects of finalizers have been marked, too; the rest goes.
     pub(super) fn end_finalize(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
-            heap.set_mark_condemns(true);
+            heap.set_mark_phase(MarkPhase::Holds);
             self.enter(Stage::Keys);
         }
         1
@@ -71,8 +72,8 @@ impl SlicedMark {
             return heap.empty_ephemeron(ephemeron);
         }
         if !self.marker.has_held_back() && !self.finds_more(heap) {
-            heap.set_watch(false);
-            heap.prompt.watch.condemns = true;
+            heap.set_mark_phase(MarkPhase::Forgets);
+            heap.prompt.watch.dying_large.clear();
             self.enter(Stage::Slots);
         }
         1
@@ -82,7 +83,7 @@ impl SlicedMark {
         match self.records.next(heap, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
-                heap.set_mark_condemns(false);
+                heap.set_mark_phase(MarkPhase::Frees);
                 self.enter(Stage::Release);
                 1
             }

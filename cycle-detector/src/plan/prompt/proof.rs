@@ -133,7 +133,7 @@ impl Proof {
                 self.add(target);
             });
         }
-        debug_assert!(heap.prompt.watch.is_on);
+        debug_assert!(heap.mark_phase().watches());
         spent
     }
 

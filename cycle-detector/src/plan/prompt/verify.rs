@@ -108,7 +108,7 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
             return Err(wrong("PENDING", what));
         }
         // Objects that a mark has proved dead lose the references of ephemerons without a note.
-        let condemns = heap.specials.mark_condemns || heap.prompt.watch.condemns;
+        let condemns = heap.mark_phase().condemns() || heap.mark_phase().frees();
         let condemned = condemns && !MARK.get(object.address());
         if object.exact_count() == 0 && !flagged && !condemned {
             return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
@@ -152,7 +152,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
         let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
         object.has(prompt_flag::CANDIDATE) || is_young || is_the_marks || alone.contains(object)
     };
-    let is_suspected = |object: &ObjectRef| heap.prompt.watch.is_on && !MARK.get(object.address());
+    let is_suspected = |object: &ObjectRef| heap.mark_phase().watches() && !MARK.get(object.address());
     let noted = recount.objects.iter().copied().filter(|object| is_noted(object) || is_suspected(object)).collect();
     reach(&mut reached, noted);
     match recount.objects.iter().find(|object| !reached.contains(object)) {
@@ -178,7 +178,7 @@ fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation>
     heap.refresh_statistics();
     let (said, found) = (heap.statistics.live_objects, recount.objects.len() as u64);
     let dying = heap.prompt.takes_apart();
-    if said != found && !dying && !heap.prompt.watch.condemns {
+    if said != found && !dying && !heap.mark_phase().frees() {
         return Err(wrong("EXACT", format!("statistics say {said} objects, the heap holds {found}")));
     }
     Ok(())

@@ -136,7 +136,7 @@ fn flip_beside_a_mark_does_not_go_through_all_that_wait() {
     m.heap().options.eager_marks = true;
     let mut flips_beside = 0;
     while calls() < MANY {
-        if m.heap().mark_discovers {
+        if m.heap().mark_phase().is_shown_references() {
             let (epochs, marked) = (m.statistics().epochs, m.heap().mark_stack.len());
             m.flip();
             if m.statistics().epochs != epochs {

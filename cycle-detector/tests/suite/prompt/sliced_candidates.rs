@@ -45,8 +45,8 @@ fn a_ring_that_got_a_reference_from_within_while_it_was_proved_is_noted() {
             m.poll();
             let (mut proved, mut complete) = (0, false);
             while !complete {
-                let watch = &m.heap().prompt.watch;
-                let (proves, born_marked) = (watch.is_on, m.heap().prompt.cells.born_marked);
+                let heap = m.heap();
+                let (proves, born_marked) = (heap.mark_phase().watches(), heap.prompt.cells.born_marked);
                 if born_marked && !proves && chain[5].slot(8).read() != 0 {
                     m.set_root(root, Some(ring[0]));
                     set(&mut m, chain[5], 8, None);

@@ -157,7 +157,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
             let member = Some(ring[roll(ring.len() as u64) as usize]);
             let held = [m.root(root).is_some(), early.slot(0).read() != 0, late.slot(0).read() != 0];
             let others = |place: usize| (0..3).any(|other| other != place && held[other]);
-            let proves = m.heap().prompt.watch.is_on;
+            let proves = m.heap().mark_phase().watches();
             steps += u32::from(proves);
             missed += u32::from(proves && !ring.iter().any(|it| MARK.get(it.address())));
             let discovers = m.heap().prompt.cells.born_marked && !proves;
@@ -333,7 +333,7 @@ fn cells_that_are_used_again_between_slices_are_not_taken_for_what_they_were() {
             }
             while live(m) > 10 {
                 m.poll();
-                if m.heap().prompt.watch.mark_runs {
+                if m.heap().mark_phase().wants_turns() {
                     break;
                 }
             }

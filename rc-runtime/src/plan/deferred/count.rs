@@ -92,7 +92,7 @@ impl Heap {
         self.statistics.promoted_objects += 1;
         self.statistics.live_objects += 1;
         self.statistics.live_bytes += bytes;
-        if self.marking {
+        if self.mark_phase().keeps_the_dead() {
             MARK.set(object.address());
         }
         object.set_stamp(0);
@@ -143,7 +143,7 @@ impl Heap {
     /// keep it until the mark ends.
     #[inline(always)]
     pub fn reclaim(&mut self, object: ObjectRef) {
-        if self.marking {
+        if self.mark_phase().keeps_the_dead() {
             object.add_flags(flag::DEAD);
             self.dead_queue.push(object);
         } else {

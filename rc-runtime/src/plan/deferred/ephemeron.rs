@@ -8,7 +8,10 @@ use crate::visit::Part;
 impl Heap {
     /// An ephemeron that the mark has come to, and held back, has another key: the mark looks again.
     pub(crate) fn show_ephemeron_again(&mut self, ephemeron: ObjectRef) {
-        if self.mark_discovers && MARK.get(ephemeron.address()) && ephemeron.count() != 0 && !ephemeron.has(flag::DEAD)
+        if self.mark_phase().is_shown_references()
+            && MARK.get(ephemeron.address())
+            && ephemeron.count() != 0
+            && !ephemeron.has(flag::DEAD)
         {
             self.push_marked(ephemeron);
         }
@@ -53,7 +56,7 @@ impl Heap {
         }
         slot.store(0);
         let Some(value) = value else { return };
-        if self.mark_discovers {
+        if self.mark_phase().is_shown_references() {
             self.show_to_mark(value);
         }
         if !self.counting {

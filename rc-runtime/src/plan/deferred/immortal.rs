@@ -13,7 +13,7 @@ impl Heap {
         object.add_flags(flag::IMMORTAL);
         if object.is_mature() && object.count() != 0 {
             self.increment(object);
-            if self.mark_discovers {
+            if self.mark_phase().is_shown_references() {
                 self.show_to_mark(object);
             }
             self.immortals.counted.push(object);

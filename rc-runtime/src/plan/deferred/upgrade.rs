@@ -24,7 +24,7 @@ impl Heap {
             return None;
         }
         let dead = if object.is_mature() {
-            let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+            let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
             object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
         } else {
             !self.counting || self.specials.young_are_judged()
@@ -41,7 +41,7 @@ impl Heap {
         self.increment(object);
         object.add_flags(flag::ROOTED);
         self.specials.upgraded.push(object);
-        if self.mark_discovers {
+        if self.mark_phase().is_shown_references() {
             self.show_to_mark(object);
         }
     }
@@ -61,7 +61,7 @@ impl Heap {
     /// A mature object has a count, and neither counting nor a mark has found it dead.
     #[inline(always)]
     pub(crate) fn is_there_by_count(&self, object: ObjectRef) -> bool {
-        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+        let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
         object.count() != 0 && !object.has(flag::DEAD) && !condemned
     }
 }

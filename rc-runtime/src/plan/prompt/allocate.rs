@@ -27,7 +27,7 @@ impl Heap {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
-        if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {
+        if self.zeal.is_some() || self.mark_phase().wants_turns() || self.round_is_due() || self.drain_is_due() {
             self.allocation_safepoint();
         }
         self.fails_as_asked(info, cell)?;

@@ -37,7 +37,7 @@ impl DyingLarge {
 impl Heap {
     /// The program runs before the cascade goes on: to a mark that proves, the objects on the stack count as touched.
     pub(super) fn touch_next_of(&mut self, cascade: &Cascade) {
-        if self.prompt.watch.is_on {
+        if self.mark_phase().watches() {
             cascade.next.into_iter().chain(cascade.estate.iter()).for_each(|object| self.note_touched(object));
         }
     }

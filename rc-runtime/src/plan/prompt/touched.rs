@@ -19,17 +19,12 @@
 mod note;
 
 use crate::memory::list::List;
-use crate::memory::range::MARK;
 use crate::object::ObjectRef;
 
 /// The touched objects, and what else a mark in slices must look at.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// A mark runs: each allocation that comes to the runtime, and each safepoint that does, is to give it its turn.
-    pub mark_runs: bool,
-    /// Touched objects are marked, and listed.
-    pub is_on: bool,
-    /// Upgrades ask for more than the object's header: it is on, or something condemned or fading might be yielded.
+    /// Upgrades ask for more than the object's header: a mark proves, or something condemned or fading might be yielded.
     pub asks_at_upgrades: bool,
     /// Unmarked objects that were touched; they are marked now.
     pub touched: List<ObjectRef>,
@@ -41,16 +36,6 @@ pub struct Watch {
     pub starved: bool,
     /// The proof is void: all objects were shown to the program. The mark begins anew.
     pub begin_anew: bool,
-    /// Unmarked objects are dead, and go in slices. An object flagged `DEAD` has released its references.
-    pub condemns: bool,
-    /// A large object of those, and the next of its chunks to release.
+    /// A large object of the condemned, and the next of its chunks to release. A condemned object flagged `DEAD` has released its references.
     pub condemned_large: Option<(ObjectRef, u64)>,
-}
-
-impl Watch {
-    /// Whether the object is among the condemned.
-    #[inline(always)]
-    pub fn condemns(&self, object: ObjectRef) -> bool {
-        self.condemns && !MARK.get(object.address())
-    }
 }

@@ -28,6 +28,15 @@ impl Heap {
         statistics
     }
 
+    /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
+    pub fn used_bytes(&self) -> u64 {
+        let small = match self.plan() {
+            Plan::Deferred => self.blocks.used_bytes(),
+            Plan::Prompt => self.prompt.cells.used_bytes(),
+        };
+        small + self.large.used_bytes()
+    }
+
     /// Objects are counted from now on, which were not before.
     pub(crate) fn begin_counting_objects(&mut self) {
         match self.plan() {

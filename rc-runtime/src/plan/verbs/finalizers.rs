@@ -3,6 +3,8 @@
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
+use crate::plan::call_state::CallState;
+use crate::plan::prompt::interrupted::InterruptedDrain;
 
 impl Heap {
     /// The object's finalizer is to run when it is found dead.
@@ -91,6 +93,44 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => {}
             Plan::Prompt => self.let_registered_anew_go(),
+        }
+    }
+
+    /// The program is called. Returns what that interrupts.
+    pub(crate) fn interrupt_for_call(&mut self) -> CallState {
+        match self.plan() {
+            Plan::Deferred => CallState::Deferred,
+            Plan::Prompt => CallState::Prompt(self.interrupt_drain()),
+        }
+    }
+
+    /// The call has ended: what it has interrupted goes on.
+    pub(crate) fn resume_after_call(&mut self, interrupted: CallState) {
+        match interrupted {
+            CallState::Deferred => {}
+            CallState::Prompt(interrupted) => self.resume_drain(interrupted),
+        }
+    }
+
+    /// Calls were left by a jump: what was protected for their sake is not any more.
+    pub(crate) fn end_protection_of_left_calls(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => {
+                let interrupted = match self.finalizers.interrupted() {
+                    Some(CallState::Prompt(interrupted)) => interrupted,
+                    Some(CallState::Deferred) | None => InterruptedDrain::default(),
+                };
+                self.end_protection(interrupted);
+            }
+        }
+    }
+
+    /// The program has come back from `setjmp`, the second time perhaps.
+    pub(crate) fn note_landed(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.prompt.landed = true,
         }
     }
 

@@ -27,6 +27,14 @@ impl Heap {
         }
     }
 
+    /// A mark has come to another phase: upgrades may have to ask for more than before.
+    pub(crate) fn note_mark_phase(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.note_what_fades(),
+        }
+    }
+
     /// The program has given an ephemeron another key, or none: a mark that has come to it, and held it back, looks again.
     pub(crate) fn note_other_key(&mut self, ephemeron: ObjectRef) {
         if !ephemeron.type_info().ephemeron {

@@ -38,7 +38,10 @@ impl Heap {
                     self.request_finalizer_turn();
                 }
             }
-            Plan::Prompt => self.context_mut().pending = 1,
+            Plan::Prompt => {
+                self.restore_settings();
+                self.context_mut().pending = 1;
+            }
         }
     }
 

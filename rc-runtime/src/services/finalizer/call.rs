@@ -1,5 +1,6 @@
 //! A call of the program by the runtime: what it has interrupted, and how it is seen that `longjmp` has left it (`jump`).
 
+use crate::plan::call_state::CallState;
 use std::ffi::c_void;
 
 /// A call that has not returned.
@@ -12,10 +13,8 @@ pub(crate) struct Call {
     pub(super) left: bool,
     /// The heap whose finalizer ran on this thread before.
     pub(super) outer: *mut c_void,
-    /// Objects that were protected for those further out.
-    pub(super) protected: usize,
-    pub(super) drain_from: usize,
-    pub(super) units_left: i64,
+    /// What it has interrupted.
+    pub(super) interrupted: CallState,
     pub(super) anchor: [u64; 4],
     pub(super) lent: u64,
 }

@@ -25,13 +25,14 @@ use super::call_program::RUNNING;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
+use crate::plan::call_state::CallState;
 
 /// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
 pub fn note_landing(here: u64) {
     // SAFETY: this thread's context, and its heap, if it has one.
     let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
     heap.note_landing_of_host(here);
-    heap.prompt.landed = true;
+    heap.note_landed();
     let mut any = false;
     for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);
@@ -42,24 +43,23 @@ pub fn note_landing(here: u64) {
 }
 
 impl super::Finalizers {
-    /// Objects that were protected when the innermost call began.
-    pub(crate) fn protected_outside(&self) -> usize {
-        self.calls.last().map_or(0, |call| call.protected)
+    /// What the innermost call has interrupted, if the program is called.
+    pub(crate) fn interrupted(&self) -> Option<CallState> {
+        self.calls.last().map(|call| call.interrupted)
     }
 }
 
 impl Heap {
     /// The program is called with an object; `frame` is where the caller keeps the number that is returned.
     pub(super) fn begin_call(&mut self, object: ObjectRef, frame: u64) -> u64 {
-        let drain_from = self.enter_nested_drains();
+        let interrupted = self.interrupt_for_call();
         let number = self.finalizers.called ^ frame.rotate_left(32) | 1;
         self.finalizers.called += 1;
         self.finalizers.running.push(object);
-        let (units_left, protected) = (self.prompt.units_left, self.prompt.protected.len());
         let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
-        let call = Call { frame, number, left: false, outer, protected, drain_from, units_left, anchor, lent };
+        let call = Call { frame, number, left: false, outer, interrupted, anchor, lent };
         self.finalizers.calls.push(call);
         number
     }
@@ -81,8 +81,7 @@ impl Heap {
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
         RUNNING.set(call.outer.cast());
-        self.leave_nested_drains(call.drain_from);
-        self.prompt.units_left = call.units_left;
+        self.resume_after_call(call.interrupted);
         let context = self.context_mut();
         context.set_exit_anchor(call.anchor);
         context.lent = call.lent;
@@ -115,8 +114,7 @@ impl Heap {
         // The program is at this safepoint, and its frames that lent roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);
         context.lent = context.lent.min(lent);
-        let protected = self.finalizers.protected_outside();
-        self.prompt.protected.truncate(protected);
+        self.end_protection_of_left_calls();
         if self.finalizers.calls.is_empty() {
             self.end_interrupted_work();
         }
@@ -129,9 +127,6 @@ impl Heap {
         let finalizers = &mut self.finalizers;
         (finalizers.collecting, finalizers.collect_wanted) = (false, false);
         finalizers.done.append(&mut finalizers.later);
-        if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
-            (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
-        }
         self.request_interrupted_work();
     }
 

@@ -152,7 +152,7 @@ impl Heap {
                 true => self.specials.fading += 1,
                 false => self.specials.fading -= 1,
             }
-            self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+            self.note_what_fades();
         }
     }
 }

@@ -107,7 +107,7 @@ impl Heap {
     }
 
     pub(in crate::services::weak) fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
-        let by_mark = self.specials.mark_condemns && self.is_unmarked(object);
+        let by_mark = self.mark_phase().condemns() && self.is_unmarked(object);
         by_mark || self.special_of(object).is_some_and(|record| record.has(CONDEMNED))
     }
 }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::plan::prompt::PromptDriver;
 use std::time::Instant;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
@@ -50,7 +51,7 @@ impl PromptDriver {
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
         let finalizable = unmarked_with_finalizer(heap);
-        heap.set_mark_condemns(true);
+        heap.set_mark_phase(MarkPhase::Condemns);
         match finalizable.is_empty() {
             true => heap.begin_reclaim_all(&special),
             false => heap.begin_reclaim_before_finalizers(&special),
@@ -74,7 +75,7 @@ impl PromptDriver {
         marker.reset();
         self.counted_marks.marker = marker;
         special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
-        heap.set_mark_condemns(false);
+        heap.set_mark_phase(MarkPhase::Off);
         let freed = sweep(heap);
         for object in finalizable {
             object.increment_exact();

@@ -7,6 +7,7 @@ use crate::progress::Progress;
 use crate::stops::CHUNK_UNITS;
 use std::time::Instant;
 use tally_heap::Heap;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::plan::prompt::CellSpace;
 
 impl PromptDriver {
@@ -21,7 +22,7 @@ impl PromptDriver {
             mark.batches_before = 0;
             self.counted_marks.cap.begin_pace(heap);
             mark.marker = std::mem::take(&mut self.counted_marks.marker);
-            heap.prompt.watch.mark_runs = true;
+            heap.set_mark_phase(MarkPhase::Runs);
         }
     }
 
@@ -124,7 +125,8 @@ impl PromptDriver {
                 None => self.begin_discovery_in_slices(heap),
             },
             Stage::Discover => {
-                heap.set_watch(true);
+                heap.set_mark_phase(MarkPhase::Proves);
+                heap.prompt.watch.dying_large.clear();
                 mark.enter(Stage::Suspect);
                 1
             }
@@ -234,8 +236,8 @@ impl PromptDriver {
         mark.marker.reset();
         // They are dead all the same, and nothing leads to them.
         heap.queue_found_by_mark();
-        heap.set_watch(false);
-        heap.set_mark_condemns(false);
+        heap.set_mark_phase(MarkPhase::Runs);
+        heap.prompt.watch.dying_large.clear();
         heap.prompt.passed_over.note();
         heap.prompt.watch.touched.clear();
     }
@@ -245,7 +247,7 @@ impl PromptDriver {
         marker.reset();
         self.counted_marks.marker = marker;
         heap.prompt.watch = Default::default();
-        heap.set_mark_condemns(false);
+        heap.set_mark_phase(MarkPhase::Off);
         heap.prompt.cells.born_marked = false;
         self.sliced_mark.enter(Stage::Off);
     }

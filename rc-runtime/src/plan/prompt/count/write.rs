@@ -47,7 +47,7 @@ impl Heap {
             if high == 0 {
                 // What was put off came before this.
                 self.apply_postponed();
-                if self.prompt.watch.is_on {
+                if self.mark_phase().watches() {
                     self.note_touched(object);
                 }
                 return self.add_pending(object);
@@ -81,7 +81,7 @@ impl Heap {
     /// Marks the object as buffered; false if it is already, or never part of a cycle.
     #[inline(always)]
     pub fn flag_candidate(&mut self, object: ObjectRef) -> bool {
-        if self.prompt.watch.is_on {
+        if self.mark_phase().watches() {
             self.note_touched(object);
         }
         object.settle();
@@ -235,7 +235,7 @@ impl Heap {
         for place in 0..self.prompt.cells.owned.len() {
             let block = self.prompt.cells.owned[place];
             for object in super::super::CellSpace::objects_in(block) {
-                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.prompt.watch.condemns(object) {
+                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.is_going(object) {
                     visit(self, object);
                 }
             }
@@ -243,7 +243,7 @@ impl Heap {
         for place in 0..self.large.places() {
             if let Some(object) = self.large.at(place)
                 && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
-                && !self.prompt.watch.condemns(object)
+                && !self.is_going(object)
             {
                 visit(self, object);
             }

@@ -146,7 +146,7 @@ impl Heap {
 
     /// Begins with an object of any shape that is dead.
     pub(in crate::plan::prompt::reclaim) fn begin(&mut self, cascade: &mut Cascade, bin: &mut Bin, object: ObjectRef) {
-        if self.prompt.watch.is_on {
+        if self.mark_phase().watches() {
             self.touch_held(object);
         }
         let (before, height) = (cascade.waiting, cascade.estate.len());

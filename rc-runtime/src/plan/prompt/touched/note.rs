@@ -13,7 +13,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub fn note_touched(&mut self, object: ObjectRef) {
-        if self.prompt.watch.is_on && !MARK.get(object.address()) {
+        if self.mark_phase().watches() && !MARK.get(object.address()) {
             MARK.set(object.address());
             let watch = &mut self.prompt.watch;
             watch.starved |= !watch.touched.try_push(object);
@@ -22,7 +22,7 @@ impl Heap {
 
     /// An ephemeron has another key while a mark proves: it may not be dead, whatever was found of its key.
     pub(crate) fn watch_ephemeron(&mut self, ephemeron: ObjectRef) {
-        if self.prompt.watch.is_on {
+        if self.mark_phase().watches() {
             MARK.set(ephemeron.address());
             let watch = &mut self.prompt.watch;
             watch.starved |= !watch.touched.try_push(ephemeron);
@@ -31,7 +31,7 @@ impl Heap {
 
     /// The host may keep objects that a running mark is about to prove dead: the proof begins anew.
     pub(crate) fn begin_proof_anew(&mut self) {
-        self.prompt.watch.begin_anew |= self.prompt.watch.is_on;
+        self.prompt.watch.begin_anew |= self.mark_phase().watches();
     }
 
     /// The object is not being taken apart, and no mark has to be asked about it.
@@ -45,33 +45,31 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
+        let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
         let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
         if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
             return None;
         }
-        if self.prompt.watch.is_on && !MARK.get(object.address()) {
+        if self.mark_phase().watches() && !MARK.get(object.address()) {
             self.note_candidate(object);
         }
         Some(object)
     }
 
-    /// The watch goes on or off.
-    pub fn set_watch(&mut self, is_on: bool) {
-        self.prompt.watch.is_on = is_on;
-        self.prompt.watch.dying_large.clear();
-        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+    /// The object is among those that a mark has condemned, and that go in slices.
+    #[inline(always)]
+    pub fn is_going(&self, object: ObjectRef) -> bool {
+        self.mark_phase().frees() && !MARK.get(object.address())
     }
 
-    /// From now on, or no longer, unmarked objects are dead, and no weak slot yields one.
-    pub fn set_mark_condemns(&mut self, condemns: bool) {
-        self.specials.mark_condemns = condemns;
+    /// An object begins to fade, or has come to its end; or a mark has come to another phase.
+    pub(crate) fn note_what_fades(&mut self) {
         self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
     }
 
     /// Whether an upgrade must ask for more than the object's header.
     pub(crate) fn upgrades_ask(&self) -> bool {
-        self.prompt.watch.is_on || self.specials.mark_condemns || self.specials.fading != 0
+        self.mark_phase().asks_at_upgrades() || self.specials.fading != 0
     }
 
     /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.
@@ -82,7 +80,7 @@ impl Heap {
     /// Whether a mark in slices runs, or one is asked for at each safepoint.
     #[inline(always)]
     pub(crate) fn mark_wants_its_turn(&self) -> bool {
-        self.prompt.watch.mark_runs || self.options.eager_marks && self.marks_in_slices()
+        self.mark_phase().wants_turns() || self.options.eager_marks && self.marks_in_slices()
     }
 
     /// Whether a former object of this heap still is one, and is not being taken apart.
@@ -101,7 +99,7 @@ impl Heap {
 
     /// References to live objects that condemned objects have not released yet: for recounts.
     pub fn for_each_condemned_reference(&mut self, mut visit: impl FnMut(ObjectRef)) {
-        if !self.prompt.watch.condemns {
+        if !self.mark_phase().frees() {
             return;
         }
         let survives = |target: &ObjectRef| MARK.get(target.address());

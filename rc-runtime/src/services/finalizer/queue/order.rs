@@ -104,12 +104,6 @@ impl Heap {
         self.finalizers.found_by_mark.push(object);
     }
 
-    /// Prompt plan: the object is one of a set that the mark has not found all of. It is held until its finalizer has run.
-    pub fn hold_with_set(&mut self, object: ObjectRef) {
-        object.increment_exact();
-        self.finalizers.found_by_mark.push(object);
-    }
-
     /// The set, as far as the mark has found it.
     pub fn found_by_mark(&self) -> &[ObjectRef] {
         &self.finalizers.found_by_mark
@@ -125,7 +119,7 @@ impl Heap {
         debug_assert!(object.needs_finalizer());
         self.increment(object);
         self.note_waiting(object, true);
-        if self.marking && object.is_mature() && !MARK.get(object.address()) {
+        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.address()) {
             MARK.set(object.address());
             self.push_marked(object);
         }
