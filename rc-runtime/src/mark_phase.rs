@@ -12,7 +12,7 @@
 
 /// The bits: one for each question.
 const KEEPS: u8 = 1;
-const SHOWN: u8 = 2;
+const REACHED: u8 = 2;
 const WATCHES: u8 = 4;
 const CONDEMNS: u8 = 8;
 const FREES: u8 = 16;
@@ -26,7 +26,7 @@ pub enum MarkPhase {
     #[default]
     Off = 0,
     /// Deferred plan: references that vanish are shown to it, and the dead keep their memory.
-    Discovers = KEEPS | SHOWN,
+    Discovers = KEEPS | REACHED,
     /// Unmarked objects are dead, and still whole: no weak slot yields one.
     Condemns = KEEPS | CONDEMNS,
     /// Prompt plan: it has its turn at safepoints, and objects are born marked once it discovers.
@@ -56,7 +56,7 @@ impl MarkPhase {
     /// Deferred plan: references that vanish are shown to the mark.
     #[inline(always)]
     pub const fn is_shown_references(self) -> bool {
-        self.has(SHOWN)
+        self.has(REACHED)
     }
 
     /// Prompt plan: touched objects are marked, and listed.

@@ -88,7 +88,7 @@ impl Zeal {
     }
 
     /// Notes an object's death, in the header too, and poisons it.
-    pub fn bury(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
+    pub fn quarantine(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
             birth.died = Some(Death { epoch, place: self.here });
         }
@@ -107,7 +107,7 @@ impl Zeal {
             .partition(|object| object.stamp() != epoch);
         self.young = young;
         for object in dead.into_iter().filter(|object| !object.has(crate::object::flag::LARGE)) {
-            self.bury(object, object.type_info().cell_bytes_of(object), epoch);
+            self.quarantine(object, object.type_info().cell_bytes_of(object), epoch);
         }
     }
 

@@ -37,7 +37,7 @@ mod step;
 mod verify;
 
 pub use crate::plan::prompt::exact_trial::Rings;
-pub use crate::plan::prompt::root_snapshot::Held;
+pub use crate::plan::prompt::root_snapshot::RootSnapshot;
 pub use batch::Batch;
 pub(crate) use left_behind::LeftBehind;
 pub use mark::CountedMarks;
@@ -55,7 +55,7 @@ pub struct PromptDriver {
     /// How far an explicit collection in parts has come.
     progress: Progress,
     /// What roots hold.
-    held: Held,
+    held: RootSnapshot,
     /// Trials over exact counts.
     rings: Rings,
     /// Trials of all young objects together.

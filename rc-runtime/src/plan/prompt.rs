@@ -47,10 +47,10 @@ mod safepoint;
 pub mod touched;
 
 use crate::memory::list::List;
-pub use crate::plan::prompt::address_taken::Lent;
-use crate::plan::prompt::address_taken_walk::LentWalk;
-pub use crate::plan::prompt::nursery::{Carved, Youth};
-pub use crate::plan::prompt::touched::Watch;
+pub use crate::plan::prompt::address_taken::AddressTaken;
+use crate::plan::prompt::address_taken_walk::AddressTakenWalk;
+pub use crate::plan::prompt::nursery::{Carved, Nursery};
+pub use crate::plan::prompt::touched::Touched;
 pub use bin::Bin;
 pub use cells::CellSpace;
 use postponed::Postponed;
@@ -67,9 +67,9 @@ pub struct Prompt {
     /// The pending list's memory; how much of it is in use says `Context::pending_top`.
     pending: List<ObjectRef>,
     /// Stores through out-parameters.
-    pub lent: Lent,
+    pub lent: AddressTaken,
     /// When drains looked for what others have stored to roots.
-    lent_walk: LentWalk,
+    address_taken_walk: AddressTakenWalk,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.
@@ -111,7 +111,7 @@ pub struct Prompt {
     /// leave counts behind, which only a mark makes good.
     pub landed: bool,
     /// The touched objects, for a mark that works in slices.
-    pub watch: Watch,
+    pub touched: Touched,
 }
 
 /// Whether unnoted garbage may have been passed over, by batches or a sample of what they brought up: a
@@ -148,7 +148,7 @@ impl Prompt {
     /// The heap has its number. Without trials the young are not looked at.
     pub(crate) fn begin(&mut self, owner: u32, trials: bool) {
         self.cells.owner = owner;
-        self.cells.youth.off = !trials;
+        self.cells.nursery.off = !trials;
         self.round_at = FIRST_ROUND;
     }
 }

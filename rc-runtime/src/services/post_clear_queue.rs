@@ -22,7 +22,7 @@ pub(crate) const ROUNDS_MAX: u32 = 100;
 
 /// The queue. A record holds its object's place in it, counted from the first entry of all.
 #[derive(Debug, Default)]
-pub struct Errands {
+pub struct PostClearQueue {
     queue: Queue<Option<ObjectRef>>,
     done: u64,
     running: bool,
@@ -30,7 +30,7 @@ pub struct Errands {
     had_turn: bool,
 }
 
-impl Errands {
+impl PostClearQueue {
     /// Whether there are any, and they may be run here.
     #[inline(always)]
     pub fn are_due(&self) -> bool {

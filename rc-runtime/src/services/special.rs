@@ -28,7 +28,7 @@ use crate::memory::range::{HEAP_BASE, HEAP_SPAN, record_cell};
 use crate::memory::record_slab::{LAST_NUMBER, Record, Slab};
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
-use crate::services::post_clear_queue::Errands;
+use crate::services::post_clear_queue::PostClearQueue;
 use crate::services::weak::links::{Link, Node};
 use rustc_hash::FxHashMap;
 
@@ -83,7 +83,7 @@ pub struct Rest {
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
     /// Its place in the post-clear queue.
-    pub(crate) errand: Option<u64>,
+    pub(crate) post_clear: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
     free: u32,
@@ -155,7 +155,7 @@ pub(crate) fn address_of(place: u64) -> u64 {
 impl Rest {
     fn is_needed(&self) -> bool {
         let hosts = self.external != 0 || self.host.is_some();
-        hosts || self.registration != 0 || self.errand.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
+        hosts || self.registration != 0 || self.post_clear.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
     }
 }
 
@@ -177,7 +177,7 @@ pub struct Specials {
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
     /// The work to do when the collector has returned.
-    pub errands: Errands,
+    pub post_clear: PostClearQueue,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,

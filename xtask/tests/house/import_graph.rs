@@ -97,6 +97,10 @@ fn read(source: &Source, place: &Module, places: &BTreeSet<Module>) -> File {
                 inner.retain(|&(_, end)| end < depth + 1);
             }
             "mod" if tokens.get(at + 2) == Some(&"{") => inner.push((tokens[at + 1].to_owned(), depth + 1)),
+            // `pub(in path)` says who may name the item.
+            "(" if tokens.get(at + 1) == Some(&"in") => {
+                at += tokens[at..].iter().position(|token| *token == ")").unwrap_or(0);
+            }
             "use" => {
                 let end = tokens[at..].iter().position(|token| *token == ";").map_or(tokens.len(), |end| at + end);
                 for (path, alias) in tree(&tokens[at + 1..end]) {
@@ -228,7 +232,10 @@ fn imports_paths_and_re_exports_are_followed() {
     let file = |name: &str, text: &str| Source { path: format!("rc-runtime/src/{name}.rs"), text: text.to_owned() };
     let graph = of(&[
         file("lib", "mod a;\nmod b;\npub use a::{A, child::Deep as Shown};"),
-        file("a", "mod child;\npub struct A;\nfn f() { child::Deep; }\n#[cfg(test)]\nmod tests { use crate::b::B; }"),
+        file(
+            "a",
+            "mod child;\npub(in crate::c) struct A;\nfn f() { child::Deep; }\n#[cfg(test)]\nmod tests { use crate::b::B; }",
+        ),
         file(
             "a/child",
             "//! crate::b\npub struct Deep; use std::fmt; mod flag { const C: u8 = super::super::super::b::B; }",

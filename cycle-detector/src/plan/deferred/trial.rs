@@ -39,7 +39,7 @@ mod member;
 mod try_candidates;
 mod verdict;
 
-use crate::budget::Purse;
+use crate::budget::Budget;
 use crate::plan::deferred::backoff;
 use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
@@ -98,7 +98,7 @@ pub struct Trials {
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
     dead_edges: i64,
-    purse: Purse,
+    budget: Budget,
     small: SuccessRate,
     large: SuccessRate,
     near: SuccessRate,
@@ -127,7 +127,7 @@ impl Default for Trials {
             counts: 0,
             edges: 0,
             dead_edges: 0,
-            purse: Purse::default(),
+            budget: Budget::default(),
             small: SuccessRate::promising(64),
             large: SuccessRate::doubtful(16),
             near: SuccessRate::promising(16),
@@ -156,7 +156,7 @@ impl Trials {
         heap.options.trials
             && !candidate.has(flag::LARGE)
             && (was_root || !backoff::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
-            && self.purse.can_pay(1)
+            && self.budget.can_pay(1)
     }
 }
 
@@ -187,7 +187,7 @@ impl Trials {
     }
 
     fn may_go_on(&mut self) -> bool {
-        !self.small.is_sampling() && self.purse.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
+        !self.small.is_sampling() && self.budget.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
     }
 
     /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.

@@ -73,7 +73,7 @@ impl SlicedMark {
         }
         if !self.marker.has_held_back() && !self.finds_more(heap) {
             heap.set_mark_phase(MarkPhase::Forgets);
-            heap.prompt.watch.dying_large.clear();
+            heap.prompt.touched.dying_large.clear();
             self.enter(Stage::Slots);
         }
         1
@@ -100,8 +100,8 @@ impl SlicedMark {
     /// Whether there is more to follow before unmarked objects are known to be dead. References of dying objects have been followed: each
     /// counts as touched.
     fn finds_more(&mut self, heap: &Heap) -> bool {
-        let watch = &heap.prompt.watch;
-        self.marker.waiting() != 0 || !watch.touched.is_empty() || !watch.dying_large.is_empty()
+        let touched = &heap.prompt.touched;
+        self.marker.waiting() != 0 || !touched.objects.is_empty() || !touched.dying_large.is_empty()
     }
 
     /// The dead at the next place, or in the next chunk of a large one, release the living.
@@ -137,10 +137,10 @@ impl SlicedMark {
 
 /// A chunk of the dead large object whose references are being released.
 fn release_chunk(heap: &mut Heap) -> Option<i64> {
-    let (object, chunk) = heap.prompt.watch.condemned_large?;
+    let (object, chunk) = heap.prompt.touched.condemned_large?;
     let info = object.type_info();
     let next = (chunk + 1 < info.chunk_count(info.length(object))).then_some((object, chunk + 1));
-    heap.prompt.watch.condemned_large = next;
+    heap.prompt.touched.condemned_large = next;
     Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)))
 }
 
@@ -149,7 +149,7 @@ fn release_at(heap: &mut Heap, place: Place) -> i64 {
     for object in place.objects().filter(|&object| is_suspected(object)) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {
-            heap.prompt.watch.condemned_large = Some((object, 0));
+            heap.prompt.touched.condemned_large = Some((object, 0));
         } else {
             spent += 2 + release_to_survivors(heap, object, Part::Whole);
         }

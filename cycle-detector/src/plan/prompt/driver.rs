@@ -33,7 +33,7 @@ impl EpochDriver for PromptDriver {
         let mut found = RootList::after(heap.prompt.protected.take_objects());
         self.stack.visit(heap, &mut found);
         heap.prompt.protected.put_back(found.into_objects());
-        heap.note_lent_walk(self.stack.units_walked(heap) - before, self.stack.end());
+        heap.note_address_taken_walk(self.stack.units_walked(heap) - before, self.stack.end());
     }
 
     /// Every walk visits the whole stack: no frame waits.

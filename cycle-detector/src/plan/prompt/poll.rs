@@ -27,7 +27,7 @@ impl PromptDriver {
     pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
         let mark_runs = self.sliced_mark.is_running();
         let rounds_wait = mark_runs && self.progress == Progress::Mark;
-        let piled = heap.marks_in_slices() && heap.prompt.cells.youth.is_pile();
+        let piled = heap.marks_in_slices() && heap.prompt.cells.nursery.is_backlog();
         let marks_turn = piled && mark_runs && self.sliced_mark.is_next;
         let haste = if mark_runs { self.counted_marks.cap.haste(heap) } else { Haste::None };
         if rounds_wait || self.sliced_mark.proves() || marks_turn || haste == Haste::Much || !heap.round_is_due() {

@@ -26,7 +26,7 @@ mod find;
 
 use crate::root_source::{RootList, RootSource};
 use tally_heap::memory::list::List;
-use tally_heap::memory::range::SHOWN;
+use tally_heap::memory::range::REACHED;
 use tally_heap::object::prompt_flag;
 use tally_heap::{Heap, ObjectRef};
 
@@ -37,7 +37,7 @@ const KEPT: usize = 4096;
 
 /// The objects that roots held at the last look.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct RootSnapshot {
     /// The objects that roots held at the last look.
     objects: List<ObjectRef>,
     /// Frames and slots that were walked then.
@@ -53,7 +53,7 @@ pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut Lis
     *found = roots.into_objects();
 }
 
-impl Held {
+impl RootSnapshot {
     /// The objects that roots held at the last look.
     pub(super) fn objects(&self) -> &[ObjectRef] {
         &self.objects
@@ -62,8 +62,8 @@ impl Held {
     /// Whether a round is to pass them over.
     pub(super) fn set_marks(&self, marked: bool) {
         self.objects.iter().for_each(|object| match marked {
-            true => SHOWN.set(object.address()),
-            false => SHOWN.clear(object.address()),
+            true => REACHED.set(object.address()),
+            false => REACHED.clear(object.address()),
         });
     }
 

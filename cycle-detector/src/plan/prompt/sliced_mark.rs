@@ -144,7 +144,7 @@ pub(super) enum Blocks {
 impl SlicedMark {
     /// Follows what has been marked, or touched meanwhile; `None` when there is nothing.
     fn follow(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
-        let touched = std::mem::take(&mut heap.prompt.watch.touched);
+        let touched = std::mem::take(&mut heap.prompt.touched.objects);
         let spent = touched.len() as i64;
         // Some have died since.
         touched.into_iter().filter(|&object| heap.is_still_there(object)).for_each(|it| self.marker.visit_later(it));

@@ -146,7 +146,7 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     roots.extend(heap.pending_objects());
     heap.prompt.for_each_dying_reference(|object| roots.push(object));
     reach(&mut reached, roots);
-    let alone: HashSet<ObjectRef> = heap.prompt.cells.youth.alone().collect();
+    let alone: HashSet<ObjectRef> = heap.prompt.cells.nursery.alone().collect();
     let is_noted = |object: &ObjectRef| {
         let is_young = object.is_settled() && CellSpace::is_young(object.address());
         let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);

@@ -58,7 +58,7 @@ fn pile_of_young_objects_is_judged_a_part_at_a_time() {
         let (before, held) = (m.statistics(), reachable(&m));
         assert!(before.live_objects > 100_000 && held.len() > 100, "{} of {}", held.len(), before.live_objects);
         let (mut rounds, mut edges) = (0, before.trial_edges);
-        while m.heap().prompt.cells.youth.is_due() {
+        while m.heap().prompt.cells.nursery.is_due() {
             m.poll();
             prompt::verify(m.heap()).unwrap_or_else(|fault| panic!("seed {seed}, poll {rounds}: {fault:?}"));
             let now = m.statistics().trial_edges;
@@ -102,7 +102,7 @@ fn mark_beside_a_pile_that_stays_comes_to_its_end() {
             set(&mut m, two, 0, Some(one));
         }
         m.restart();
-        assert!(m.heap().prompt.cells.youth.is_pile(), "turn {turn}");
+        assert!(m.heap().prompt.cells.nursery.is_backlog(), "turn {turn}");
         m.poll();
         if m.statistics().marks > 1 {
             return prompt::verify(m.heap()).expect("sound");

@@ -204,7 +204,7 @@ impl Heap {
         object.set_count(0);
         BUFFERED.clear(object.address());
         if let Some(zeal) = &mut self.zeal {
-            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
         }
     }
 
@@ -226,7 +226,7 @@ impl Heap {
     /// A large object that died young goes away without having been counted.
     pub fn free_young_large(&mut self, object: ObjectRef) {
         if let Some(zeal) = &mut self.zeal {
-            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
         } else {
             self.free_large(object);
         }

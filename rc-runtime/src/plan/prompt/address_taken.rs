@@ -25,13 +25,13 @@ const NOTED_MAX: usize = 1024;
 
 /// Stores to address-taken roots, and the objects held for them.
 #[derive(Debug, Default)]
-pub struct Lent {
+pub struct AddressTaken {
     noted: List<u64>,
     /// Slots with what they held when they were looked at, the highest address first.
     held: List<(u64, ObjectRef)>,
 }
 
-impl Lent {
+impl AddressTaken {
     /// Objects that are held on behalf of a slot.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.held.iter().map(|&(_, object)| object)

@@ -56,7 +56,7 @@ impl Heap {
             }
             let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
-            self.prompt.cells.youth.note_large(blocks as u64 * BLOCK_BYTES);
+            self.prompt.cells.nursery.note_large(blocks as u64 * BLOCK_BYTES);
             self.note_growth();
         }
         if let Some(zeal) = &mut self.zeal {

@@ -32,7 +32,7 @@ use crate::memory::list::List;
 use crate::memory::size_class::LARGEST_CELL;
 use crate::object::ObjectRef;
 use crate::object::prompt_flag;
-use crate::plan::prompt::release_stack::{Estate, ROOM};
+use crate::plan::prompt::release_stack::{ROOM, ReleaseStack};
 use crate::visit::Part;
 pub(super) use parked::Parked;
 
@@ -56,7 +56,7 @@ pub struct Cascade {
     /// The reference to release next.
     pub(super) next: Option<ObjectRef>,
     /// Those after it, the last on top.
-    pub(super) estate: Estate,
+    pub(super) release_stack: ReleaseStack,
     /// The object that went to wait last, and by its words those before it; 0 = none.
     waiting: u64,
     /// Height of `estate` at which it did.
@@ -79,7 +79,7 @@ impl Default for Cascade {
     /// Each drain has one: it is made in place, or its kilobyte would be copied.
     #[inline(always)]
     fn default() -> Self {
-        Cascade { next: None, estate: Estate::default(), waiting: 0, height: 0, large: List::new() }
+        Cascade { next: None, release_stack: ReleaseStack::default(), waiting: 0, height: 0, large: List::new() }
     }
 }
 
@@ -92,19 +92,19 @@ impl Cascade {
 
     /// References that dying objects still hold and have not been decremented.
     fn for_each_held(&self, mut visit: impl FnMut(ObjectRef)) {
-        self.next.into_iter().chain(self.estate.iter()).for_each(&mut visit);
+        self.next.into_iter().chain(self.release_stack.iter()).for_each(&mut visit);
         for_each_held_by_waiting(self.waiting, &self.large, visit);
     }
 
     /// References of a waiting object that are taken next, at most: half the room, and one more, which needs none.
     fn room(&self) -> usize {
-        (self.estate.room() / 2 + 1).min(AT_ONCE)
+        (self.release_stack.room() / 2 + 1).min(AT_ONCE)
     }
 
     /// Puts references where they come next, the last first.
     fn put(&mut self, references: &[ObjectRef]) {
         if let Some((&next, later)) = references.split_last() {
-            later.iter().for_each(|&target| self.estate.push(target));
+            later.iter().for_each(|&target| self.release_stack.push(target));
             self.next = Some(next);
         }
     }

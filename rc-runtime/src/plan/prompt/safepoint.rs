@@ -78,7 +78,7 @@ impl Heap {
     /// Whether enough candidates wait for a round of trials.
     #[inline(always)]
     pub fn round_is_due(&self) -> bool {
-        self.candidates.len() >= self.prompt.round_at || self.prompt.cells.youth.is_due()
+        self.candidates.len() >= self.prompt.round_at || self.prompt.cells.nursery.is_due()
     }
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the

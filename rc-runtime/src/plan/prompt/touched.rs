@@ -23,11 +23,11 @@ use crate::object::ObjectRef;
 
 /// The touched objects, and what else a mark in slices must look at.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct Touched {
     /// Upgrades ask for more than the object's header: a mark proves, or something condemned or fading might be yielded.
     pub asks_at_upgrades: bool,
     /// Unmarked objects that were touched; they are marked now.
-    pub touched: List<ObjectRef>,
+    pub objects: List<ObjectRef>,
     /// Large objects that are being taken apart: a mark comes to what they still hold, a chunk at a time.
     pub dying_large: List<ObjectRef>,
     /// The chunk of the last of them that is next, or a later one.

@@ -34,7 +34,7 @@ impl Heap {
     pub(crate) fn request_interrupted_work(&mut self) {
         match self.plan() {
             Plan::Deferred => {
-                if self.specials.errands.are_due() {
+                if self.specials.post_clear.are_due() {
                     self.request_finalizer_turn();
                 }
             }

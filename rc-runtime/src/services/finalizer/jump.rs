@@ -123,7 +123,7 @@ impl Heap {
 
     /// No call is left on the stack, and no frame of the collector.
     fn end_interrupted_work(&mut self) {
-        self.specials.errands.abandon();
+        self.specials.post_clear.abandon();
         let finalizers = &mut self.finalizers;
         (finalizers.collecting, finalizers.collect_wanted) = (false, false);
         finalizers.done.append(&mut finalizers.later);

@@ -7,32 +7,32 @@ use crate::services::builtin;
 impl Heap {
     /// Queues the object, once.
     pub(crate) fn add_errand(&mut self, object: ObjectRef) {
-        let errands = &mut self.specials.errands;
-        let place = errands.end();
+        let post_clear = &mut self.specials.post_clear;
+        let place = post_clear.end();
         let rest = self.rest(object);
-        if rest.errand.is_some() {
+        if rest.post_clear.is_some() {
             return;
         }
-        rest.errand = Some(place);
-        self.specials.errands.queue.push_back(Some(object));
+        rest.post_clear = Some(place);
+        self.specials.post_clear.queue.push_back(Some(object));
         self.request_callbacks();
     }
 
     /// The object dies: takes it off the queue.
     pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
-        if let Some(place) = self.rest_of(object).and_then(|rest| rest.errand.take()) {
-            let errands = &mut self.specials.errands;
-            errands.queue[(place - errands.done) as usize] = None;
+        if let Some(place) = self.rest_of(object).and_then(|rest| rest.post_clear.take()) {
+            let post_clear = &mut self.specials.post_clear;
+            post_clear.queue[(place - post_clear.done) as usize] = None;
         }
     }
 
     pub(in crate::services::post_clear_queue) fn next_errand(&mut self) -> Option<ObjectRef> {
-        let errands = &mut self.specials.errands;
+        let post_clear = &mut self.specials.post_clear;
         loop {
-            let next = errands.queue.pop_front()?;
-            errands.done += 1;
+            let next = post_clear.queue.pop_front()?;
+            post_clear.done += 1;
             if let Some(object) = next {
-                self.rest(object).errand = None;
+                self.rest(object).post_clear = None;
                 self.tidy_special(object);
                 return Some(object);
             }
@@ -46,21 +46,21 @@ impl Heap {
     pub(crate) unsafe fn run_errands(heap: *mut Heap) -> bool {
         // SAFETY: by the caller's promise; every borrow ends before a callback runs.
         unsafe {
-            if !(*heap).specials.errands.are_due() || (*heap).finalizers.depth() > 0 {
+            if !(*heap).specials.post_clear.are_due() || (*heap).finalizers.depth() > 0 {
                 return true;
             }
             // Callbacks that always bring more take turns with finalizers.
-            let had_turn = std::mem::take(&mut (*heap).specials.errands.had_turn);
+            let had_turn = std::mem::take(&mut (*heap).specials.post_clear.had_turn);
             let finalizers_wait = had_turn && !(&*heap).finalizers.queue.is_empty();
             if !(*heap).finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
                 (&mut *heap).put_callbacks_off();
                 return false;
             }
             let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
-            (*heap).specials.errands.running = true;
-            let end = (&*heap).specials.errands.end();
+            (*heap).specials.post_clear.running = true;
+            let end = (&*heap).specials.post_clear.end();
             while has_turn
-                && (*heap).specials.errands.done < end
+                && (*heap).specials.post_clear.done < end
                 && let Some(object) = (&mut *heap).next_errand()
             {
                 if (&mut *heap).upgrade(object).is_none() {
@@ -80,9 +80,9 @@ impl Heap {
                     }
                 }
             }
-            (*heap).specials.errands.running = false;
-            (*heap).specials.errands.had_turn = !has_turn;
-            if (*heap).specials.errands.are_due() {
+            (*heap).specials.post_clear.running = false;
+            (*heap).specials.post_clear.had_turn = !has_turn;
+            if (*heap).specials.post_clear.are_due() {
                 (&mut *heap).put_callbacks_off();
             }
             has_turn

@@ -10,7 +10,7 @@ use tally_heap::{Heap, ObjectRef};
 impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
     pub(crate) fn fill_purse(&mut self) {
-        self.trials.purse.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
+        self.trials.budget.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
     }
 
     /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
@@ -60,8 +60,8 @@ impl DeferredDriver {
         }
         let succeeded = verdict.has_freed();
         // A trial in vain costs twice: more such trials for the same budget found no more garbage.
-        trials.purse.pay(if succeeded { trials.edges } else { 2 * trials.edges });
-        trials.purse.reward(trials.dead_edges);
+        trials.budget.pay(if succeeded { trials.edges } else { 2 * trials.edges });
+        trials.budget.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
         if succeeded {
             backoff::wake(candidate.block());

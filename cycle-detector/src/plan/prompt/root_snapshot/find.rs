@@ -12,6 +12,6 @@ impl PromptDriver {
         held.objects.clear_to(KEPT);
         visit(&mut *self.stack, heap, &mut held.objects);
         held.walked = walked(heap) - before;
-        heap.prompt.cells.youth.set_depth(held.walked);
+        heap.prompt.cells.nursery.set_depth(held.walked);
     }
 }

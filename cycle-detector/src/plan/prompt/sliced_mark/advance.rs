@@ -95,13 +95,13 @@ impl PromptDriver {
     /// Does about `units` of work.
     pub(in crate::plan::prompt::sliced_mark) fn advance_sliced_mark(&mut self, heap: &mut Heap, units: i64) {
         let start = Instant::now();
-        if std::mem::take(&mut heap.prompt.watch.begin_anew) && self.sliced_mark.proves() {
+        if std::mem::take(&mut heap.prompt.touched.begin_anew) && self.sliced_mark.proves() {
             self.abandon_proof(heap);
             self.sliced_mark.enter(Stage::Clear);
         }
         let mut spent = 0;
         while spent < units && self.sliced_mark.is_running() {
-            if heap.prompt.watch.starved && self.sliced_mark.proves() {
+            if heap.prompt.touched.starved && self.sliced_mark.proves() {
                 self.give_up_sliced_mark(heap);
                 break;
             }
@@ -126,7 +126,7 @@ impl PromptDriver {
             },
             Stage::Discover => {
                 heap.set_mark_phase(MarkPhase::Proves);
-                heap.prompt.watch.dying_large.clear();
+                heap.prompt.touched.dying_large.clear();
                 mark.enter(Stage::Suspect);
                 1
             }
@@ -166,7 +166,7 @@ impl PromptDriver {
     /// Young objects are judged together, so that all that are left are grown up; then the roots.
     pub(in crate::plan::prompt::sliced_mark) fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
         let may_judge = self.progress != Progress::Mark && heap.finalizers.depth() == 0;
-        if may_judge && heap.prompt.cells.youth.is_due() && self.sliced_mark.batches_before < BATCHES_BEFORE_MAX {
+        if may_judge && heap.prompt.cells.nursery.is_due() && self.sliced_mark.batches_before < BATCHES_BEFORE_MAX {
             self.sliced_mark.batches_before += 1;
             let before = heap.statistics.trial_edges;
             self.prompt_round(heap, false);
@@ -237,16 +237,16 @@ impl PromptDriver {
         // They are dead all the same, and nothing leads to them.
         heap.queue_found_by_mark();
         heap.set_mark_phase(MarkPhase::Runs);
-        heap.prompt.watch.dying_large.clear();
+        heap.prompt.touched.dying_large.clear();
         heap.prompt.passed_over.note();
-        heap.prompt.watch.touched.clear();
+        heap.prompt.touched.objects.clear();
     }
 
     pub(in crate::plan::prompt::sliced_mark) fn end_watch(&mut self, heap: &mut Heap) {
         let mut marker = std::mem::take(&mut self.sliced_mark.marker);
         marker.reset();
         self.counted_marks.marker = marker;
-        heap.prompt.watch = Default::default();
+        heap.prompt.touched = Default::default();
         heap.set_mark_phase(MarkPhase::Off);
         heap.prompt.cells.born_marked = false;
         self.sliced_mark.enter(Stage::Off);

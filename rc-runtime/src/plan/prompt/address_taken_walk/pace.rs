@@ -1,20 +1,20 @@
 //! When a drain walks the stack for roots whose address was taken. `[BOUND]`
 
-use super::{BYTES_PER_UNIT, FEW, LentWalk, STACK_PER_UNIT};
+use super::{AddressTakenWalk, BYTES_PER_UNIT, FEW, STACK_PER_UNIT};
 use crate::heap::Heap;
 
 impl Heap {
     /// Roots that may have been written to were looked for, in so many units, up to the end of the stack.
-    pub fn note_lent_walk(&mut self, units: u64, stack_end: u64) {
+    pub fn note_address_taken_walk(&mut self, units: u64, stack_end: u64) {
         let allocated = self.counted_allocated_bytes();
-        self.prompt.lent_walk = LentWalk { units, stack_end, allocated, pending: 0, put_off: 0 };
+        self.prompt.address_taken_walk = AddressTakenWalk { units, stack_end, allocated, pending: 0, put_off: 0 };
     }
 
     /// Frames lend roots: whether this safepoint leaves the pending objects to a later one.
     #[cold]
     pub(in crate::plan::prompt) fn puts_drain_off(&mut self) -> bool {
         let is_zealous = self.zeal.as_ref().is_some_and(|zeal| zeal.is_small());
-        if self.prompt.lent_walk.units <= FEW || is_zealous {
+        if self.prompt.address_taken_walk.units <= FEW || is_zealous {
             return false;
         }
         let (pending, allocated) = (self.pending_count(), self.counted_allocated_bytes());
@@ -23,7 +23,7 @@ impl Heap {
             return false;
         }
         let sp = self.context_mut().exit_sp;
-        let last = &mut self.prompt.lent_walk;
+        let last = &mut self.prompt.address_taken_walk;
         if last.put_off == 0 {
             last.pending = pending;
         }

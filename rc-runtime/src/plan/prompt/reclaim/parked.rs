@@ -17,7 +17,7 @@ use std::ops::Range;
 pub(in crate::plan::prompt) struct Parked {
     next: Option<ObjectRef>,
     /// Its references begin there in the list of all.
-    estate: usize,
+    release_stack: usize,
     waiting: u64,
     height: usize,
     large: List<DyingLarge>,

@@ -69,7 +69,7 @@ impl Heap {
         let mut shape = Shape::none(self.zeal.is_some() || !self.prompt.protected.is_empty());
         let mut bin = Bin::default();
         let step = loop {
-            let next = cascade.next.take().or_else(|| cascade.estate.pop(cascade.height));
+            let next = cascade.next.take().or_else(|| cascade.release_stack.pop(cascade.height));
             let Some(target) = next else {
                 if cascade.waiting == 0 {
                     break Step::Done;
@@ -81,7 +81,7 @@ impl Heap {
                 continue;
             };
             let (units, cells) = (&mut self.prompt.units_left, &mut self.prompt.cells);
-            match cascade.estate.let_go(target, cascade.height, units, &mut shape, (&mut bin, cells)) {
+            match cascade.release_stack.let_go(target, cascade.height, units, &mut shape, (&mut bin, cells)) {
                 Stop::Empty => {}
                 Stop::UnitsEnd(target) => {
                     cascade.next = Some(target);
@@ -149,7 +149,7 @@ impl Heap {
         if self.mark_phase().watches() {
             self.touch_held(object);
         }
-        let (before, height) = (cascade.waiting, cascade.estate.len());
+        let (before, height) = (cascade.waiting, cascade.release_stack.len());
         if object.has(prompt_flag::LARGE) {
             object.add_flags(prompt_flag::DYING);
             cascade.large.push(DyingLarge { object, before, height, chunk: 0, references: List::new() });
@@ -276,7 +276,7 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             let cell =
                 if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
-            zeal.bury(object, cell, self.epoch);
+            zeal.quarantine(object, cell, self.epoch);
         } else if object.has(prompt_flag::LARGE) {
             self.free_large(object);
             // Drains give what waits back.

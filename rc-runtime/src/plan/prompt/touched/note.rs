@@ -15,8 +15,8 @@ impl Heap {
     pub fn note_touched(&mut self, object: ObjectRef) {
         if self.mark_phase().watches() && !MARK.get(object.address()) {
             MARK.set(object.address());
-            let watch = &mut self.prompt.watch;
-            watch.starved |= !watch.touched.try_push(object);
+            let touched = &mut self.prompt.touched;
+            touched.starved |= !touched.objects.try_push(object);
         }
     }
 
@@ -24,20 +24,20 @@ impl Heap {
     pub(crate) fn watch_ephemeron(&mut self, ephemeron: ObjectRef) {
         if self.mark_phase().watches() {
             MARK.set(ephemeron.address());
-            let watch = &mut self.prompt.watch;
-            watch.starved |= !watch.touched.try_push(ephemeron);
+            let touched = &mut self.prompt.touched;
+            touched.starved |= !touched.objects.try_push(ephemeron);
         }
     }
 
     /// The host may keep objects that a running mark is about to prove dead: the proof begins anew.
     pub(crate) fn begin_proof_anew(&mut self) {
-        self.prompt.watch.begin_anew |= self.mark_phase().watches();
+        self.prompt.touched.begin_anew |= self.mark_phase().watches();
     }
 
     /// The object is not being taken apart, and no mark has to be asked about it.
     #[inline(always)]
     pub(crate) fn is_whole_and_unwatched(&self, object: ObjectRef) -> bool {
-        !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.watch.asks_at_upgrades
+        !object.has(prompt_flag::DYING | prompt_flag::DEAD) && !self.prompt.touched.asks_at_upgrades
     }
 
     /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
@@ -64,7 +64,7 @@ impl Heap {
 
     /// An object begins to fade, or has come to its end; or a mark has come to another phase.
     pub(crate) fn note_what_fades(&mut self) {
-        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+        self.prompt.touched.asks_at_upgrades = self.upgrades_ask();
     }
 
     /// Whether an upgrade must ask for more than the object's header.
@@ -114,7 +114,7 @@ impl Heap {
                 }
             });
         }
-        if let Some((object, next)) = self.prompt.watch.condemned_large {
+        if let Some((object, next)) = self.prompt.touched.condemned_large {
             let info = object.type_info();
             for chunk in next..info.chunk_count(info.length(object)) {
                 info.for_each_reference(object, Part::Chunk(chunk), |target| {

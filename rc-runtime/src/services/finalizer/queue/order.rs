@@ -136,7 +136,7 @@ impl Heap {
     pub fn release_finalizers(&mut self) {
         self.finalizers.complete = !self.finalizers.queue.is_empty();
         self.finalizers.ready = false;
-        if self.finalizers.complete || self.specials.errands.are_due() {
+        if self.finalizers.complete || self.specials.post_clear.are_due() {
             self.finalizers_are_ready();
         }
     }
@@ -234,7 +234,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             let registrations = (*heap).finalizers.registrations;
-            let none = (&*heap).finalizers.queue.is_empty() && !(*heap).specials.errands.are_due();
+            let none = (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due();
             if (*heap).finalizers.depth() > 0 || none {
                 return true;
             }
@@ -263,7 +263,7 @@ impl Heap {
             (*heap).finalizers.collecting = true;
             for round in 1.. {
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
-                if (&*heap).finalizers.queue.is_empty() && !(*heap).specials.errands.are_due() {
+                if (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due() {
                     break;
                 }
                 let called = (*heap).finalizers.called;

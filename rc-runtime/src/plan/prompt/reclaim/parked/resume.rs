@@ -10,13 +10,13 @@ impl Heap {
     #[inline(never)]
     pub(in crate::plan::prompt::reclaim) fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
         self.touch_next_of(cascade);
-        let estate = self.prompt.parked_references.len();
-        self.prompt.parked_references.extend(cascade.estate.iter());
-        cascade.estate.clear();
+        let release_stack = self.prompt.parked_references.len();
+        self.prompt.parked_references.extend(cascade.release_stack.iter());
+        cascade.release_stack.clear();
         let (next, waiting, height) = (cascade.next.take(), cascade.waiting, cascade.height);
         (cascade.waiting, cascade.height) = (0, 0);
         let (large, depth) = (std::mem::take(&mut cascade.large), self.finalizers.depth() as usize);
-        self.prompt.parked.push(Parked { next, estate, waiting, height, large, gap: gap.clone(), depth });
+        self.prompt.parked.push(Parked { next, release_stack, waiting, height, large, gap: gap.clone(), depth });
     }
 
     /// The call has returned.
@@ -25,7 +25,10 @@ impl Heap {
         if let Some(parked) = self.prompt.parked.pop() {
             (cascade.next, cascade.waiting, cascade.height) = (parked.next, parked.waiting, parked.height);
             cascade.large = parked.large;
-            self.prompt.parked_references.drain(parked.estate..).for_each(|target| cascade.estate.push(target));
+            self.prompt
+                .parked_references
+                .drain(parked.release_stack..)
+                .for_each(|target| cascade.release_stack.push(target));
         }
     }
 
@@ -37,7 +40,7 @@ impl Heap {
         {
             let mut cascade = Cascade::default();
             self.take_out(&mut cascade);
-            if cascade.next.is_some() || cascade.estate.len() != 0 || cascade.waiting != 0 {
+            if cascade.next.is_some() || cascade.release_stack.len() != 0 || cascade.waiting != 0 {
                 self.prompt.cascades.push(cascade);
             }
             if !gap.is_empty() {
