@@ -10,26 +10,28 @@
 //! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
 
 pub(crate) mod address_taken;
+mod entry;
 mod finalizer;
 pub mod host;
 pub mod llvm_interface;
 mod weak;
 mod zeal;
 
+pub use entry::thread_heap;
+pub(crate) use entry::{answer, registered, root_type};
 pub use finalizer::*;
 pub use weak::*;
 pub use zeal::*;
 
 use crate::module::record::TypeHandle;
 use std::arch::naked_asm;
-use tally_heap::allocate::OutOfMemory;
 use tally_heap::context::current;
-use tally_heap::descriptor::{DescriptorFault, TypeDescriptor};
-use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
+use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::heap::Heap;
 use tally_heap::memory::range;
 use tally_heap::object::{ObjectRef, Slot};
-use tally_heap::type_registry::{self, TypeInfo};
+use tally_heap::type_registry::TypeInfo;
 use tally_heap::zeal::access::FOREIGN;
 
 /// Defines a naked shim that writes the exit anchor and jumps to `$target`.
@@ -110,30 +112,6 @@ safepoint_shim! {
     tally_collect => collect
 }
 
-/// The heap attached to this thread, made and attached if there is none yet.
-#[inline(always)]
-pub fn thread_heap<'a>() -> &'a mut Heap {
-    // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
-    unsafe {
-        let context = current();
-        if (*context).heap.is_null() {
-            make_thread_heap();
-        }
-        &mut *(*context).heap
-    }
-}
-
-#[cold]
-fn make_thread_heap() {
-    // SAFETY: this thread's context.
-    let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
-    let heap = Box::leak(crate::program::make_heap());
-    heap.attach();
-    let context = heap.context_mut();
-    context.set_exit_anchor(anchor);
-    context.entry = entry;
-}
-
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
     answer(thread_heap().allocate_cell(registered(descriptor), 0))
 }
@@ -158,34 +136,12 @@ extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) 
     answer(thread_heap().allocate_owned(registered(descriptor), length))
 }
 
-/// The type of a descriptor that describes a root under the prompt plan.
-pub(crate) fn root_type(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    registered(descriptor)
-}
-
-fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
-    match type_registry::register(descriptor) {
-        Ok(id) => id.info(),
-        Err(error) => {
-            let out_of_room = matches!(error.fault, DescriptorFault::Range(_));
-            fatal::stop(if out_of_room { STATUS_MEMORY } else { STATUS_USAGE }, &error)
-        }
-    }
-}
-
 extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
     try_new_array(descriptor, 0)
 }
 
 extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
     thread_heap().allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
-}
-
-pub(crate) fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
-    match allocated {
-        Ok(object) => object.address(),
-        Err(error) => fatal::stop(STATUS_MEMORY, &error),
-    }
 }
 
 extern "C" fn safepoint() {

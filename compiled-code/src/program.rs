@@ -13,7 +13,7 @@ pub mod destination;
 pub mod options;
 pub(crate) mod statistics_report;
 
-use crate::abi;
+use crate::abi::thread_heap;
 use crate::module::record::ModuleRecord;
 use crate::program::options::RunOptions;
 use std::arch::naked_asm;
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
-    let heap = &raw mut *abi::thread_heap();
+    let heap = &raw mut *thread_heap();
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
     let status = unsafe {
         let context = context::current();
@@ -236,7 +236,7 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
         eprintln!(
             "tally: {EXITS_MAX} finalizers have called `exit` at the end of the program; the rest is not finalized"
         );
-        finalizer::run_at_exit(false);
+        finalizer::exit::run_at_exit(false);
     }
     before <= EXITS_MAX
 }
@@ -256,7 +256,7 @@ fn exit_work() -> c_int {
     // A handler is called once: for a finalizer that calls `exit` meanwhile this is another one.
     // SAFETY: registers a handler that takes no arguments.
     unsafe { libc::atexit(at_exit) };
-    let heap = abi::thread_heap();
+    let heap = thread_heap();
     heap.context_mut().exit_pc = 0;
     // What was written over since zeal's last look is not to go unnoticed.
     heap.inspect_all();

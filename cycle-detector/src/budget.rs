@@ -28,17 +28,17 @@ pub const EDGES_PER_FREED: i64 = 4;
 /// The unspent budget is kept, up to this.
 const EDGES_KEPT: i64 = 256 << 10;
 
-/// See the file's first lines.
+/// The budget of trials: references that they may still follow.
 #[derive(Debug)]
-pub(crate) struct Purse(i64);
+pub(crate) struct Budget(i64);
 
-impl Default for Purse {
+impl Default for Budget {
     fn default() -> Self {
-        Purse(EDGES_AT_FIRST)
+        Budget(EDGES_AT_FIRST)
     }
 }
 
-impl Purse {
+impl Budget {
     /// So many bytes were handed out, and so many entries logged.
     pub(crate) fn fill(&mut self, bytes: u64, entries: u64) {
         let edges = (bytes / BYTES_PER_EDGE).saturating_add(entries.saturating_mul(EDGES_PER_ENTRY));
@@ -73,11 +73,11 @@ mod tests {
 
     #[test]
     fn trials_that_always_fail_follow_what_was_paid_for_and_one_trial_more() {
-        let (mut purse, mut followed) = (Purse::default(), 0);
+        let (mut budget, mut followed) = (Budget::default(), 0);
         for _ in 0..1000 {
-            purse.fill(8 << 20, 1000);
-            while purse.can_pay(1) {
-                purse.pay(300);
+            budget.fill(8 << 20, 1000);
+            while budget.can_pay(1) {
+                budget.pay(300);
                 followed += 300;
             }
         }
@@ -88,20 +88,20 @@ mod tests {
 
     #[test]
     fn trials_of_which_one_in_three_succeeds_never_run_out() {
-        let mut purse = Purse::default();
+        let mut budget = Budget::default();
         for round in 0..100_000 {
-            assert!(purse.can_pay(1), "round {round}");
-            purse.pay(16);
+            assert!(budget.can_pay(1), "round {round}");
+            budget.pay(16);
             if round % 3 == 0 {
-                purse.reward(16);
+                budget.reward(16);
             }
         }
     }
 
     #[test]
     fn an_idle_program_does_not_save_without_end() {
-        let mut purse = Purse::default();
-        purse.fill(u64::MAX, u64::MAX);
-        assert!(!purse.can_pay(EDGES_KEPT + 1));
+        let mut budget = Budget::default();
+        budget.fill(u64::MAX, u64::MAX);
+        assert!(!budget.can_pay(EDGES_KEPT + 1));
     }
 }

@@ -23,18 +23,20 @@
 //! heap and its collector, raw; the crate `tally` is what hosts use, with lifetimes that keep references from being lost.
 
 pub mod budget;
-pub mod driver;
 pub mod evidence;
 pub mod mutator;
 pub mod plan;
 mod prefetch_queue;
+mod progress;
 mod record_walk;
+mod recount;
+mod release_to_marked;
 pub mod root_source;
+mod stops;
 mod success_rate;
 
-pub use crate::driver::Collector;
-pub use crate::plan::deferred::verify::Violation;
 pub use mutator::Mutator;
 /// Types of the heap that hosts need: options, descriptors, errors.
 pub use tally_heap;
 pub use tally_heap::report::epoch_report::EpochReport;
+pub use tally_heap::report::violation::Violation;

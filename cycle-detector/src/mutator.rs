@@ -6,14 +6,16 @@
 //! References that the host holds across a safepoint (any allocation, `poll`, `epoch`, `collect`) belong into its root stack; the
 //! others are valid until the next one starts.
 
-use crate::driver::Collector;
-use crate::plan::deferred::verify::Violation;
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::prompt::PromptDriver;
 use crate::root_source::{NoStack, RootSource};
+use tally_heap::epoch_driver::EpochDriver;
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::statistics::Statistics;
+use tally_heap::report::violation::Violation;
 use tally_heap::services::builtin::Callback;
 use tally_heap::services::finalizer::FinalizerError;
 use tally_heap::services::host_roots::RootIndex;
@@ -22,7 +24,7 @@ use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::{WeakMode, object_of};
 use tally_heap::{Heap, HeapOptions, ObjectRef, OutOfMemory, Slot, TypeId};
 
-/// See the file's first lines.
+/// One heap with its collector, for tests and hosts that uphold the rules of references themselves.
 #[derive(Debug)]
 pub struct Mutator {
     heap: Box<Heap>,
@@ -33,7 +35,11 @@ pub struct Mutator {
 /// # Errors
 /// [`RangeError`] when the heap range cannot be reserved.
 pub fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
-    Heap::new(options, Box::new(Collector::new(stack)))
+    let driver: Box<dyn EpochDriver> = match options.plan {
+        Plan::Deferred => Box::new(DeferredDriver::new(stack)),
+        Plan::Prompt => Box::new(PromptDriver::new(stack)),
+    };
+    Heap::new(options, driver)
 }
 
 impl Mutator {
@@ -48,13 +54,6 @@ impl Mutator {
     /// The heap itself.
     pub fn heap(&mut self) -> &mut Heap {
         &mut self.heap
-    }
-
-    fn with_collector<T>(&mut self, call: impl FnOnce(&mut Collector, &mut Heap) -> T) -> T {
-        self.heap.with_driver(|driver, heap| {
-            let collector = driver.as_any().downcast_mut().expect("a mutator's driver is the collector");
-            call(collector, heap)
-        })
     }
 
     /// Allocates an object without tail elements; its payload is zero. A safepoint.
@@ -140,7 +139,7 @@ impl Mutator {
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
     /// `None` outside.
     pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
-        let heap = tally_heap::services::finalizer::running_heap();
+        let heap = tally_heap::services::finalizer::call_program::running_heap();
         if heap.is_null() {
             return None;
         }
@@ -211,21 +210,9 @@ impl Mutator {
         Some((position, object_of(key)?, object_of(value)?))
     }
 
-    fn is_prompt(&self) -> bool {
-        self.heap.plan == Plan::Prompt
-    }
-
-    /// Prompt plan: a root takes `new` and releases `old`.
-    fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
-        if self.is_prompt() {
-            new.into_iter().for_each(ObjectRef::increment_exact);
-            old.into_iter().for_each(|old| self.heap.decrement_root(old));
-        }
-    }
-
     /// Pushes a root.
     pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
-        self.recount_root(object, None);
+        self.heap.recount_root(object, None);
         self.heap.host_roots.stack.push(object);
         RootIndex(self.heap.host_roots.stack.len() - 1)
     }
@@ -233,7 +220,7 @@ impl Mutator {
     /// Overwrites a root.
     pub fn set_root(&mut self, root: RootIndex, object: Option<ObjectRef>) {
         let old = std::mem::replace(&mut self.heap.host_roots.stack[root.0], object);
-        self.recount_root(object, old);
+        self.heap.recount_root(object, old);
     }
 
     /// Returns the object of a root.
@@ -248,34 +235,14 @@ impl Mutator {
 
     /// Pops roots until `count` are left, the last first.
     pub fn truncate_roots(&mut self, count: usize) {
-        if self.is_prompt() {
-            while self.heap.host_roots.stack.len() > count {
-                let old = self.heap.host_roots.stack.pop().expect("longer than `count`");
-                self.recount_root(None, old);
-            }
-        }
-        self.heap.host_roots.stack.truncate(count);
+        self.heap.truncate_host_roots(count);
     }
 
     /// A safepoint: does a slice of pending work when one is due.
     pub fn poll(&mut self) {
-        if self.is_prompt() {
-            return self.drain(&[]);
-        }
-        if self.heap.context_mut().poll != 0 {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            unsafe { Heap::poll(heap) };
-        }
-    }
-
-    /// Deferred plan: a safepoint ends.
-    fn run_finalizers(&mut self) {
-        if self.heap.finalizers.are_ready() && self.heap.is_running() {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            unsafe { Heap::run_finalizers(heap) };
-        }
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::poll_if_asked(heap) };
     }
 
     /// Prompt plan: a safepoint at which objects at zero die, but for those that a word of `protected` leads to.
@@ -287,29 +254,25 @@ impl Mutator {
 
     /// Flips, if the passes of the last flip are done.
     pub fn flip(&mut self) {
-        self.with_collector(|collector, heap| collector.flip_now(heap));
+        self.heap.with_driver(|driver, heap| driver.flip(heap));
     }
 
     /// Does about `units` of pending work, whatever the clock says; true while some is left.
     pub fn step(&mut self, units: u64) -> bool {
-        self.with_collector(|collector, heap| {
-            let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
-            collector.stopped(heap, |collector, heap| collector.work_slice(heap, units));
-        });
-        self.run_finalizers();
-        self.with_collector(|collector, heap| collector.has_work(heap))
+        let units = i64::try_from(units).unwrap_or(i64::MAX / 2);
+        self.heap.with_driver(|driver, heap| driver.work(heap, units));
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::run_ready_finalizers(heap) };
+        self.heap.with_driver(|driver, heap| driver.has_work(heap))
     }
 
     /// Flips and runs the passes of the flip to their end. Under the prompt plan: everything at zero dies, and all candidates
     /// are tried.
     pub fn epoch(&mut self) {
-        if self.is_prompt() {
-            let heap = &raw mut *self.heap;
-            // SAFETY: as in `drain`.
-            return unsafe { Heap::prompt_epoch(heap) };
-        }
-        self.heap.with_driver(|driver, heap| driver.epoch(heap));
-        self.run_finalizers();
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::epoch(heap) };
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
@@ -417,19 +380,16 @@ impl Mutator {
     /// # Errors
     /// The first [`Violation`].
     pub fn verify(&mut self) -> Result<(), Violation> {
-        if self.is_prompt() {
-            self.epoch();
-            return crate::plan::prompt::verify(&mut self.heap);
-        }
-        // Writes of finalizers are logged: they wait.
-        self.heap.with_driver(|driver, heap| driver.epoch(heap));
-        self.with_collector(|collector, heap| crate::plan::deferred::verify::verify(heap, collector))
+        let heap = &raw mut *self.heap;
+        // SAFETY: as in `drain`.
+        unsafe { Heap::epoch_before_recount(heap) };
+        self.heap.with_driver(|driver, heap| driver.verify(heap))
     }
 
     /// Every mature object that is not known to be dead, in address order within each block.
     pub fn live_objects(&mut self) -> Vec<ObjectRef> {
         let mut objects = vec![];
-        self.heap.for_each_mature(|heap, object| {
+        self.heap.for_each_known(|heap, object| {
             if heap.count_of(object) != 0 && !object.has(flag::DEAD) {
                 objects.push(object);
             }
@@ -449,6 +409,6 @@ impl Mutator {
 
     /// The report of the last finished epoch.
     pub fn last_report(&mut self) -> EpochReport {
-        self.with_collector(|collector, _| collector.last_report().clone())
+        self.heap.with_driver(|driver, _| driver.last_report().clone())
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use tally_heap::memory::list::List;
 use tally_heap::{Heap, ObjectRef};
 
-/// See the file's first lines. All calls are made on the heap's thread, with the program stopped.
+/// Finds the roots of compiled code. All calls are made on the heap's thread, with the program stopped.
 pub trait RootSource: Debug {
     /// Visits the newest `frames` frames, and all that has to be visited at once: the shadow stack, and frames whose roots are
     /// lent. If others wait, the program does not come back to one of them before it has been visited: the source calls

@@ -12,7 +12,7 @@ const MEMORY: u32 = 128;
 /// The same while only a sample is tried.
 const MEMORY_OF_SAMPLES: u32 = 32;
 
-/// See the file's first lines.
+/// The success of trials of one kind, and the part of them that is run.
 #[derive(Debug)]
 pub(crate) struct SuccessRate {
     /// While trials do not pay, one in so many is run.

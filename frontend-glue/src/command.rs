@@ -5,21 +5,23 @@
 //! clap) and bad input are the same to a script. A program that runs under `tally run` has its own
 //! exit statuses; those of the runtime stand in `--help`.
 
-use std::fmt::Display;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tally_llvm::guard::crash_net::CrashNet;
 
 mod build;
+mod failure;
 mod lower;
 mod maps;
+mod messages;
 mod options;
 mod remarks;
 mod run;
 mod verify;
 mod warnings;
+
+use failure::Failure;
 
 /// The exit status of bad usage and bad input.
 const BAD_INPUT: u8 = 2;
@@ -56,23 +58,6 @@ enum Command {
     Lower(lower::Lower),
     Verify(verify::Verify),
     Maps(maps::Maps),
-}
-
-/// A message for the user; the command ends with [`BAD_INPUT`].
-#[derive(Debug)]
-struct Failure(String);
-
-impl<E: Display> From<E> for Failure {
-    fn from(error: E) -> Failure {
-        Failure(error.to_string())
-    }
-}
-
-/// Writes a result to standard output: a disk may be full there, too.
-fn print(text: &[u8]) -> Result<(), Failure> {
-    let mut output = std::io::stdout().lock();
-    let written = output.write_all(text).and_then(|()| output.flush());
-    written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
 /// Does what the command line asks for.

@@ -7,6 +7,11 @@
 //! ```text
 //! prog.c:41: in @push: gcwrite in a function without a gc strategy; add gc "refcount" to the function
 //! ```
+//!
+//! That is the form for scripts, logs and hosts. [`report`] shows people the line of the source, too.
+
+mod excerpt;
+pub mod report;
 
 use crate::llvm::Value;
 use std::fmt;
@@ -18,12 +23,23 @@ pub struct Diagnostic {
     pub file: Option<String>,
     /// The line in that file, where debug locations say it.
     pub line: Option<u32>,
+    /// What else debug locations say of the place, for those who look at the file.
+    pub place: Option<Box<SourcePlace>>,
     /// The function, without `@`.
     pub function: Option<String>,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+}
+
+/// What the one line of a finding does not say of its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcePlace {
+    /// The folder that the compiler worked in, from which the file is named; empty if it is not known.
+    pub folder: String,
+    /// The column in the line, in bytes from 1; 0 if it is not known.
+    pub column: u32,
 }
 
 impl fmt::Display for Diagnostic {
@@ -56,7 +72,14 @@ pub(crate) fn lines(findings: &[Diagnostic]) -> String {
 impl Diagnostic {
     /// A finding about the module `file` as a whole.
     pub fn about_module(file: &str, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { file: Some(file.to_owned()), line: None, function: None, message: message.into(), help: None }
+        Diagnostic {
+            file: Some(file.to_owned()),
+            line: None,
+            place: None,
+            function: None,
+            message: message.into(),
+            help: None,
+        }
     }
 
     /// A finding about `function`.
@@ -66,13 +89,14 @@ impl Diagnostic {
 
     /// A finding at `instruction`: its debug location says file and line, else the module's name stands in.
     pub(crate) fn at(file: &str, instruction: Value, message: impl Into<String>) -> Diagnostic {
-        let place = instruction.debug_place();
+        let finding =
+            Diagnostic { function: Some(instruction.function().name()), ..Diagnostic::about_module(file, message) };
+        let Some(place) = instruction.debug_place() else { return finding };
         Diagnostic {
-            line: place.as_ref().map(|place| place.line),
-            file: Some(place.map_or_else(|| file.to_owned(), |place| place.file)),
-            function: Some(instruction.function().name()),
-            message: message.into(),
-            help: None,
+            file: Some(place.file),
+            line: Some(place.line),
+            place: Some(Box::new(SourcePlace { folder: instruction.debug_folder(), column: place.column })),
+            ..finding
         }
     }
 
@@ -85,13 +109,14 @@ impl Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::Diagnostic;
+    use super::{Diagnostic, SourcePlace};
 
     #[test]
     fn a_finding_reads_as_one_line() {
         let whole = Diagnostic {
             file: Some("prog.ll".into()),
             line: Some(41),
+            place: Some(Box::new(SourcePlace { folder: "/src".into(), column: 3 })),
             function: Some("f".into()),
             message: "gcwrite in a function without a gc strategy".into(),
             help: Some("add gc \"refcount\"".into()),

@@ -43,7 +43,7 @@ pub(crate) mod builder;
 pub(crate) mod call;
 pub(crate) mod handle_map;
 pub(crate) mod metadata;
-mod offset;
+pub(crate) mod offset;
 mod parameter;
 pub(crate) mod processor;
 pub(crate) mod surgery;
@@ -55,7 +55,6 @@ use call::Call;
 pub(crate) use handle_map::{HandleMap, HandleSet};
 pub(crate) use inkwell::llvm_sys::LLVMOpcode as Opcode;
 pub(crate) use inkwell::llvm_sys::LLVMTypeKind as TypeKind;
-pub(crate) use offset::greatest_common_divisor;
 pub(crate) use value::{Value, owned_message};
 
 /// A basic block.

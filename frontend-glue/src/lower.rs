@@ -30,6 +30,7 @@ mod leaves;
 mod liveness;
 mod mitigation;
 pub(crate) mod module_record;
+mod named_root;
 mod options;
 mod origins;
 pub(crate) mod own_copy;
@@ -39,15 +40,20 @@ pub(crate) mod result_thunk;
 pub(crate) mod roots;
 mod runtime;
 mod steps;
+mod strategy;
 mod substitutes;
 mod tagged_words;
 pub mod type_description;
+mod walkable;
 mod zeal;
 
 pub use crate::lower::mitigation::Cure;
 pub use count::{Damage, Patterns, Remark, Saving};
-pub use module_record::NamedRoot;
-pub use options::{ContextAccess, LowerOptions, LowerReport};
+pub use named_root::NamedRoot;
+pub use options::{LowerOptions, LowerReport};
+pub use runtime::ContextAccess;
+pub(crate) use strategy::plan_of_lowered;
+pub use strategy::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY};
 pub use tally_heap::plan::Plan;
 
 use count::Counts;
@@ -63,20 +69,6 @@ use crate::verify::source;
 use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
-
-/// The strategy that Tally implements.
-pub const STRATEGY: &str = Plan::Deferred.strategy();
-
-/// The same under the prompt plan.
-pub const PROMPT_STRATEGY: &str = Plan::Prompt.strategy();
-
-/// The module flag of a lowered module.
-pub const LOWERED_FLAG: &str = "tally.lowered";
-
-/// The plan that a module was lowered for; `None` for a module that is not lowered.
-pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
-    Plan::of_code(module.flag(LOWERED_FLAG)?)
-}
 
 /// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it was loaded.
 ///
@@ -209,7 +201,7 @@ impl<'a> Lowering<'a> {
             address_taken::announce_landings(&self.builder, &self.callees, function);
         }
         for &function in &bodies {
-            bundle::make_walkable(function, self.options.without);
+            walkable::make_walkable(function, self.options.without);
         }
         self.wrap_main();
         self.tables.emit(&self.builder, &self.options.module_name);
@@ -314,7 +306,11 @@ impl<'a> Lowering<'a> {
 
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
-        if self.plan == Plan::Deferred && self.options.has(Cure::LendingNoted) {
+        let notes_addresses = match self.plan {
+            Plan::Deferred => self.options.has(Cure::LendingNoted),
+            Plan::Prompt => false,
+        };
+        if notes_addresses {
             address_taken::note(&self.builder, self.options.context, &self.callees, function, &mut roots);
         }
         self.tables.stack_roots(function, &roots);
@@ -437,7 +433,7 @@ impl<'a> Lowering<'a> {
         let Some(main) = self.module.function("main").filter(|main| main.has_body()) else { return };
         if let Some(adapter) = entry_point::wrap(&self.builder, main) {
             bundle::attach_empty(&self.builder, &self.callees, &mut self.thunks, adapter);
-            bundle::make_walkable(adapter, self.options.without);
+            walkable::make_walkable(adapter, self.options.without);
         }
         self.report.wraps_main = true;
     }

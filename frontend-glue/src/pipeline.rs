@@ -116,6 +116,17 @@ pub enum CompileError {
     },
 }
 
+impl CompileError {
+    /// What was found in the program, where that is the error.
+    pub fn findings(&self) -> Option<&[Diagnostic]> {
+        match self {
+            CompileError::Contract(findings)
+            | CompileError::Load(LoadError::Intrinsics(findings) | LoadError::Types(findings)) => Some(findings),
+            _ => None,
+        }
+    }
+}
+
 /// Compiles the program that `files` are, each to an object of its own.
 pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object>, CompileError> {
     let machine = target::machine(options.level)?;
@@ -167,7 +178,7 @@ fn compile_loaded(
     let warnings = if options.warns { inspect(module, file, options).warnings } else { Vec::new() };
     let remarks = if is_lowered(module) {
         // The output of `tally lower`, perhaps after another tool has worked on it.
-        check(module, file, "what changed it after `tally lower`")?;
+        check(module, file, "a tool that ran after `tally lower`")?;
         Vec::new()
     } else {
         lower(module, file, options)?

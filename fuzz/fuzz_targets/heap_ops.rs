@@ -1,13 +1,11 @@
 //! Any bytes as an op program, on the heap and on the model heap, in the setup that the first byte names.
 //!
-//! `cargo fuzz run heap_ops`; `tests/tests/heap_ops.rs` runs the corpus and a second of random bytes.
+//! `cargo fuzz run heap_ops`; `tests/tests/suite/heap_ops.rs` runs the corpus and edits to it.
 #![no_main]
 
-#[path = "../checks/heap_ops.rs"]
-mod heap_ops;
-
 use libfuzzer_sys::fuzz_target;
+use tally_tests::op_text;
 
 fuzz_target!(|bytes: &[u8]| {
-    heap_ops::check(bytes);
+    op_text::check(bytes);
 });

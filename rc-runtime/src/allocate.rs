@@ -20,55 +20,9 @@ use crate::heap::Heap;
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
 use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
+use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
 use crate::plan::deferred::block::{Hole, SMALLEST_HOLE};
 use crate::type_registry::{TypeId, TypeInfo};
-
-/// An allocation that cannot be served, even after a full collection.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OutOfMemory {
-    /// The heap limit does not allow it.
-    #[error(
-        "the heap limit of {limit} bytes is reached: {used} bytes are in use after a full collection and `{type_name}` asks for {requested} more; raise --heap-limit or TALLY_HEAP_LIMIT"
-    )]
-    Limit {
-        /// The limit.
-        limit: u64,
-        /// Bytes of blocks in use.
-        used: u64,
-        /// Bytes asked for.
-        requested: u64,
-        /// The type to be allocated.
-        type_name: String,
-    },
-    /// The process's heap range has no room.
-    #[error(
-        "the heap's address range is used up: `{type_name}` asks for {requested} bytes; set TALLY_RESERVE to a larger range"
-    )]
-    Range {
-        /// Bytes asked for.
-        requested: u64,
-        /// The type to be allocated.
-        type_name: String,
-    },
-    /// The options asked for this failure (`fail_allocation`).
-    #[error("an allocation fails as --fail-allocation or TALLY_FAIL_ALLOCATION asks: `{type_name}`, {requested} bytes")]
-    AskedFor {
-        /// Bytes asked for.
-        requested: u64,
-        /// The type to be allocated.
-        type_name: String,
-    },
-    /// No heap could ever hold it.
-    #[error("an object of type `{type_name}` with {length} elements is larger than any heap")]
-    Absurd {
-        /// Elements asked for.
-        length: u64,
-        /// The type to be allocated.
-        type_name: String,
-    },
-}
 
 impl Heap {
     /// Allocates an object without tail elements. All words of its payload are zero. A safepoint.
@@ -118,10 +72,7 @@ impl Heap {
     #[inline(never)]
     fn allocate_slowly(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_with_host(info, length)?;
-        if self.plan == Plan::Prompt {
-            object.set_exact_count(0);
-            self.add_pending(object);
-        }
+        self.disown(object);
         Ok(object)
     }
 
@@ -143,11 +94,7 @@ impl Heap {
             if self.due_at_allocation {
                 self.do_what_is_due();
             }
-            let allocated = match self.plan {
-                Plan::Deferred => self.allocate_uncounted(info, length),
-                Plan::Prompt => self.allocate_counted(info, length),
-            };
-            match allocated {
+            match self.allocate_cell_of_plan(info, length) {
                 Ok(object) => return Ok(object),
                 // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
                 Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
@@ -157,7 +104,7 @@ impl Heap {
     }
 
     #[inline(always)]
-    fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+    pub(crate) fn allocate_uncounted(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
@@ -230,7 +177,7 @@ impl Heap {
             }
             self.next_hole(info)?;
         };
-        let object = self.write_header(start, info.fresh_meta(Plan::Deferred));
+        let object = self.write_header(start, info.fresh_meta_deferred());
         clear_payload(object, cell);
         Ok(object)
     }
@@ -384,7 +331,7 @@ impl Heap {
                 self.take_large(blocks, info).ok_or_else(|| self.refusal(bytes, info))?
             }
         };
-        let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta(Plan::Deferred) | flag::LARGE);
+        let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta_deferred() | flag::LARGE);
         let chunks = info.chunk_count(length);
         let epoch = self.epoch;
         self.large.adopt(object, blocks, chunks, epoch);
@@ -425,17 +372,4 @@ fn zero_padding(from: u64, to: u64) {
         // SAFETY: padding inside the current hole.
         unsafe { *(word as *mut u64) = 0 };
     }
-}
-
-/// The type's name; empty when there is no memory for that either.
-pub(crate) fn name_of(info: &TypeInfo) -> String {
-    let mut name = String::new();
-    if name.try_reserve_exact(info.name.len()).is_ok() {
-        name.push_str(&info.name);
-    }
-    name
-}
-
-pub(crate) fn range_used_up(info: &TypeInfo, requested: u64) -> OutOfMemory {
-    OutOfMemory::Range { requested, type_name: name_of(info) }
 }

@@ -13,26 +13,19 @@
 use crate::heap::Heap;
 use crate::memory::range::{UNLOGGED, block_info};
 use crate::object::{HEADER_BYTES, ObjectRef, Slot, flag};
-use crate::plan::Plan;
 use crate::plan::deferred::log;
 use crate::visit::Part;
 
 impl Heap {
-    /// Writes `word` into `slot` of `object`.
+    /// The slot's object is mature and not logged in this epoch: a write must log it first.
     #[inline(always)]
-    pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
-        if UNLOGGED.get(slot.address()) || self.plan == Plan::Prompt {
-            return self.write_slow(object, slot, word);
-        }
-        slot.store(word);
+    pub(crate) fn must_log(slot: Slot) -> bool {
+        UNLOGGED.get(slot.address())
     }
 
-    /// The first write of an epoch, or under the prompt plan every write.
-    #[inline(never)]
-    fn write_slow(&mut self, object: ObjectRef, slot: Slot, word: u64) {
-        if self.plan == Plan::Prompt {
-            return self.write_counted(object, slot, word);
-        }
+    /// A write to a slot that must log.
+    #[inline(always)]
+    pub(crate) fn write_logged(&mut self, object: ObjectRef, slot: Slot, word: u64) {
         self.log_slow(object, slot);
         slot.store(word);
     }
@@ -103,21 +96,15 @@ impl Heap {
         }
     }
 
-    /// Copies `count` words from `source` to `target`, which lie in `object`; the ranges may overlap.
-    pub fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
-        if self.plan == Plan::Prompt {
-            return self.copy_counted(object, target, source, count);
-        }
+    /// The logged form of [`copy_references`](Self::copy_references).
+    pub(crate) fn copy_logged(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         self.log_words(object, target, count);
         // SAFETY: the caller names `count` readable words and `count` words of the object.
         unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
     }
 
-    /// Writes `word` to `count` words from `target`, which lie in `object`.
-    pub fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
-        if self.plan == Plan::Prompt {
-            return self.fill_counted(object, target, word, count);
-        }
+    /// The logged form of [`fill_references`](Self::fill_references).
+    pub(crate) fn fill_logged(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
         self.log_words(object, target, count);
         for index in 0..count {
             object.slot(target.address() - object.address() + index * 8).store(word);

@@ -22,7 +22,7 @@
 //! 96 lent      frames with address-taken roots
 //! ```
 
-/// See the file's first lines; offsets are asserted below and again by the lowering.
+/// The state that a thread shares with compiled code; offsets are asserted below and again by the lowering.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Context {

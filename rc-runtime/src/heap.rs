@@ -4,12 +4,14 @@
 //! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
 //! heap was made (`tally-collector`). The heap calls the driver, never the other way round without being handed the heap.
 
+mod life;
+
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
+use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
-use crate::memory::range::{self, RangeError};
 use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::plan::deferred::block::BlockSpace;
@@ -98,11 +100,10 @@ impl Default for HeapOptions {
 /// Numbers name heaps in block tables; 0 is no heap's.
 static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
 
-/// See the file's first lines.
+/// One heap, of one mutator thread at a time.
 pub struct Heap {
     number: u32,
-    /// When objects are counted and die.
-    pub plan: Plan,
+    plan: Plan,
     /// How it was set up.
     pub options: HeapOptions,
     /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
@@ -140,10 +141,8 @@ pub struct Heap {
     /// Candidates that found no room or no verdict, and references to stuck counts that went away: evidence for the backup
     /// mark.
     pub suspects: u64,
-    /// True while a backup mark is running: the dead keep their memory.
-    pub marking: bool,
-    /// True while the backup mark still discovers: references that vanish are shown to it.
-    pub mark_discovers: bool,
+    /// What a running mark means to the program.
+    mark_phase: MarkPhase,
     /// Objects the mark has reached but not visited.
     pub mark_stack: ObjectStack,
     /// The mark has reached others for which there was no room there.
@@ -182,248 +181,5 @@ pub struct Heap {
     pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,
-    pub(crate) driver: Option<Box<dyn EpochDriver>>,
-}
-
-impl Heap {
-    /// A heap with nothing in it. The box stays where it is: compiled code holds its address.
-    ///
-    /// # Errors
-    /// [`RangeError`] when the process's heap range cannot be reserved.
-    pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
-        range::reserve()?;
-        let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
-        let mut heap = Box::new(Heap {
-            number: 0,
-            plan: options.plan,
-            context: std::ptr::null_mut(),
-            own_context: Box::default(),
-            epoch: FIRST_EPOCH,
-            blocks: BlockSpace::default(),
-            large: LargeSpace::default(),
-            hole: nowhere,
-            hole_start: 0,
-            overflow: nowhere,
-            given_bytes: 0,
-            log: Log::default(),
-            log_poll_at: options.log_entries,
-            counting: false,
-            roots_uncounted: false,
-            promotion_queue: List::new(),
-            large_promotion: List::new(),
-            free_queue: List::new(),
-            late_queue: List::new(),
-            candidates: List::new(),
-            suspects: 0,
-            marking: false,
-            mark_discovers: false,
-            mark_stack: match (options.plan, options.list_entries_max) {
-                (Plan::Deferred, None) => ObjectStack::reserved(),
-                _ => ObjectStack::default(),
-            },
-            mark_overflowed: false,
-            dead_queue: ObjectStack::default(),
-            specials: Specials::default(),
-            host_roots: HostRoots::default(),
-            handles: Handles::default(),
-            immortals: Immortals::default(),
-            external: External::default(),
-            scratch: List::new(),
-            statistics: Statistics::at_first(),
-            utilisation: Utilisation::default(),
-            allocated_bytes_at_flip: 0,
-            zeal: options.zeal.then(Box::default),
-            finalizers: Finalizers::default(),
-            prompt: Prompt::default(),
-            sliced_drains: options.pause_goal_ns.is_some(),
-            due_at_allocation: true,
-            limits: Limits::failing(options.fail_allocation),
-            stopped: false,
-            driver: Some(driver),
-            options,
-        });
-        heap.blocks.quarantine = heap.options.zeal;
-        heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.blocks.owner, heap.large.owner, heap.prompt.cells.owner) = (heap.number, heap.number, heap.number);
-        heap.prompt.round_at = crate::plan::prompt::FIRST_ROUND;
-        heap.prompt.cells.youth.off = !heap.options.trials;
-        heap.context = &raw mut *heap.own_context;
-        heap.context_mut().stamp = FIRST_EPOCH;
-        heap.context_mut().heap = &raw mut *heap;
-        Ok(heap)
-    }
-
-    /// The context through which this heap allocates.
-    #[inline(always)]
-    pub fn context_mut(&mut self) -> &mut Context {
-        // SAFETY: points to this heap's own context, or to the context of the thread it is attached to.
-        unsafe { &mut *self.context }
-    }
-
-    /// Makes this the calling thread's heap: compiled code on this thread allocates here from now on.
-    ///
-    /// # Panics
-    /// If another heap is attached to this thread.
-    pub fn attach(&mut self) {
-        let thread = crate::context::current();
-        // SAFETY: this thread's context.
-        let attached = unsafe { (*thread).heap };
-        assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
-        // Frames that lend roots may have been entered before the thread had a heap.
-        // SAFETY: this thread's context.
-        let &Context { lent, lent_high, .. } = unsafe { &*thread };
-        let context = self.context_mut();
-        (context.lent, context.lent_high) = (lent, lent_high);
-        self.move_context(thread);
-    }
-
-    /// Whether this thread's compiled code runs on this heap.
-    pub fn is_attached(&self) -> bool {
-        std::ptr::eq(self.context, crate::context::current())
-    }
-
-    /// Undoes [`attach`](Self::attach).
-    pub fn detach(&mut self) {
-        let own = &raw mut *self.own_context;
-        let thread = self.context;
-        self.move_context(own);
-        if !std::ptr::eq(thread, own) {
-            // Frames may be there that lend roots.
-            let &mut Context { lent, lent_high, .. } = self.context_mut();
-            // SAFETY: the context we just moved out of.
-            unsafe { *thread = Context { lent, lent_high, ..Context::default() } };
-        }
-    }
-
-    fn move_context(&mut self, to: *mut Context) {
-        if std::ptr::eq(self.context, to) {
-            return;
-        }
-        // SAFETY: both are contexts, and they are different.
-        unsafe { std::ptr::copy_nonoverlapping(self.context, to, 1) };
-        self.context = to;
-    }
-
-    /// Whether a poll at a safepoint should call the slow path.
-    pub fn set_poll(&mut self, due: bool) {
-        self.context_mut().poll = due as u32;
-    }
-
-    /// Whether the object lies in a block of this heap.
-    #[inline(always)]
-    pub fn owns(&self, object: ObjectRef) -> bool {
-        self.owns_address(object.address())
-    }
-
-    /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
-    pub fn still_owns(&self, object: ObjectRef) -> bool {
-        range::owner_of(range::block_of(object.address())) == self.number
-    }
-
-    /// Whether an address of the heap range lies in a block of this heap.
-    #[inline(always)]
-    pub fn owns_address(&self, address: u64) -> bool {
-        // SAFETY: the entry of an address in the heap range.
-        unsafe { (*range::block_info(range::block_of(address))).owner == self.number }
-    }
-
-    /// Whether any address at all lies in memory of this heap's objects: in one of its blocks of small ones, or in a large one.
-    pub fn contains(&self, address: u64) -> bool {
-        if !range::in_heap(address) || !range::is_reserved(address) {
-            return false;
-        }
-        // SAFETY: the entry of an address in the reserved range.
-        let state = unsafe { (*range::block_info(range::block_of(address))).state };
-        // Of a large object only the first block has an entry, which stays behind.
-        self.large.object_at(address).is_some()
-            || state != crate::plan::deferred::block::state::LARGE && self.owns_address(address)
-    }
-
-    /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
-    pub fn used_bytes(&self) -> u64 {
-        self.blocks.used_bytes() + self.large.used_bytes() + self.prompt.cells.used_bytes()
-    }
-
-    /// The same without those.
-    pub fn kept_bytes(&self) -> u64 {
-        self.used_bytes() - self.large.leaving.blocks() * crate::memory::range::BLOCK_BYTES
-    }
-
-    /// Collects everything that nothing reaches. Answers how many objects died.
-    ///
-    /// # Safety
-    /// No reference to the heap is in use: finalizers may come back to it.
-    pub unsafe fn collect(heap: *mut Heap) -> u64 {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan {
-                Plan::Deferred => Heap::deferred_collect(heap),
-                Plan::Prompt => Heap::prompt_collect(heap),
-            }
-        }
-    }
-
-    /// A safepoint at which work that is due is done.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn poll(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan {
-                Plan::Deferred => {
-                    let hurry = std::mem::take(&mut (*heap).external.is_due);
-                    (*heap).with_driver(
-                        |driver, heap| {
-                            if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) }
-                        },
-                    );
-                    if (*heap).limits.soft_is_due {
-                        Heap::run_soft_limit_callback(heap);
-                    }
-                    if (&*heap).finalizers.are_ready() && (&*heap).is_running() {
-                        Heap::run_finalizers(heap);
-                    }
-                }
-                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
-            }
-        }
-    }
-
-    /// Nothing of the program runs any more: objects at zero die; then all finalizers run that have not, if the
-    /// program wants that.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn end_of_program(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*heap).plan == Plan::Prompt {
-                Heap::drain_all(heap);
-            }
-            if crate::services::finalizer::are_run_at_exit() {
-                Heap::finalize_all(heap);
-            }
-        }
-    }
-
-    /// Calls the epoch driver with the heap.
-    pub fn with_driver<T>(&mut self, call: impl FnOnce(&mut dyn EpochDriver, &mut Heap) -> T) -> T {
-        let mut driver = self.driver.take().expect("the epoch driver is not re-entered");
-        let answer = call(&mut *driver, self);
-        self.driver = Some(driver);
-        answer
-    }
-}
-
-impl Drop for Heap {
-    fn drop(&mut self) {
-        self.detach();
-    }
-}
-
-impl std::fmt::Debug for Heap {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Heap(epoch {}, {} live objects)", self.epoch, self.statistics.live_objects)
-    }
+    driver: Box<dyn EpochDriver>,
 }

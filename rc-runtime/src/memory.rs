@@ -1,6 +1,7 @@
 //! Memory: the address range that all heaps share, its side tables and blocks, large objects, and lists that grow without the allocator.
 pub mod bit_table;
 pub mod block_source;
+pub mod block_state;
 pub mod large;
 pub mod leaving;
 pub mod list;

@@ -23,7 +23,6 @@
 //! word is the unsafe step; reading header fields through it is not.
 
 use crate::memory::range;
-use crate::type_registry::TypeInfo;
 use std::num::NonZeroU64;
 
 /// A reference to an object in the heap: the address of its payload.
@@ -188,12 +187,6 @@ impl ObjectRef {
     #[inline(always)]
     pub fn prefetch_count(self) {
         range::prefetch(range::count_cell(self.address()) as u64);
-    }
-
-    /// The object's type.
-    #[inline(always)]
-    pub fn type_info(self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.meta())
     }
 
     /// The block that holds the object's header.

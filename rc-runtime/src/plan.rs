@@ -7,10 +7,12 @@
 //! The two do not mix: code of one plan would not count what the other relies on. A compiled module says which plan it was
 //! lowered for (bit 0 of its record's flags), and the registry refuses a second plan in a process.
 
+pub(crate) mod call_state;
 pub mod deferred;
 pub mod prompt;
+mod verbs;
 
-/// See the file's first lines.
+/// When the objects of a heap are counted, and when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Plan {
     /// Roots uncounted, writes logged, deaths at epochs: `gc "refcount"`.
@@ -43,6 +45,19 @@ impl Plan {
     /// The plan that a module record's flags name.
     pub const fn of_module_flags(flags: u32) -> Plan {
         if flags & MODULE_FLAG_PROMPT != 0 { Plan::Prompt } else { Plan::Deferred }
+    }
+
+    /// Whether code and heaps of the two plans may be in one process: one plan's code would not count what another relies on.
+    pub fn may_meet(self, other: Plan) -> bool {
+        self == other
+    }
+
+    /// Whether what global variables hold is counted, so that it is to be released when they go.
+    pub const fn counts_globals(self) -> bool {
+        match self {
+            Plan::Deferred => false,
+            Plan::Prompt => true,
+        }
     }
 
     /// The name of its strategy, as functions carry it in `gc "…"`.

@@ -3,3 +3,4 @@ pub mod epoch_report;
 pub mod histogram;
 pub mod statistics;
 pub mod utilisation;
+pub mod violation;

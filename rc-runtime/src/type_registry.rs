@@ -15,8 +15,7 @@ use crate::descriptor::{
 use crate::memory::large::LARGEST_SMALL_CELL;
 use crate::memory::list::List;
 use crate::memory::range::{self, TYPE_ID_BITS};
-use crate::object::{HEADER_BYTES, SMALLEST_CELL, flag, prompt_flag};
-use crate::plan::Plan;
+use crate::object::{HEADER_BYTES, ObjectRef, SMALLEST_CELL, flag, prompt_flag};
 use crate::services::finalizer::Finalizer;
 use dashmap::DashMap;
 use smallvec::SmallVec;
@@ -121,6 +120,14 @@ impl TypeId {
     }
 }
 
+impl ObjectRef {
+    /// The object's type.
+    #[inline(always)]
+    pub fn type_info(self) -> &'static TypeInfo {
+        TypeInfo::of_meta(self.meta())
+    }
+}
+
 impl TypeInfo {
     /// The type whose id stands in `meta`.
     #[inline(always)]
@@ -153,18 +160,25 @@ impl TypeInfo {
         unsafe { std::mem::transmute::<usize, Option<ClearFunction>>(clear) }
     }
 
-    /// The meta word of a fresh object under `plan`.
+    /// The meta word of a fresh object of the deferred plan.
     #[inline(always)]
-    pub fn fresh_meta(&self, plan: Plan) -> u32 {
-        let asleep = if self.finalize_on_request { flag::FINALIZED } else { 0 };
-        match plan {
-            Plan::Deferred => self.id | asleep | if !self.has_finalizer { 0 } else { flag::ODD },
-            Plan::Prompt => {
-                let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
-                let odd = if self.fixed_only && !self.has_finalizer { 0 } else { prompt_flag::ODD };
-                self.id | asleep | acyclic | odd
-            }
-        }
+    pub(crate) fn fresh_meta_deferred(&self) -> u32 {
+        let odd = if self.has_finalizer { flag::ODD } else { 0 };
+        self.id | self.asleep() | odd
+    }
+
+    /// The meta word of a fresh object of the prompt plan.
+    #[inline(always)]
+    pub(crate) fn fresh_meta_prompt(&self) -> u32 {
+        let acyclic = if self.may_be_cyclic { 0 } else { prompt_flag::ACYCLIC };
+        let odd = if self.fixed_only && !self.has_finalizer { 0 } else { prompt_flag::ODD };
+        self.id | self.asleep() | acyclic | odd
+    }
+
+    /// A type that is finalized on request only: its objects are born as if their finalizer had run.
+    #[inline(always)]
+    fn asleep(&self) -> u32 {
+        if self.finalize_on_request { flag::FINALIZED } else { 0 }
     }
 
     /// Bytes of a cell with `length` tail elements, header included; `None` when that is more than any heap holds.

@@ -16,11 +16,10 @@ mod guard;
 mod inspection;
 mod pace;
 pub mod site;
-mod write;
+pub mod write;
 
 pub use pace::EARNED_BY_EPOCH;
 pub use site::{Language, Place, PlaceId, Site};
-pub use write::Plainly;
 
 use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::type_registry::TypeInfo;
@@ -89,7 +88,7 @@ impl Zeal {
     }
 
     /// Notes an object's death, in the header too, and poisons it.
-    pub fn bury(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
+    pub fn quarantine(&mut self, object: ObjectRef, cell: u64, epoch: u32) {
         if let Some(birth) = self.objects.get_mut(&object.address()) {
             birth.died = Some(Death { epoch, place: self.here });
         }
@@ -108,7 +107,7 @@ impl Zeal {
             .partition(|object| object.stamp() != epoch);
         self.young = young;
         for object in dead.into_iter().filter(|object| !object.has(crate::object::flag::LARGE)) {
-            self.bury(object, object.type_info().cell_bytes_of(object), epoch);
+            self.quarantine(object, object.type_info().cell_bytes_of(object), epoch);
         }
     }
 

@@ -195,8 +195,8 @@ fn home(pc: u64, mask: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::section::{FIXTURE, Section};
     use crate::stack_map;
+    use tally_kit::stack_map_section::{FIXTURE, Section};
 
     fn build(section: Section) -> Result<FrameTable, TableError> {
         FrameTable::build(&stack_map::read(&section.bytes()).unwrap(), |function| Some(function.address))

@@ -41,7 +41,3 @@ pub use stack_map::{MapError, StackMap};
 pub use thread_stack::{Position, StackEnd, StackVisit, visit_some, visit_thread_stack};
 pub use unwind::{Origin, Reach, UnwindEnd, Unwound, unwind};
 pub use walk::{FrameRoot, Registers, StackFault, Walk, WalkEnd, walk, walk_some};
-
-#[cfg(test)]
-#[path = "../tests/writer/section.rs"]
-mod section;

@@ -237,8 +237,8 @@ impl fmt::Display for OperandFault {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::section::{FIXTURE, Place, Section};
     use crate::stack_map;
+    use tally_kit::stack_map_section::{FIXTURE, Place, Section};
 
     fn decoded(id: u64, places: &[Place]) -> Result<Option<Vec<RootSlot>>, OperandFault> {
         let bytes = Section::new().function(0, 8).constant(1 << 40).record(id, 1, places).bytes();

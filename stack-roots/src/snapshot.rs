@@ -93,8 +93,8 @@ impl Lookup for FrameTables {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::section::Section;
     use crate::stack_map;
+    use tally_kit::stack_map_section::Section;
 
     fn table(calls: &[u64]) -> Arc<FrameTable> {
         let mut section = Section::new();

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Records follow each other in the order of the functions; only the counts say where one function ends. LLVM's own
-//! reader trusts those counts, and 147 of 400 damaged sections crash it (`frontend-glue/tests/readers/stock_tools.rs`
+//! reader trusts those counts, and 147 of 400 damaged sections crash it (`frontend-glue/tests/suite/readers/stock_tools.rs`
 //! counts them); hence the cursor that answers with errors.
 //!
 //! Source: llvm/docs/StackMaps.rst, "Stack Map Format"; llvm/lib/CodeGen/StackMaps.cpp.
@@ -218,7 +218,7 @@ fn next_blob_start(bytes: &[u8], offset: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::section::{FIXTURE, Section};
+    use tally_kit::stack_map_section::{FIXTURE, Section};
 
     #[test]
     fn real_section_is_read_as_readobj_prints_it() {

@@ -262,8 +262,8 @@ fn caller_of(
 mod tests {
     use super::*;
     use crate::frame_table::FrameTable;
-    use crate::section::Section;
     use crate::stack_map;
+    use tally_kit::stack_map_section::Section;
 
     const STACK: u64 = 0x7000;
     const ENTRY: u64 = 0xe00;

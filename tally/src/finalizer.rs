@@ -14,7 +14,7 @@ use std::ffi::c_void;
 use std::ops::Deref;
 use std::rc::Rc;
 use tally_heap::ObjectRef;
-use tally_heap::services::finalizer::running_heap;
+use tally_heap::services::finalizer::call_program::running_heap;
 
 /// A closure for an object: a finalizer, or a callback of a weak reference.
 pub(crate) type Finalize = dyn for<'f> Fn(&mut FinalizerScope<'f>, Handle<'f>);

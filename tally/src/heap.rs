@@ -120,9 +120,7 @@ impl Heap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn last_report(&mut self) -> EpochReport {
-        // SAFETY: `&mut self`, and nothing of the program is called.
-        let mutator = unsafe { &mut *self.core.mutator.get() };
-        mutator.last_report()
+        self.scope().leaf(|inner| inner.with_driver(|driver, _| driver.last_report().clone()))
     }
 
     /// Runs an epoch and recounts the heap from scratch: for tests of a host.
@@ -137,9 +135,10 @@ impl Heap {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify(&mut self) -> Result<(), Violation> {
-        // SAFETY: `&mut self`; finalizers that run meanwhile come back to the inner heap by its address, not by the mutator.
-        let mutator = unsafe { &mut *self.core.mutator.get() };
-        self.core.safepoint(|| mutator.verify())
+        let mut scope = self.scope();
+        // SAFETY: as above.
+        scope.safepoint(|inner| unsafe { tally_heap::Heap::epoch_before_recount(inner) });
+        scope.leaf(|inner| inner.with_driver(|driver, heap| driver.verify(heap)))
     }
 
     /// The mutator behind it, with the functions of the inner crates.

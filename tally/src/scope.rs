@@ -14,7 +14,6 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Duration;
 use tally_heap::memory::range;
-use tally_heap::plan::Plan;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
 
@@ -215,11 +214,8 @@ impl<'h> Scope<'h> {
 
     /// A safepoint at which work that is due is done.
     pub fn poll(&mut self) {
-        self.free_dropped_globals();
-        if self.leaf(|inner| inner.plan == Plan::Prompt || inner.context_mut().poll != 0) {
-            // SAFETY: as `safepoint` says.
-            self.safepoint(|inner| unsafe { InnerHeap::poll(inner) });
-        }
+        // SAFETY: as `safepoint` says.
+        self.safepoint(|inner| unsafe { InnerHeap::poll_if_asked(inner) });
     }
 
     /// Collects everything that nothing reaches. Answers how many objects died.
@@ -246,18 +242,8 @@ impl<'h> Scope<'h> {
 
     /// Runs an epoch: most of what died since the last one goes, and its finalizers run.
     pub fn epoch(&mut self) {
-        if self.leaf(|inner| inner.plan == Plan::Prompt) {
-            // SAFETY: as `safepoint` says.
-            return self.safepoint(|inner| unsafe { InnerHeap::prompt_epoch(inner) });
-        }
-        self.free_dropped_globals();
-        // A driver calls nothing of the program but the `drop` of host values, which have no way to the heap.
-        self.leaf(|inner| inner.with_driver(|driver, heap| driver.epoch(heap)));
-        if self.leaf(|inner| inner.finalizers.are_ready() && inner.is_running()) {
-            // SAFETY: as `safepoint` says.
-            return self.safepoint(|inner| unsafe { InnerHeap::run_finalizers(inner) });
-        }
-        self.safepoint(|_| ());
+        // SAFETY: as `safepoint` says.
+        self.safepoint(|inner| unsafe { InnerHeap::epoch(inner) });
     }
 
     /// From now on nothing dies by itself, and no finalizer runs; explicit collections work.

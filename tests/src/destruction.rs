@@ -8,13 +8,13 @@
 //! Arguments are variables and fields: a new object that is nothing but an argument dies inside the call, or right
 //! after it, as the caller's code was optimised.
 //!
-//! `tests/tests/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and
+//! `tests/tests/suite/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and
 //! saved above.
 
 pub mod machine;
 mod text;
 
-use crate::random_program::dice::Dice;
+use tally_kit::dice::Dice;
 
 /// Local variables of every function; the first two are its parameters.
 pub const LOCALS: usize = 5;

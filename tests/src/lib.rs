@@ -1,7 +1,7 @@
 //! The oracle: what the heap must do, said a second time and much more simply, and machinery to compare.
 //!
 //! * `shape.rs`: the kinds of object programs allocate; `op.rs`: the Op language, with the heap's services in `op/service.rs`
-//!   and what finalizers do in `op/deed.rs`; `strategies.rs`: random programs
+//!   and what finalizers do in `op/deed.rs`; `op_text.rs`: any text as a program; `strategies.rs`: random programs
 //! * `model_heap.rs`: the plain graph that knows what must be live and what must be gone
 //! * `heap_under_test.rs`: what the driver asks of a heap; `tally_heap.rs`: the real one behind it (with
 //!   `descriptors.rs`); `toy_heap.rs`: a simple one that can be made wrong, to test the oracle
@@ -13,7 +13,6 @@
 //! * `random_program.rs`: random C programs through the whole pipeline, compared with the same over `calloc`
 //! * `second_opinion.rs`: roots as LLVM's shadow stack has them, against the maps
 //! * `destruction.rs`: random C programs whose destructors print, and the definition of when each should
-//! * `tally_command.rs`: the `tally` command, built once and run, for the suites over `examples/`
 //!
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
 //! likes, `src/bin/replay.rs` runs what has failed again (`cargo xtask replay`).
@@ -31,6 +30,7 @@ pub mod journal;
 pub mod minimise;
 pub mod model_heap;
 pub mod op;
+pub mod op_text;
 pub mod origin;
 pub mod protocol;
 pub mod random_program;
@@ -41,6 +41,5 @@ pub mod setup;
 pub mod shape;
 pub mod shrink;
 pub mod strategies;
-pub mod tally_command;
 pub mod tally_heap;
 pub mod toy_heap;

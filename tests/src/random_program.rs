@@ -15,11 +15,10 @@
 //! * `trial.rs`: the ways a program is run and compared; `passes.rs`: its IR optimised before Tally sees it
 //! * `reduce.rs`: makes a failing program short
 //!
-//! `tests/tests/random_programs.rs` runs some; `src/bin/random_programs.rs` runs as many as one likes.
+//! `tests/tests/suite/random_programs.rs` runs some; `src/bin/random_programs.rs` runs as many as one likes.
 
 mod body;
 mod calls;
-pub mod dice;
 mod function;
 mod kinds;
 pub mod modules;
@@ -29,8 +28,8 @@ pub mod reduce;
 mod statement;
 pub mod trial;
 
-use dice::Dice;
 use function::{Shape, Signature};
+use tally_kit::dice::Dice;
 
 /// What all programs begin with.
 pub const PRELUDE: &str = include_str!("random_program/prelude.h");

@@ -36,7 +36,7 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
             }
         }
     }
-    let may_stick = mutator.heap().plan == Plan::Deferred;
+    let may_stick = mutator.heap().plan() == Plan::Deferred;
     for address in listed {
         let (expected, found) = (referred[address], u64::from(mutator.count_of(object(*address))));
         if found != expected && !(may_stick && found == STUCK) {

@@ -13,7 +13,7 @@
 //! holds something else or nothing. Between them liveness decides: a root that is not used again need not be in the
 //! map.
 //!
-//! `instrument.rs` makes the two texts of one; `tests/tests/second_opinion.rs` runs examples, hazards and random
+//! `instrument.rs` makes the two texts of one; `tests/tests/suite/second_opinion.rs` runs examples, hazards and random
 //! programs, and maps damaged on purpose; `cargo run -p tally-tests --bin random_programs -- --second-opinion` runs as
 //! many as one likes.
 
@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::random_program::passes::CLANG;
-use crate::tally_command::{describe, run, source_tree};
+use tally_kit::tally_command::{describe, run, source_tree};
 
 const WITNESS: &str = include_str!("second_opinion/witness.c");
 

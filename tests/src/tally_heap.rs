@@ -126,7 +126,7 @@ fn exchange_global(slot: &Cell<u64>, index: usize, address: Option<u64>, heap: &
         None => 0,
     };
     let old = slot.replace(word) & !BOX_MASK;
-    if heap.plan == Plan::Prompt {
+    if heap.plan() == Plan::Prompt {
         address.into_iter().for_each(|new| heap.hold(object(new)));
         if old != 0 {
             heap.decrement_exact(object(old));

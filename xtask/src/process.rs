@@ -7,6 +7,8 @@
 use crate::failure::Failure;
 use crate::tree;
 use std::process::{Command, ExitStatus};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A command that runs in the project's folder.
 pub fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
@@ -46,6 +48,27 @@ pub fn output_of(command: &mut Command) -> Result<String, Failure> {
     Err(Failure::step(format!("`{}` failed: {}\n{text}{complaint}", shown(command), output.status)))
 }
 
+/// Does something with each item on all processors; what came of them, in their order.
+pub fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(place) else { return };
+                    let result = work(item);
+                    results.lock().expect("no work panics").push((place, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no work panics");
+    results.sort_by_key(|&(place, _)| place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 /// Whether `program` is an executable file on the PATH.
 pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -70,11 +93,18 @@ fn cannot_start(command: &Command, error: &std::io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{command, must_succeed, output_of, shown};
+    use super::{command, must_succeed, output_of, shown, side_by_side};
 
     #[test]
     fn words_with_blanks_are_quoted() {
         assert_eq!(shown(command("echo").args(["a b", "c", ""])), "echo 'a b' c ''");
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_the_items() {
+        let squares: Vec<u64> = (0..100).map(|number| number * number).collect();
+        assert_eq!(side_by_side(&(0..100).collect::<Vec<u64>>(), |number| number * number), squares);
+        assert!(side_by_side(&[], |&(): &()| ()).is_empty());
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Need {
     Clang,
     /// lld-22, the linker of `tally build`.
     Linker,
+    /// LLVM's FileCheck, which holds lowered modules against what the tests expect.
+    FileCheck,
     /// valgrind, for `cargo xtask valgrind` and `cargo xtask bench counts`.
     Valgrind,
     /// llvm-profdata and llvm-cov, for `cargo xtask coverage`.
@@ -40,10 +42,11 @@ pub enum Need {
 }
 
 /// What building Tally, running programs and testing it needs.
-pub const BUILD: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker];
+pub const BUILD: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck];
 
 /// What is needed to run programs under valgrind as well.
-pub const BUILD_AND_VALGRIND: &[Need] = &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::Valgrind];
+pub const BUILD_AND_VALGRIND: &[Need] =
+    &[Need::Compiler, Need::Llvm, Need::Clang, Need::Linker, Need::FileCheck, Need::Valgrind];
 
 /// What measuring the coverage of the crates without LLVM needs.
 pub const COVERAGE: &[Need] = &[Need::Compiler, Need::CoverageTools];
@@ -55,6 +58,7 @@ impl Need {
             Need::Llvm => &["llvm-22-dev"],
             Need::Clang => &["clang-22"],
             Need::Linker => &["lld-22"],
+            Need::FileCheck => &["llvm-22-tools"],
             // Memcheck redirects functions inside the dynamic linker and finds them by its debug symbols.
             Need::Valgrind => &["valgrind", "libc6-dbg"],
             Need::CoverageTools => &["llvm-22"],
@@ -70,6 +74,7 @@ impl Need {
             }
             Need::Clang => process::is_on_path("clang-22") || llvm_prefix().join("bin/clang").is_file(),
             Need::Linker => process::is_on_path("ld.lld-22") || llvm_prefix().join("bin/ld.lld").is_file(),
+            Need::FileCheck => process::is_on_path("FileCheck-22") || llvm_tool("FileCheck").is_file(),
             Need::Valgrind => process::is_on_path("valgrind"),
             Need::CoverageTools => ["llvm-profdata", "llvm-cov"].iter().all(|tool| llvm_tool(tool).is_file()),
         }
@@ -97,6 +102,11 @@ pub fn setup(arguments: &Arguments) -> Outcome {
         }
     } else {
         ensure(BUILD_AND_VALGRIND)?;
+    }
+    if !crate::test::has_nextest() {
+        eprintln!(
+            "cargo-nextest is not here; `cargo test` runs the tests then. To get it: cargo install --locked cargo-nextest"
+        );
     }
     eprintln!("everything is there");
     Ok(ExitCode::SUCCESS)

@@ -2,11 +2,16 @@
 //!
 //! The tests of whole programs link `libtally.a` and start `tally`, which `cargo test` alone does not build (a
 //! static library is nobody's dependency), so those two are built first, in release form because programs run
-//! millions of epochs. All tests run even when one fails. Arguments go to `cargo test`.
+//! millions of epochs. All tests run even when one fails.
+//!
+//! Where cargo-nextest is installed it runs them (`.config/nextest.toml`): it shows what each took, and ends what hangs.
+//! `cargo test` runs the examples of the documentation, which nextest does not know, and everything where there is no nextest, or
+//! where arguments are given: they are its own.
 
-use crate::failure::Outcome;
-use crate::{process, run, setup};
-use std::process::ExitCode;
+use crate::failure::{Failure, Outcome};
+use crate::{process, run, setup, tree};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
 /// `cargo xtask test`
 #[derive(clap::Args)]
@@ -19,14 +24,52 @@ pub struct Arguments {
 /// Runs the tests of the workspace.
 pub fn test(arguments: &Arguments) -> Outcome {
     setup::ensure(setup::BUILD)?;
-    let tally = run::build_tally()?;
-    let mut tests = process::cargo();
-    tests.args(["test", "--no-fail-fast"]).env("TALLY_COMMAND", &tally);
-    if !names_a_package(&arguments.rest) {
-        tests.arg("--workspace");
+    let suites = Suites { tally: run::build_tally()?, clang_once: fresh_folder("clang-once")? };
+    // The suites of the command run the one of their own profile, and link its library.
+    process::must_succeed(process::cargo().args(["build", "-p", "aot-runtime"]))?;
+    if !arguments.rest.is_empty() || !has_nextest() {
+        let mut tests = suites.cargo(&["test", "--no-fail-fast"]);
+        if !names_a_package(&arguments.rest) {
+            tests.arg("--workspace");
+        }
+        process::must_succeed(tests.args(&arguments.rest))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    process::must_succeed(tests.args(&arguments.rest))?;
+    let tests = process::must_succeed(&mut suites.cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]));
+    let examples =
+        process::must_succeed(&mut suites.cargo(&["test", "--workspace", "--doc", "--no-fail-fast", "--quiet"]));
+    tests.and(examples)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the suites are told.
+struct Suites {
+    /// The command that was built.
+    tally: PathBuf,
+    /// What `kit/clang_once.sh` has made.
+    clang_once: PathBuf,
+}
+
+impl Suites {
+    fn cargo(&self, words: &[&str]) -> Command {
+        let mut cargo = process::cargo();
+        cargo.args(words).env("TALLY_COMMAND", &self.tally).env("CLANG_ONCE", &self.clang_once);
+        cargo
+    }
+}
+
+/// An empty folder of that name in the target folder.
+fn fresh_folder(name: &str) -> Result<PathBuf, Failure> {
+    let folder = tree::release()?.with_file_name(name);
+    _ = std::fs::remove_dir_all(&folder);
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|error| Failure::step(format!("cannot make {}: {error}", folder.display())))?;
+    Ok(folder)
+}
+
+/// Whether cargo-nextest is installed.
+pub fn has_nextest() -> bool {
+    process::output_of(process::cargo().args(["nextest", "--version"])).is_ok()
 }
 
 fn names_a_package(arguments: &[String]) -> bool {

@@ -3,7 +3,7 @@
 //! Each example that `examples/zeal.txt` calls small, and each workload at its small size, is built by `tally build`
 //! and run under valgrind; any error that memcheck reports fails. A small heap range is asked for, because memcheck
 //! keeps books on every byte that is mapped (a terabyte takes it seconds and a gigabyte of memory), and small epochs,
-//! so that a short program still goes through many.
+//! so that a short program still goes through many. As many programs run at a time as there are processors.
 
 use crate::bench::build::WORKLOADS;
 use crate::failure::{Failure, Outcome};
@@ -40,10 +40,14 @@ pub fn valgrind(arguments: &Arguments) -> Outcome {
         .map_err(|error| Failure::step(format!("cannot make {}: {error}", folder.display())))?;
     let wanted = |name: &str| arguments.names.is_empty() || arguments.names.iter().any(|asked| asked == name);
     let mut programs = Vec::new();
-    for name in small_examples()?.into_iter().filter(|name| wanted(name)) {
-        let executable = folder.join(&name);
-        build(&tally, &example_files(&name)?, &executable)?;
-        programs.push(Program { name, executable, arguments: Vec::new() });
+    let examples: Vec<String> = small_examples()?.into_iter().filter(|name| wanted(name)).collect();
+    let built = process::side_by_side(&examples, |name| {
+        let executable = folder.join(name);
+        build(&tally, &example_files(name)?, &executable)?;
+        Ok(Program { name: name.clone(), executable, arguments: Vec::new() })
+    });
+    for program in built {
+        programs.push(program?);
     }
     let workloads: Vec<&str> = crate::bench::compare::WORKLOADS.into_iter().filter(|name| wanted(name)).collect();
     if !workloads.is_empty() {
@@ -61,8 +65,8 @@ pub fn valgrind(arguments: &Arguments) -> Outcome {
         )));
     }
     let mut failed = Vec::new();
-    for program in &programs {
-        if !is_clean(program)? {
+    for (program, is_clean) in programs.iter().zip(process::side_by_side(&programs, is_clean)) {
+        if !is_clean? {
             failed.push(program.name.as_str());
         }
     }
@@ -82,13 +86,18 @@ fn is_clean(program: &Program) -> Result<bool, Failure> {
     let mut command = process::command("valgrind");
     command.args(["--quiet", "--error-exitcode=97", "--num-callers=30"]);
     command.arg(&program.executable).args(&program.arguments);
-    command.envs(SMALL).stdout(Stdio::null());
+    command.envs(SMALL).stdout(Stdio::null()).stderr(Stdio::piped());
     eprintln!("+ {}", process::shown(&command));
-    let status = process::status_of(&mut command)?;
-    match status.code() {
-        Some(0) => return Ok(true),
-        Some(FOUND_ERRORS) => eprintln!("xtask: {}: memcheck found the errors above", program.name),
-        _ => eprintln!("xtask: {}: ended with {status} under valgrind", program.name),
+    let output = command.output().map_err(|error| Failure::step(format!("cannot start valgrind: {error}")))?;
+    // What several programs are told of stays together.
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => {
+            eprint!("{said}");
+            return Ok(true);
+        }
+        Some(FOUND_ERRORS) => eprintln!("{said}xtask: {}: memcheck found the errors above", program.name),
+        _ => eprintln!("{said}xtask: {}: ended with {} under valgrind", program.name, output.status),
     }
     Ok(false)
 }

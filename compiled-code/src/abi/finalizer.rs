@@ -37,5 +37,5 @@ pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
 /// `void tally_finalize_at_exit(int32_t on)`: 0: finalizers that have not run when the program ends never do.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_finalize_at_exit(on: i32) {
-    finalizer::run_at_exit(on != 0);
+    finalizer::exit::run_at_exit(on != 0);
 }

@@ -1,14 +1,13 @@
 //! What code that was lowered for zeal calls (`frontend-glue`'s `lower/zeal.rs` puts the calls there): where it is, and what it is
 //! about to touch and to write. Without a zeal heap each does nothing: such code may run without zeal.
 
-use crate::abi::{drain, thread_heap};
+use crate::abi::thread_heap;
 use crate::safepoint_shim;
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
 use tally_heap::memory::range;
-use tally_heap::plan::Plan;
-use tally_heap::type_registry;
-use tally_heap::zeal::{Plainly, Site};
+use tally_heap::zeal::Site;
+use tally_heap::zeal::write::Plainly;
 
 safepoint_shim! {
     /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: an epoch; what `value[0..size]` refers to
@@ -22,22 +21,8 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
         // SAFETY: a constant that the lowering emitted.
         zeal.note_place(unsafe { &*site });
     }
-    if heap.plan == Plan::Prompt {
-        return drain(value, size / 8);
-    }
-    if !heap.is_running() {
-        return;
-    }
-    if let Some(zeal) = &heap.zeal {
-        for index in 0..size as usize / 8 {
-            // SAFETY: the lowering passes the bytes of a call's result.
-            let word = unsafe { std::ptr::read_unaligned(value.add(index)) };
-            let objects = type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address));
-            heap.host_roots.temporary.extend(objects);
-        }
-    }
-    heap.with_driver(|driver, heap| driver.epoch(heap));
-    heap.host_roots.temporary.clear();
+    // SAFETY: compiled code holds no reference to its heap; the lowering passes the bytes of a call's result.
+    unsafe { Heap::zeal_safepoint(heap, value, size as usize / 8) };
 }
 
 /// `void tally_zeal_here(const tally_site *site)`: a call that may be a safepoint comes next. What is made in it, and what dies in

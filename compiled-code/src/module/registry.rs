@@ -171,8 +171,8 @@ static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();
 /// A plan that is in use and is not `plan`, and by whom.
 fn other_plan(plan: Plan) -> Option<(Plan, String)> {
     let registered =
-        modules().values().find(|module| module.plan != plan).map(|module| (module.plan, module.name.clone()));
-    let of_heaps = || PLAN_OF_HEAPS.get().filter(|&&other| other != plan);
+        modules().values().find(|module| !module.plan.may_meet(plan)).map(|module| (module.plan, module.name.clone()));
+    let of_heaps = || PLAN_OF_HEAPS.get().filter(|other| !other.may_meet(plan));
     registered.or_else(|| of_heaps().map(|&other| (other, "(one whose objects are still there)".to_owned())))
 }
 
@@ -212,7 +212,7 @@ pub fn unregister(module: *const ModuleRecord) {
     let removed = modules_mut().remove(&(module as u64));
     if let Some(registered) = removed {
         let globals = global_roots::take(module as u64);
-        if registered.plan == Plan::Prompt {
+        if registered.plan.counts_globals() {
             release_globals(&globals);
         }
         forget(module as u64, registered.descriptors);
@@ -222,7 +222,7 @@ pub fn unregister(module: *const ModuleRecord) {
 /// Lets go of what the module's globals hold while its code is still there, so that the destructors of what dies then can run;
 /// they are no roots any more. Answers whether something may have died. Under the deferred plan nothing does.
 pub fn let_go_of_globals(module: u64) -> bool {
-    if modules().get(&module).is_none_or(|registered| registered.plan != Plan::Prompt) {
+    if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }
     let globals = global_roots::take(module);

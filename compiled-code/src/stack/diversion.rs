@@ -159,7 +159,7 @@ pub(crate) fn undo(here: u64) -> Removal {
 pub extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
-    tally_heap::services::finalizer::note_landing(here);
+    tally_heap::services::finalizer::jump::note_landing(here);
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);

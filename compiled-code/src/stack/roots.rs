@@ -16,6 +16,7 @@ use crate::module::loaded::{self, Snapshot};
 use crate::module::record::{LENT_ROOT, OWN_ROOT};
 use crate::module::registry::text;
 use crate::stack::diversion::{self, Removal};
+use crate::stack::plain_root::visit_plain_root;
 use crate::stack::reentry::reentry_return;
 use crate::stack::shadow_stack::{self, ShadowTypes};
 use crate::thread::stack_overflow::Stack;
@@ -30,7 +31,6 @@ use tally_heap::context::Context;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_VIOLATION};
 use tally_heap::memory::range;
-use tally_heap::object::Slot;
 use tally_heap::{Heap, ObjectRef, zeal};
 
 /// A heap's view of the registered modules.
@@ -421,15 +421,6 @@ impl Snapshot {
             Some(named) => format!("root `{}` of function `{}` (called at {:#x})", named.name, named.function, root.pc),
             None => format!("root number {} of the frame called at {:#x}", root.ordinal, root.pc),
         }
-    }
-}
-
-pub(crate) fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
-    // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
-    let word = unsafe { Slot::from_address(slot) }.read();
-    if range::in_heap(word) {
-        // SAFETY: [ROOT] what a root slot holds in the heap is an object.
-        found(unsafe { ObjectRef::from_address(word) });
     }
 }
 

@@ -14,7 +14,7 @@
 //! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a word.
 //! (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
-use crate::stack::roots::visit_plain_root;
+use crate::stack::plain_root::visit_plain_root;
 use std::collections::HashMap;
 use tally_heap::ObjectRef;
 use tally_heap::descriptor::TypeDescriptor;

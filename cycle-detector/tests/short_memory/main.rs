@@ -3,14 +3,13 @@
 //! own, because it has an allocator of its own.
 
 mod allocator;
+mod no_memory;
 mod program;
 
 use allocator::{Refuse, refusing};
 use program::{Program, options};
 use tally_heap::HeapOptions;
 use tally_heap::plan::Plan;
-
-const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
 
 /// A program of `nodes` nodes for each kind of garbage, while requests are refused; how many there were.
 fn run(options: HeapOptions, nodes: u64, refuse: Refuse) -> u64 {
@@ -36,7 +35,7 @@ fn ways(plan: Plan) -> [HeapOptions; 4] {
 /// scenario 122: at each at once.
 #[test]
 fn without_any_memory_all_garbage_goes() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         for (options, nodes) in ways(plan).into_iter().zip([100_000, 20_000, 20_000, 20_000]) {
             run(options, nodes, Refuse::From(0));
         }
@@ -46,7 +45,7 @@ fn without_any_memory_all_garbage_goes() {
 /// scenario 122: in turn, alone and with all that follow.
 #[test]
 fn a_refusal_at_any_request_loses_nothing() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         for options in ways(plan) {
             let requests = run(options.clone(), 200, Refuse::Nothing);
             // Marks in slices ask for the same things again and again.
@@ -60,7 +59,7 @@ fn a_refusal_at_any_request_loses_nothing() {
 
 #[test]
 fn with_memory_for_short_lists_only_all_garbage_goes() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         for options in ways(plan) {
             for most in [256, 4096, 32 << 10] {
                 run(options.clone(), 10_000, Refuse::Above(most));

@@ -6,7 +6,8 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
-use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
+use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::type_of;
 
 unsafe extern "C-unwind" fn close(_: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
@@ -32,10 +33,6 @@ static OWNER: TypeDescriptor =
     TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst);
 static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 1600, &[]).traced(trace);
 static WATCHER: TypeDescriptor = TypeDescriptor::plain(c"Watcher", 16, &[]);
-
-fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
-    type_registry::register(descriptor).expect("a sound descriptor")
-}
 
 pub fn options(plan: Plan) -> HeapOptions {
     HeapOptions { plan, epoch_bytes: 1 << 20, ..HeapOptions::default() }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::Messages;
 use super::options::Compiling;
 use super::remarks::Remarks;
 use tally_llvm::aot::output_file;
@@ -22,6 +23,8 @@ pub(super) struct Build {
     compiling: Compiling,
     #[command(flatten)]
     remarks: Remarks,
+    #[command(flatten)]
+    messages: Messages,
     /// Link for a fixed address
     #[arg(long)]
     no_pie: bool,
@@ -49,9 +52,9 @@ impl Build {
     pub(super) fn execute(self) -> Result<(), Failure> {
         output_file::spare_inputs(&self.output, &self.files)?;
         let options = self.compiling.compile_options(self.zeal, Destination::LinkedImage);
-        let objects = pipeline::compile(&self.files, &options)?;
+        let objects = pipeline::compile(&self.files, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
-        super::warnings::report(&objects);
+        super::warnings::report(&objects, &self.messages);
         let shape = if self.no_pie { Shape::FixedAddress } else { Shape::PositionIndependent };
         aot::link(&objects, shape, &self.output)?;
         Ok(())

@@ -6,7 +6,8 @@ use clap::Args;
 use inkwell::context::Context;
 use inkwell::module::Module;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::Messages;
 use super::options::GcNames;
 use super::remarks::Remarks;
 use tally_compiled::program::destination::Destination;
@@ -27,6 +28,8 @@ pub(super) struct Lower {
     gc_names: GcNames,
     #[command(flatten)]
     remarks: Remarks,
+    #[command(flatten)]
+    messages: Messages,
     /// Lower for zeal: an epoch at every safepoint, a check at every access
     #[arg(long)]
     zeal: bool,
@@ -52,8 +55,8 @@ impl Lower {
         options.zeal = self.zeal;
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
-        let module = pipeline::load(&context, &self.file, &machine)?;
-        let remarks = pipeline::lower(&module, &self.file, &options)?;
+        let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
+        let remarks = pipeline::lower(&module, &self.file, &options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(remarks.iter())?;
         callee_copy::for_other_tools(&module);
         form.write(&module, &self.output)
@@ -89,7 +92,7 @@ impl Form {
 
     fn write(self, module: &Module, output: &Path) -> Result<(), Failure> {
         match self {
-            Form::StandardOutput => super::print(&text(module))?,
+            Form::StandardOutput => super::failure::print(&text(module))?,
             Form::Text => output_file::write(output, &text(module))?,
             Form::Bitcode => output_file::write(output, module.write_bitcode_to_memory().as_slice())?,
         }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::Messages;
 use super::options::Compiling;
 use tally_llvm::load::source_file;
 use tally_llvm::maps::placed_object::PlacedObject;
@@ -24,6 +25,8 @@ use tally_llvm::pipeline::{self, Destination};
 pub(super) struct Maps {
     #[command(flatten)]
     compiling: Compiling,
+    #[command(flatten)]
+    messages: Messages,
     /// A module (.ll, .bc or .c), or an object that was made of one
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -46,7 +49,8 @@ impl Maps {
             return list(&self.file, &object);
         }
         let options = self.compiling.compile_options(false, Destination::LinkedImage);
-        for object in pipeline::compile(&[self.file], &options)? {
+        let compiled = pipeline::compile(std::slice::from_ref(&self.file), &options);
+        for object in compiled.map_err(|error| self.messages.failure(error))? {
             list(&object.file, &object.bytes)?;
         }
         Ok(())
@@ -57,7 +61,7 @@ fn list(file: &Path, object: &[u8]) -> Result<(), Failure> {
     let named = |error: &dyn std::fmt::Display| Failure(format!("{}: {error}", file.display()));
     let placed = PlacedObject::read(object).map_err(|error| named(&error))?;
     let calls = root_listing::list(&placed).map_err(|error| named(&error))?;
-    print_table(&calls, |text| super::print(text.as_bytes()))
+    print_table(&calls, |text| super::failure::print(text.as_bytes()))
 }
 
 type Row = [String; 5];

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
 use tally_llvm::aot::output_file;
 use tally_llvm::lower::Remark;
 
@@ -64,7 +64,7 @@ mod tests {
         };
         let expected = "--- !Passed\nPass:            tally-count\nName:            MovedToRoot\n\
             DebugLoc:        { File: 'a.c', Line: 3, Column: 7 }\nFunction:        'it''s'\nArgs:\n  \
-            - String:          'no count: the value''s own moves to root `x`'\n...\n";
+            - String:          'no count: the value''s own count moves to root `x`'\n...\n";
         assert_eq!(yaml([&remark].into_iter()), expected);
     }
 }

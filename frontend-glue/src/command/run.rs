@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::Messages;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
 use tally_llvm::guard::crash_net::CrashNet;
@@ -29,6 +30,8 @@ pub(super) struct Run {
     compiling: Compiling,
     #[command(flatten)]
     remarks: Remarks,
+    #[command(flatten)]
+    messages: Messages,
     #[command(flatten)]
     running: Running,
     /// Run an epoch at every safepoint, verify the heap, and stop at the first touch of a dead object
@@ -55,9 +58,9 @@ impl Run {
     pub(super) fn execute(self, net: CrashNet) -> Result<(), Failure> {
         let run_options = self.running.run_options(self.zeal)?;
         let compile_options = self.compiling.compile_options(run_options.zeal, Destination::ThisProcess);
-        let objects = pipeline::compile(&self.files, &compile_options)?;
+        let objects = pipeline::compile(&self.files, &compile_options).map_err(|error| self.messages.failure(error))?;
         self.remarks.report(objects.iter().flat_map(|object| &object.remarks))?;
-        super::warnings::report(&objects);
+        super::warnings::report(&objects, &self.messages);
         let program = Program::link(&objects)?;
         let name = self.files[0].clone().into_os_string();
         let arguments = std::iter::once(name).chain(self.arguments).map(c_string).collect();

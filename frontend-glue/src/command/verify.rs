@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use inkwell::context::Context;
+use tally_llvm::diagnostic::report::Severity;
 use tally_llvm::emit::level::Level;
 use tally_llvm::emit::target;
 use tally_llvm::pipeline;
 
-use super::Failure;
+use super::failure::Failure;
+use super::messages::{Messages, counted};
 use super::options::GcNames;
 
 /// Check a module and warn about forgotten roots
@@ -23,6 +25,8 @@ use super::options::GcNames;
 pub(super) struct Verify {
     #[command(flatten)]
     gc_names: GcNames,
+    #[command(flatten)]
+    messages: Messages,
     /// Exit with status 2 if there are warnings, too
     #[arg(long)]
     deny_warnings: bool,
@@ -45,26 +49,17 @@ impl Verify {
         let options = self.gc_names.compile_options();
         let context = Context::create();
         let machine = target::machine(Level::O0)?;
-        let module = pipeline::load(&context, &self.file, &machine)?;
+        let module = pipeline::load(&context, &self.file, &machine).map_err(|error| self.messages.failure(error))?;
         let findings = pipeline::inspect(&module, &self.file, &options);
-        for error in &findings.errors {
-            eprintln!("error: {error}");
-        }
-        for warning in &findings.warnings {
-            eprintln!("warning: {warning}");
-        }
+        self.messages.show_all(Severity::Error, &findings.errors);
+        self.messages.show_all(Severity::Warning, &findings.warnings);
         let file = self.file.display();
         let warnings = counted(findings.warnings.len(), "warning");
         match (findings.errors.len(), findings.warnings.len()) {
-            (0, 0) => super::print(format!("{file}: no errors found; {NOT_SEEN}\n").as_bytes()),
+            (0, 0) => super::failure::print(format!("{file}: no errors found; {NOT_SEEN}\n").as_bytes()),
             (0, _) if self.deny_warnings => Err(Failure(format!("{file}: {warnings}, and --deny-warnings"))),
-            (0, _) => super::print(format!("{file}: no errors found, {warnings}; {NOT_SEEN}\n").as_bytes()),
+            (0, _) => super::failure::print(format!("{file}: no errors found, {warnings}; {NOT_SEEN}\n").as_bytes()),
             (errors, _) => Err(Failure(format!("{file}: {}", counted(errors, "error")))),
         }
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

@@ -3,31 +3,49 @@
 //! The first warning stands for all, so that the program's own output is not drowned; it goes to standard error, before
 //! the program starts.
 
+use tally_llvm::diagnostic::Diagnostic;
+use tally_llvm::diagnostic::report::Severity;
 use tally_llvm::pipeline::Object;
 
+use super::messages::Messages;
+
 /// Reports files with warnings on standard error.
-pub(super) fn report(objects: &[Object]) {
+pub(super) fn report(objects: &[Object], messages: &Messages) {
+    let mut reporter = messages.reporter();
     for object in objects {
-        if let Some(line) = line(object) {
-            eprintln!("tally: warning: {line}");
+        let Some(first) = first(object) else { continue };
+        match &mut reporter {
+            Some(reporter) => eprint!("{}", reporter.show(Severity::Warning, &first, Some(&others(object)))),
+            None => eprintln!("tally: warning: {}", line(&first, object)),
         }
     }
 }
 
-fn line(object: &Object) -> Option<String> {
-    let mut first = object.warnings.first()?.clone();
-    first.help = None;
+/// The warning that stands for all, without advice.
+fn first(object: &Object) -> Option<Diagnostic> {
+    object.warnings.first().map(|first| Diagnostic { help: None, ..first.clone() })
+}
+
+fn line(first: &Diagnostic, object: &Object) -> String {
     let more = match object.warnings.len() - 1 {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    Some(format!("{first}{more}; `tally verify {}` says what to do", object.file.display()))
+    format!("{first}{more}; `tally verify {}` says what to do", object.file.display())
+}
+
+/// The same, where the warning itself is shown above.
+fn others(object: &Object) -> String {
+    let more = match object.warnings.len() - 1 {
+        0 => String::new(),
+        more => format!("{more} more in this file; "),
+    };
+    format!("{more}`tally verify {}` says what to do", object.file.display())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tally_llvm::diagnostic::Diagnostic;
 
     fn object(warnings: usize) -> Object {
         let warning = |number| Diagnostic::about_module("prog.c", format!("mistake {number}")).help("do better");
@@ -37,8 +55,11 @@ mod tests {
 
     #[test]
     fn one_line_for_a_file_however_many_warnings() {
-        assert_eq!(line(&object(0)), None);
-        assert_eq!(line(&object(1)).unwrap(), "prog.c: mistake 0; `tally verify prog.c` says what to do");
-        assert_eq!(line(&object(3)).unwrap(), "prog.c: mistake 0 (and 2 more); `tally verify prog.c` says what to do");
+        let line = |warnings| first(&object(warnings)).map(|first| line(&first, &object(warnings)));
+        assert_eq!(line(0), None);
+        assert_eq!(line(1).unwrap(), "prog.c: mistake 0; `tally verify prog.c` says what to do");
+        assert_eq!(line(3).unwrap(), "prog.c: mistake 0 (and 2 more); `tally verify prog.c` says what to do");
+        assert_eq!(others(&object(1)), "`tally verify prog.c` says what to do");
+        assert_eq!(others(&object(3)), "2 more in this file; `tally verify prog.c` says what to do");
     }
 }

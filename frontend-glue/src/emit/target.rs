@@ -35,7 +35,7 @@ pub enum TargetError {
     },
     /// The module's idea of sizes and alignments differs from the machine's.
     #[error(
-        "{file}: its `target datalayout` \"{found}\" is not that of {TRIPLE}, which is \"{expected}\"; remove or correct the line"
+        "{file}: its `target datalayout` \"{found}\" is not the one of {TRIPLE}, \"{expected}\"; remove or correct the line"
     )]
     ForeignLayout {
         /// The module's file.

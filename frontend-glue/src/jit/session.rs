@@ -70,7 +70,7 @@ pub enum SessionError {
     },
     /// It cannot be removed, because nobody knows whether this thread is inside it.
     #[error(
-        "{module} cannot be removed: whether it has a frame on this thread's stack is not known, which cannot be walked beyond {place}"
+        "{module} cannot be removed: it may have a frame on this thread's stack, which cannot be walked beyond {place}"
     )]
     Hidden {
         /// The module.

@@ -267,23 +267,6 @@ impl Call {
         self.build(builder, function_type, callee, arguments, bundles, self.destinations())
     }
 
-    /// Turns an invoke of something that never unwinds into a call and a branch.
-    pub(crate) fn make_call(self, builder: &Builder) -> Call {
-        if !self.is_invoke() {
-            return self;
-        }
-        builder.before(self.0);
-        let (normal, unwind) = self.destinations().expect("an invoke");
-        let arguments = self.arguments();
-        let new = self.build(builder, self.function_type(), self.callee(), &arguments, self.own_bundles(), None);
-        self.carry_over(new);
-        super::surgery::forget_edge(builder, unwind, self.0.block());
-        builder.before(self.0);
-        builder.branch(normal);
-        self.replace_by(new);
-        new
-    }
-
     /// Turns a call, the last instruction of `block`, which lacks a terminator, into an invoke.
     pub(crate) fn make_invoke(self, builder: &Builder, block: Block, normal: Block, unwind: Block) -> Call {
         builder.at_end(block, Some(self.0));
@@ -301,16 +284,16 @@ impl Call {
         self.0.erase();
     }
 
-    fn destinations(self) -> Option<(Block, Block)> {
+    pub(super) fn destinations(self) -> Option<(Block, Block)> {
         self.is_invoke().then(|| (self.normal_destination(), Block(raw!(LLVMGetUnwindDest(self.0.0)))))
     }
 
-    fn own_bundles(self) -> Vec<LLVMOperandBundleRef> {
+    pub(super) fn own_bundles(self) -> Vec<LLVMOperandBundleRef> {
         let count = raw!(LLVMGetNumOperandBundles(self.0.0));
         (0..count).map(|index| raw!(LLVMGetOperandBundleAtIndex(self.0.0, index))).collect()
     }
 
-    fn build(
+    pub(super) fn build(
         self,
         builder: &Builder,
         function_type: Type,
@@ -327,7 +310,7 @@ impl Call {
     }
 
     /// Everything that hangs on a call beside its operands.
-    fn carry_over(self, new: Call) {
+    pub(super) fn carry_over(self, new: Call) {
         new.set_convention(self.convention());
         let parameters = (0..self.arguments().len() as u32).map(Position::Parameter);
         for position in [Position::Function, Position::Result].into_iter().chain(parameters) {

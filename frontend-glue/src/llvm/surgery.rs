@@ -12,6 +12,7 @@
 //! terminator; so the terminator is taken out while B's uses go to H. Debug records of moved instructions slide to the
 //! next instruction that stays: a variable's new value may be shown a few instructions late, never early.
 
+use super::call::Call;
 use super::{Block, Builder, Opcode, Value};
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::debuginfo::{LLVMInstructionGetDebugLoc, LLVMInstructionSetDebugLoc};
@@ -125,4 +126,23 @@ pub(crate) fn move_before(builder: &Builder, instruction: Value, place: Value) {
     raw!(LLVMInstructionRemoveFromParent(instruction.0));
     builder.before(place);
     builder.insert(instruction);
+}
+
+impl Call {
+    /// Turns an invoke of something that never unwinds into a call and a branch.
+    pub(crate) fn make_call(self, builder: &Builder) -> Call {
+        if !self.is_invoke() {
+            return self;
+        }
+        builder.before(self.value());
+        let (normal, unwind) = self.destinations().expect("an invoke");
+        let arguments = self.arguments();
+        let new = self.build(builder, self.function_type(), self.callee(), &arguments, self.own_bundles(), None);
+        self.carry_over(new);
+        forget_edge(builder, unwind, self.value().block());
+        builder.before(self.value());
+        builder.branch(normal);
+        self.replace_by(new);
+        new
+    }
 }

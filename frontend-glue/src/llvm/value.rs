@@ -218,6 +218,13 @@ impl Value {
         })
     }
 
+    /// The folder from which the file of an instruction's [`debug_place`](Self::debug_place) is named; empty if it is not known.
+    pub(crate) fn debug_folder(self) -> String {
+        let mut length = 0;
+        let text = raw!(LLVMGetDebugLocDirectory(self.0, &mut length));
+        if text.is_null() { String::new() } else { owned_text(text, length as usize) }
+    }
+
     pub(crate) fn is_volatile(self) -> bool {
         raw!(LLVMGetVolatile(self.0)) != 0
     }

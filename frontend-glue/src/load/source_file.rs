@@ -34,7 +34,7 @@ pub enum SourceError {
     #[error("{}: is a directory; name the .ll, .bc or .c files in it", .0.display())]
     Directory(PathBuf),
     /// A pipe, socket or device was named.
-    #[error("{}: is no regular file; write the program to a .ll, .bc or .c file and name that", .0.display())]
+    #[error("{}: is not a regular file; write the program to a .ll, .bc or .c file and name that", .0.display())]
     Irregular(PathBuf),
     /// `-` was named.
     #[error("reading a program from standard input is not supported; name a .ll, .bc or .c file")]
@@ -46,7 +46,7 @@ pub enum SourceError {
     #[error("{}: is larger than {} MiB; split the module", .0.display(), BYTES_MAX >> 20)]
     TooLarge(PathBuf),
     /// Its name says text, its content does not.
-    #[error("{}: is no text: byte {offset} is zero; was a binary file given this name?", path.display())]
+    #[error("{}: is not text: byte {offset} is zero; was a binary file given this name?", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -159,7 +159,7 @@ mod tests {
     fn a_gigabyte_of_nothing_is_refused_by_its_beginning() {
         for name in ["a.ll", "a.c"] {
             let message = read_bytes(name, b"", 1 << 30).unwrap_err();
-            assert!(message.contains("is no text: byte 0 is zero"), "{message}");
+            assert!(message.contains("is not text: byte 0 is zero"), "{message}");
         }
         assert_eq!(
             read_bytes("a.bc", b"BC\xC0\xDE", 1 << 30),

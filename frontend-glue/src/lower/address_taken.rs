@@ -16,10 +16,9 @@
 //!
 //! Inlined, the note is about the frame that the slot lies in then.
 
-use super::ContextAccess;
 use super::count::is_lent;
 use super::roots::Root;
-use super::runtime::{context_field, declare};
+use super::runtime::{ContextAccess, context_field, declare};
 use crate::analysis::callee::Callees;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_normal_edge;

@@ -9,7 +9,6 @@
 //! Bare stay: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the callee runs (a function
 //! with one is never inlined, or its bare call would end up in a frame that is there).
 
-use super::Cure;
 use super::result_thunk::Thunks;
 use super::roots::Root;
 use crate::analysis::callee::Callees;
@@ -41,39 +40,4 @@ pub(super) fn attach_empty(builder: &Builder, callees: &Callees, thunks: &mut Th
         }
     }
     count
-}
-
-/// A large frame touches each of its pages: it cannot step over the guard page into other memory. What a frontend says of the
-/// distance is dropped where it is more than a page, or nothing, at which LLVM crashes.
-fn touch_every_page(function: Value) {
-    const PROBE: &str = "probe-stack";
-    const INLINE: &str = "inline-asm";
-    const DISTANCE: &str = "stack-probe-size";
-    if function.string_attribute(PROBE).is_some_and(|probe| probe != INLINE) {
-        return;
-    }
-    function.set_string_attribute(PROBE, INLINE);
-    // Under this one LLVM calls a function of the name `inline-asm`.
-    function.remove_string_attribute("no-stack-arg-probe");
-    let is_sound = |bytes: &str| bytes.parse::<u32>().is_ok_and(|bytes| (16..=4096).contains(&bytes));
-    if function.string_attribute(DISTANCE).is_some_and(|bytes| !is_sound(&bytes)) {
-        function.remove_string_attribute(DISTANCE);
-    }
-}
-
-/// What the stack walk needs of every function: a frame pointer, an unwind table, and no inlining of bare tail calls.
-pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
-    if without != Some(Cure::FramePointers) {
-        function.set_string_attribute("frame-pointer", "all");
-    }
-    if without != Some(Cure::UnwindTables) && !function.has_attribute("uwtable") {
-        // 2: valid at every instruction, not only at calls.
-        function.set_attribute("uwtable", 2);
-    }
-    touch_every_page(function);
-    let has_musttail = || function.calls().any(Call::is_musttail);
-    if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
-        function.remove_attribute(crate::llvm::call::Position::Function, "alwaysinline");
-        function.set_attribute("noinline", 0);
-    }
 }

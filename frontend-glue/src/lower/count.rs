@@ -20,6 +20,7 @@ pub(super) mod facts;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
+mod patterns;
 mod placement;
 mod postponed;
 mod recount_root;
@@ -29,6 +30,7 @@ mod unwinding;
 
 pub use damage::Damage;
 pub(super) use out_parameters::OutParameters;
+pub use patterns::Patterns;
 pub use remark::{Remark, Saving};
 pub(super) use slots::is_lent;
 
@@ -46,34 +48,6 @@ use facts::{Effect, Facts};
 use operation::{Operation, Operations};
 use ownership::Ownership;
 use postponed::{Postponed, Postponing};
-
-/// Which counts are saved; see `ownership`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patterns {
-    /// The count of a fresh object or of a result goes to who wants one.
-    pub moves: bool,
-    /// Roots borrow between safepoints.
-    pub lazy_roots: bool,
-    /// Calls in which nothing is released are no safepoints to the counts.
-    pub quiet_calls: bool,
-    /// A root's count goes along with its last use.
-    pub last_use: bool,
-    /// Results bring their count.
-    pub owned_results: bool,
-    /// Loops of writes put counts off until the next safepoint.
-    pub postponed: bool,
-}
-
-impl Patterns {
-    /// The plan read literally.
-    pub const NONE: Patterns = Patterns::all(false);
-    /// Everything on.
-    pub const ALL: Patterns = Patterns::all(true);
-
-    const fn all(on: bool) -> Patterns {
-        Patterns { moves: on, lazy_roots: on, quiet_calls: on, last_use: on, owned_results: on, postponed: on }
-    }
-}
 
 /// The counts of one module while it is lowered.
 pub(super) struct Counts {

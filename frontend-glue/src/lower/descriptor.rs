@@ -129,7 +129,7 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
         Fault::Short { field, count, entries } => {
             format!("{field} has {entries} entries, its count is {count}; the runtime would read past its end")
         }
-        Fault::Name => "name is no C string; end it with a zero byte".to_owned(),
+        Fault::Name => "name is not a C string; end it with a zero byte".to_owned(),
     })
 }
 

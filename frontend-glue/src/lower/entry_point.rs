@@ -52,7 +52,7 @@ pub(super) fn wrap(builder: &Builder, main: Value) -> Option<Value> {
     let arguments = [entry, wrapper.parameter(0), wrapper.parameter(1)];
     let status = builder.call(run.value_type(), run, &arguments);
     builder.return_value(Some(status));
-    super::bundle::make_walkable(wrapper, None);
+    super::walkable::make_walkable(wrapper, None);
     adapter
 }
 

@@ -8,9 +8,9 @@
 //! found the global behind a local variable, and in code that never runs anything may be written anywhere. Such a write is
 //! lowered as one to an object.
 
-use super::module_record::base_global;
 use crate::llvm::call::Call;
-use crate::llvm::{Module, Opcode, Type, Value, greatest_common_divisor};
+use crate::llvm::offset::greatest_common_divisor;
+use crate::llvm::{Module, Opcode, Type, Value};
 use crate::verify::source::writes;
 
 /// The most words of one variable that a computed slot may mean.
@@ -19,6 +19,14 @@ pub(crate) const WORDS_MAX: usize = 1 << 16;
 /// The global that an address lies in, at a constant or a computed offset.
 pub(crate) fn global_behind(address: Value) -> Option<Value> {
     base_global(address.base())
+}
+
+/// The global that a constant address lies in.
+pub(crate) fn base_global(mut address: Value) -> Option<Value> {
+    while address.constant_opcode().is_some() {
+        address = address.operand(0);
+    }
+    address.is_global_variable().then_some(address)
 }
 
 /// Whether a write goes to roots in a global.

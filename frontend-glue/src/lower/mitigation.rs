@@ -3,7 +3,6 @@
 //! For tests only: `tests/hazards` has for each cure a program that fails without it, which is how we know that
 //! the program meets the hazard at all. The place where a cure is applied says what it is against.
 
-use super::LowerOptions;
 use std::str::FromStr;
 
 /// One of the things that keep roots from being lost.
@@ -60,12 +59,5 @@ impl FromStr for Cure {
     fn from_str(text: &str) -> Result<Cure, String> {
         let found = NAMES.iter().find(|(_, name)| *name == text);
         found.map(|(cure, _)| *cure).ok_or_else(|| format!("no cure is called {text:?}"))
-    }
-}
-
-impl LowerOptions {
-    /// Whether this cure is not left out.
-    pub(super) fn has(&self, cure: Cure) -> bool {
-        self.without != Some(cure)
     }
 }

@@ -14,7 +14,8 @@
 //! The layouts are asserted below against the runtime's `repr(C)` declarations.
 
 use super::Plan;
-use super::global_slots::{self, global_behind};
+use super::global_slots::{self, base_global, global_behind};
+use super::named_root::NamedRoot;
 use super::roots::Root;
 use super::runtime::declare;
 use crate::emit::appending::{append_used, prepend_structor};
@@ -22,25 +23,12 @@ use crate::llvm::{Builder, Module, Type, Value, Visibility};
 use std::collections::{HashMap, HashSet};
 use std::mem::{offset_of, size_of};
 use tally_compiled::module::record::{
-    GlobalRoot, LENT_ROOT, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
+    GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
 use tally_heap::plan::MODULE_FLAG_PROMPT;
 
 /// Priority of the registering constructor: the lowest.
 const PRIORITY: u64 = 0;
-
-/// Names one root for people: it stands in the record and in the lowering's report.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedRoot {
-    /// As in the stack maps.
-    pub id: u64,
-    /// The variable.
-    pub name: String,
-    /// The function it belongs to.
-    pub function: String,
-    /// Name of the descriptor's global; none for a plain reference.
-    pub descriptor: Option<String>,
-}
 
 /// The tables of the record while they grow.
 #[derive(Debug)]
@@ -54,16 +42,6 @@ pub(super) struct ModuleTables {
     global_set: HashSet<(Value, u64)>,
     roots: Vec<(NamedRoot, Option<Value>)>,
     plan: Plan,
-}
-
-/// The id of a root: a hash (FNV-1a) of where it comes from, so that it is the same in every build of the program.
-pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -> u64 {
-    let text = format!("{module}\0{function}\0{name}\0{number}");
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    // The bit is set for roots that are lent.
-    (hash & !LENT_ROOT).max(2)
 }
 
 impl ModuleTables {
@@ -226,14 +204,6 @@ fn assert_layout(module: Module, of: Type, bytes: usize, member: u32, offset: us
     assert_eq!(module.member_offset(of, member), offset as u64, "[HEADER] layout differs from the runtime's");
 }
 
-/// The global that a constant address lies in.
-pub(crate) fn base_global(mut address: Value) -> Option<Value> {
-    while address.constant_opcode().is_some() {
-        address = address.operand(0);
-    }
-    address.is_global_variable().then_some(address)
-}
-
 fn table(module: Module, name: &str, value: Value, constant: bool) -> Value {
     let global = module.add_global(name, value.type_of());
     global.set_initializer(value);
@@ -258,7 +228,7 @@ fn call_with_record(builder: &Builder, name: &str, runtime: &str, record: Value)
     let callee = declare(module, runtime);
     let function = module.add_function(name, Type::function(module.void(), &[], false));
     function.set_visibility(Visibility::Internal);
-    super::bundle::make_walkable(function, None);
+    super::walkable::make_walkable(function, None);
     builder.at_end_unlocated(function.append_block(""));
     builder.call(callee.value_type(), callee, &[record]);
     builder.return_value(None);
@@ -276,27 +246,4 @@ fn keep_stack_map_label(builder: &Builder) {
     builder.call(stack_map.value_type(), stack_map, &[builder.i64(0), builder.i32(0)]);
     builder.return_value(None);
     append_used(module, function);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::root_id;
-    use tally_compiled::module::record::LENT_ROOT;
-
-    #[test]
-    fn ids_tell_roots_apart_and_are_never_zero() {
-        let ids = [
-            root_id("m", "f", "a", 0),
-            root_id("m", "f", "a", 1),
-            root_id("m", "f", "b", 0),
-            root_id("m", "g", "a", 0),
-            root_id("n", "f", "a", 0),
-            root_id("m", "fa", "", 0),
-        ];
-        for (index, id) in ids.iter().enumerate() {
-            assert!(*id != 0 && *id & LENT_ROOT == 0);
-            assert!(!ids[..index].contains(id));
-        }
-        assert_eq!(ids[0], root_id("m", "f", "a", 0));
-    }
 }

@@ -1,47 +1,10 @@
 //! What a lowering can be told, and what it says that it did.
 
 use super::count::{Damage, Patterns, Remark};
-use super::module_record::NamedRoot;
+use super::named_root::NamedRoot;
+use super::runtime::ContextAccess;
 use crate::lower::mitigation::Cure;
 use tally_heap::plan::Plan;
-
-/// How compiled code finds its thread's context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContextAccess {
-    /// By the thread-local symbol `tally_context`: for code that a linker places.
-    Symbol,
-    /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot refer to
-    /// the host's thread-locals.
-    FsOffset(i64),
-}
-
-impl std::str::FromStr for Patterns {
-    type Err = String;
-
-    /// `all`, `none`, or names between commas.
-    fn from_str(text: &str) -> Result<Patterns, String> {
-        let mut patterns = Patterns::NONE;
-        for name in text.split(',') {
-            match name {
-                "none" => patterns = Patterns::NONE,
-                "all" => patterns = Patterns::ALL,
-                "moves" => patterns.moves = true,
-                "lazy-roots" => patterns.lazy_roots = true,
-                "quiet-calls" => patterns.quiet_calls = true,
-                "last-use" => patterns.last_use = true,
-                "owned-results" => patterns.owned_results = true,
-                "postponed" => patterns.postponed = true,
-                _ => {
-                    return Err(format!(
-                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use, \
-                         owned-results and postponed, all and none"
-                    ));
-                }
-            }
-        }
-        Ok(patterns)
-    }
-}
 
 /// What a lowering can be told.
 #[derive(Debug, Clone)]
@@ -82,6 +45,13 @@ impl Default for LowerOptions {
             damage: None,
             stop_at_counts: false,
         }
+    }
+}
+
+impl LowerOptions {
+    /// Whether this cure is not left out.
+    pub(super) fn has(&self, cure: Cure) -> bool {
+        self.without != Some(cure)
     }
 }
 

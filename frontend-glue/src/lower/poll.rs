@@ -10,12 +10,11 @@
 //! post-order) are polled and taken out, too. That polls outer latches before inner ones, handles irreducible graphs,
 //! and leaves inner loops without a write alone.
 
-use super::ContextAccess;
 use super::exposure::safe_to_poll;
 use super::fresh::fresh_writes;
 use super::global_slots;
 use super::roots::Root;
-use super::runtime::{declare, if_field_is_set};
+use super::runtime::{ContextAccess, declare, if_field_is_set};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Edges, Flow, LazyFlow};
 use crate::llvm::call::Call;

@@ -17,7 +17,7 @@
 //! The walker finds no record for the thunk's frame and crosses it as it crosses native ones;
 //! the caller's frame has its record, which is where the roots are.
 
-use super::bundle::make_walkable;
+use super::walkable::make_walkable;
 use crate::llvm::call::{Attribute, AttributeKind, Call, Position};
 use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Module, Opcode, Type, TypeKind, Value, Visibility};

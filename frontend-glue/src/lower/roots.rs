@@ -15,7 +15,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
-use crate::lower::module_record::root_id;
+use crate::lower::named_root::root_id;
 use crate::lower::{Cure, LowerOptions};
 
 /// One root of a function.

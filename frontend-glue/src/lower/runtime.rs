@@ -3,13 +3,22 @@
 //! Signatures come from the one list that the runtime exports its symbols by (`tally_compiled::symbols`), offsets and table
 //! addresses from its constants: nothing about the runtime is written down a second time here.
 
-use super::ContextAccess;
 use crate::analysis::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
 use crate::llvm::surgery::split_before;
 use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use tally_compiled::symbols::CallKind;
 use tally_heap::context::CONTEXT_BYTES;
+
+/// How compiled code finds its thread's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextAccess {
+    /// By the thread-local symbol `tally_context`: for code that a linker places.
+    Symbol,
+    /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot refer to
+    /// the host's thread-locals.
+    FsOffset(i64),
+}
 
 /// Slow paths of inline code: they save the registers of the code around them.
 const RARE_AND_SAVING: [&str; 4] = ["tally_log_slow", "tally_count_low", "tally_count_full", "tally_postpone"];

@@ -2,7 +2,8 @@
 //!
 //! `root_listing` asks for the line of each call. The programs of `.debug_line` follow each other, each with the names of
 //! its files, and nothing else is needed for `file:line`. So they are run one after the other, each once; going by the
-//! units of `.debug_info`, as debuggers do, a damaged object may have a thousand units run one program each.
+//! units of `.debug_info`, as debuggers and `addr2line` do, a damaged object may have a thousand units run one program each
+//! (decision 53 says what that costs).
 //!
 //! An object without debug information, or with some that cannot be read, has no lines, or those before the damage; that
 //! is no error, since lines only embellish.

@@ -60,7 +60,7 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
             first = Some((plan, format!("{function}{name}")));
             continue;
         };
-        if *other != plan {
+        if !other.may_meet(plan) {
             let message =
                 format!("gc \"{}\" is asked for here, and gc \"{}\" by {described}", plan.strategy(), other.strategy());
             let finding = match managed.first() {
@@ -72,9 +72,10 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
             );
         }
     }
-    match first {
-        Some((Plan::Prompt, described)) => nothing_uncounted(modules, files, gc_names, &described),
-        _ => Ok(()),
+    let Some((plan, described)) = first else { return Ok(()) };
+    match plan {
+        Plan::Deferred => Ok(()),
+        Plan::Prompt => nothing_uncounted(modules, files, gc_names, &described),
     }
 }
 

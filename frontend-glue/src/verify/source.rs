@@ -156,7 +156,7 @@ impl Check<'_> {
             let Some(plan) = known_plan(function, self.gc_names) else { continue };
             match first {
                 None => first = Some((function, plan)),
-                Some((other, of_other)) if of_other != plan => {
+                Some((other, of_other)) if !of_other.may_meet(plan) => {
                     let (mine, others) = (plan.strategy(), of_other.strategy());
                     let message =
                         format!("this function asks for gc \"{mine}\", and @{} for gc \"{others}\"", other.name());

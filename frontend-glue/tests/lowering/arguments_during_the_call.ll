@@ -1,8 +1,8 @@
 ; A managed callee roots its parameters (rule 3), any other may rely on the caller's root for as long as it runs.
 ; CHECK: define void @caller
 ; CHECK: call void @managed(ptr %x) [ "deopt"() ]
-; CHECK: call void @native(ptr %y) [ "deopt"(i64 {{id}}, ptr %r) ]
-; CHECK: call void @managed(ptr %field) [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @native(ptr %y) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; CHECK: call void @managed(ptr %field) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @native(ptr)
 define void @managed(ptr %p) gc "refcount" {

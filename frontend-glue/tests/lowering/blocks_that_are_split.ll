@@ -1,11 +1,11 @@
 ; Splitting blocks keeps what refers to them: phis of successors, a loop of one block, block addresses.
 ; CHECK: store ptr blockaddress(@f, %again)
 ; CHECK: again:
-; CHECK: %i = phi i32 [ 0, %entry ], [ %j, %{{id}} ]
+; CHECK: %i = phi i32 [ 0, %entry ], [ %j, %{{-?[0-9]+}} ]
 ; CHECK: %o = phi ptr
 ; CHECK: indirectbr ptr %to, [label %again, label %out]
 ; CHECK: out:
-; CHECK: %sum = phi i32 [ %j, %{{id}} ]
+; CHECK: %sum = phi i32 [ %j, %{{-?[0-9]+}} ]
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

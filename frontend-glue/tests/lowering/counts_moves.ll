@@ -23,10 +23,10 @@
 ; CHECK: call void @tally.count.result(ptr %o)
 ; CHECK-NOT: tally.count.finish
 ; CHECK: define void @tail_of_file
-; REMARK: in @to_a_root: remark: no count: the value's own moves to root `r`
-; REMARK: in @to_a_field: remark: no count: the value's own moves along
-; REMARK: in @to_two_fields: remark: no count: the value's own moves along
-; REMARK: in @to_the_caller.owned: remark: no count: the value's own moves along
+; REMARK-DAG: in @to_a_root: remark: no count: the value's own count moves to root `r`
+; REMARK-DAG: in @to_a_field: remark: no count: the value's own count moves along
+; REMARK-DAG: in @to_two_fields: remark: no count: the value's own count moves along
+; REMARK-DAG: in @to_the_caller.owned: remark: no count: the value's own count moves along
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

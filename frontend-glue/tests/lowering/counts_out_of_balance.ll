@@ -1,25 +1,25 @@
 ; What the checker of counts says of operations written by hand, each function with one thing wrong.
-; IMBALANCE: root `r` has no count for what it holds at this safepoint
-; IMBALANCE: a temporary's count is forgotten at this safepoint
-; IMBALANCE: a temporary still has its count when the frame goes away
-; IMBALANCE: nobody has counted what is written here
-; IMBALANCE: a credit is left that nobody takes
-; IMBALANCE: there is no credit for this value
-; IMBALANCE: the value has no count of its own here
-; IMBALANCE: a count fell since the last drain: what died waits beyond this safepoint
-; IMBALANCE: a count fell since the last drain: what died outlives the function
-; IMBALANCE: root `r` is overwritten while it owns what it holds
-; IMBALANCE: root `r` still owns what it holds when the frame goes away
-; IMBALANCE: root `r` is Borrows here
-; IMBALANCE: root `r` is Owns here
-; IMBALANCE: there is no such root
-; IMBALANCE: root `all` is not settled at this safepoint
-; IMBALANCE: root `all` still counts what it held when the frame goes away
-; IMBALANCE: root 0 owns what it holds on one way here and borrows it on another
-; IMBALANCE: temporaries that have a count on one way here have none on another
-; IMBALANCE: 0 credits go along an edge into phis that take 1
-; IMBALANCE: the result comes without the count that callers expect
-; IMBALANCE: a count fell since the last drain
+; IMBALANCE-DAG: root `r` has no count for its object at this safepoint
+; IMBALANCE-DAG: a temporary's count is forgotten at this safepoint
+; IMBALANCE-DAG: a temporary still has its count when the frame goes away
+; IMBALANCE-DAG: the reference written here has not been counted
+; IMBALANCE-DAG: a count is left over that no write, root or result takes
+; IMBALANCE-DAG: there is no credit for this value
+; IMBALANCE-DAG: the value has no count of its own here
+; IMBALANCE-DAG: a count fell since the last drain: dead objects wait beyond this safepoint
+; IMBALANCE-DAG: a count fell since the last drain: dead objects outlive the function
+; IMBALANCE-DAG: root `r` is overwritten while it owns its object
+; IMBALANCE-DAG: root `r` still owns its object when the frame goes away
+; IMBALANCE-DAG: root `r` borrows its object here
+; IMBALANCE-DAG: root `r` owns its object here already
+; IMBALANCE-DAG: there is no such root
+; IMBALANCE-DAG: root `all` is not settled at this safepoint
+; IMBALANCE-DAG: root `all` still counts its old object when the frame goes away
+; IMBALANCE-DAG: root 0 owns its object on one path to this place and borrows it on another
+; IMBALANCE-DAG: a temporary has a count on one path to this place and none on another
+; IMBALANCE-DAG: 0 credits go along an edge into phis that take 1
+; IMBALANCE-DAG: the result comes without the count that callers expect
+; IMBALANCE-DAG: a count fell since the last drain
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

@@ -28,7 +28,7 @@
 ; CHECK: call ptr @exported.owned()
 ; CHECK: call void @tally.count.release
 ; CHECK: define ptr @by_value(
-; CHECK: call ptr @by_value.owned(ptr byval([4 x i64]) {{any}}, i8 zeroext {{any}})
+; CHECK: call ptr @by_value.owned(ptr byval([4 x i64]) {{.*}}, i8 zeroext {{.*}})
 ; CHECK: define internal ptr @to_tail_callers()
 ; CHECK: call void @tally.count.release
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }

@@ -46,11 +46,11 @@
 ; CHECK: call void (...) @tally.count.drain()
 ; CHECK: call void @poke()
 ; CHECK: define void @end_of_file
-; REMARK: in @loop_of_writes: remark: no count here: the next safepoint makes up for this write
-; REMARK: in @call_behind_the_loop: remark: no count here: the next safepoint makes up for this write
-; REMARK: in @call_on_one_way: remark: no count here: the next safepoint makes up for this write
-; REMARK: in @drop_behind_the_loop: remark: no count here: the next safepoint makes up for this write
-; REMARK: in @call_behind_a_polled_loop: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @loop_of_writes: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @call_behind_the_loop: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @call_on_one_way: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @drop_behind_the_loop: remark: no count here: the next safepoint makes up for this write
+; REMARK-DAG: in @call_behind_a_polled_loop: remark: no count here: the next safepoint makes up for this write
 @global = global ptr null
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)

@@ -20,13 +20,13 @@
 ; CHECK: call void @tally.count.own
 ; CHECK: define void @unknown
 ; CHECK: call void @tally.count.own
-; REMARK: in @quiet: remark: no count: root `r` borrows across this call, in which nothing is released
-; REMARK: in @quiet: remark: no count: root `r` borrowed what it held
-; REMARK: in @recursive: remark: no count: root `r` borrows across this call
-; REMARK: in @recursive: remark: no count: root `r` borrowed what it held
-; REMARK: in @calls_a_leaf: remark: no count: root `r` borrowed what it held
-; REMARK: in @never_called_back: remark: no count: root `r` borrows across this call
-; REMARK: in @never_called_back: remark: no count: root `r` borrowed what it held
+; REMARK-DAG: in @quiet: remark: no count: root `r` borrows across this call, in which nothing is released
+; REMARK-DAG: in @quiet: remark: no count: root `r` borrowed its object
+; REMARK-DAG: in @recursive: remark: no count: root `r` borrows across this call
+; REMARK-DAG: in @recursive: remark: no count: root `r` borrowed its object
+; REMARK-DAG: in @calls_a_leaf: remark: no count: root `r` borrowed its object
+; REMARK-DAG: in @never_called_back: remark: no count: root `r` borrows across this call
+; REMARK-DAG: in @never_called_back: remark: no count: root `r` borrowed its object
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

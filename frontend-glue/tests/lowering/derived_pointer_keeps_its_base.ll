@@ -1,17 +1,17 @@
 ; scenario 182
 ; Rule 4: a derived pointer is free as long as its base is rooted. The slot is never read again, what was read from it is.
 ; CHECK: define i64 @field_after_safepoint
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @through_a_variable
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @through_a_struct_filled_by_a_callee
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @through_a_helper
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @in_a_loop_without_end
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define void @kept_in_foreign_memory
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke()
 declare ptr @inside(ptr)

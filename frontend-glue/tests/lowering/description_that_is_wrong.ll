@@ -1,5 +1,5 @@
 ; The same with a mistake in it.
-; ERROR: !tally.types: @Chain: the key "sice" is not known
+; ERROR-DAG: !tally.types: @Chain: the key "sice" is not known
 @Chain = external constant i8
 !tally.types = !{!0}
 !0 = !{ptr @Chain, !"sice", i64 16, !"refs", !{i32 0}}

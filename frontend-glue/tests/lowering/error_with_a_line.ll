@@ -1,4 +1,4 @@
-; ERROR: prog.c:41: in @f: gcwrite with a null object
+; ERROR-DAG: prog.c:41: in @f: gcwrite with a null object
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 define void @f(ptr %v) gc "refcount" !dbg !4 {
   call void @llvm.gcwrite(ptr %v, ptr null, ptr %v), !dbg !6

@@ -5,9 +5,9 @@
 ; CHECK: define void @nothing()
 ; CHECK: ret void
 ; CHECK: define void @for_ever(ptr %o)
-; CHECK: call void @look(ptr %kept) [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @look(ptr %kept) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define ptr @not_here(ptr %o)
-; CHECK: call ptr @elsewhere(ptr %o) [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call ptr @elsewhere(ptr %o) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: call void @give_up()
 ; CHECK: unreachable
 declare void @llvm.gcroot(ptr, ptr)

@@ -3,9 +3,9 @@
 ; CHECK: define internal void @helper
 ; CHECK: call void @poke() [ "deopt"() ]
 ; CHECK: define ptr @f
-; CHECK: call void @helper() [ "deopt"(i64 {{id}}, ptr %r) ]
-; OPTIMISED: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
-; OPTIMISED-NOT: @helper
+; CHECK: call void @helper() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; OPTIMISED-DAG: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; OPTIMISED_GONE-NOT: @helper
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke()
 define internal void @helper() alwaysinline {

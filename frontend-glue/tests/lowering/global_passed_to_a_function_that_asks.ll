@@ -1,5 +1,5 @@
 ; A function that asks whether it was given an object: what it does with a global is its own affair, so there is a warning only.
-; WARNING: in @main: @put is given the address of the global @head
+; WARNING-DAG: in @main: @put is given the address of the global @head
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Node\00"
 @refs = private constant [1 x i32] [i32 8]

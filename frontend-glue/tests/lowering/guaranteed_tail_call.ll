@@ -4,7 +4,7 @@
 ; CHECK-NOT: [ "deopt"
 ; CHECK: ret void
 ; CHECK: noinline
-; OPTIMISED: musttail call void @g(ptr %p)
+; OPTIMISED-DAG: musttail call void @g(ptr %p)
 declare void @g(ptr)
 declare void @poke()
 define void @f(ptr %p) gc "refcount" {

@@ -1,6 +1,6 @@
 ; The inliner concatenates bundles: pairs of caller and callee stand side by side.
-; OPTIMISED: call void @poke() [ "deopt"(i64 {{id}}, ptr %outer, i64 {{id}}, ptr
-; OPTIMISED-NOT: @callee
+; OPTIMISED-DAG: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %outer, i64 {{-?[0-9]+}}, ptr
+; OPTIMISED_GONE-NOT: @callee
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke()
 define internal ptr @callee(ptr %q) alwaysinline gc "refcount" {

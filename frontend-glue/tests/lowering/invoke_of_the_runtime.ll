@@ -2,8 +2,8 @@
 ; CHECK: define ptr @f
 ; CHECK-NOT: invoke ptr @tally_new
 ; CHECK-NOT: invoke void @tally_gcwrite_i64
-; CHECK: call ptr @tally_new_slow(ptr @tally.types) [ "deopt"(i64 {{id}}, ptr %r) ]
-; CHECK: invoke void @g() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call ptr @tally_new_slow(ptr @tally.types) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; CHECK: invoke void @g() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: %why = phi i32 [ 3, %third ]
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [4 x i8] c"Box\00"

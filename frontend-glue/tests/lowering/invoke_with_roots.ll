@@ -1,6 +1,6 @@
 ; scenario 124
 ; An invoke gets its bundle like a call; what is live on the unwind path counts.
-; CHECK: invoke fastcc i32 @g(ptr byval(i64) %b, i32 signext 7) #{{id}} [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: invoke fastcc i32 @g(ptr byval(i64) %b, i32 signext 7) #{{-?[0-9]+}} [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: to label %next unwind label %pad
 ; CHECK: landingpad
 declare void @llvm.gcroot(ptr, ptr)

@@ -10,7 +10,8 @@
 ; CHECK: define void @another_may_be_linked
 ; CHECK: call void @tally_safepoint_slow()
 ; CHECK: ret void
-; COUNT 2: call void @tally_safepoint_slow() [
+; TOTAL-COUNT-2: call void @tally_safepoint_slow() [
+; TOTAL-NOT: call void @tally_safepoint_slow() [
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

@@ -1,4 +1,4 @@
-; ERROR: situation.ll: the module is lowered already; hand over the IR as the frontend wrote it
+; ERROR-DAG: situation.ll: the module is lowered already; hand over the IR as the frontend wrote it
 define void @f() {
   ret void
 }

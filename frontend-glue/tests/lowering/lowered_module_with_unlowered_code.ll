@@ -1,12 +1,12 @@
 ; What a linker of bitcode or a plugin can bring into a lowered module, and what an optimiser could lose.
-; FOUND-LOWERED: in @bare: the call of @g may run an epoch but carries no bundle of roots; code was added after the lowering
-; FOUND-LOWERED: in @unlowered: llvm.gcroot was not lowered; lower every module before it is linked or optimised
-; FOUND-LOWERED: in @unlowered: gc "refcount" was not lowered
-; FOUND-LOWERED: in @lost: the bundle of roots names something that is no slot: ptr undef
-; FOUND-LOWERED: in @loaded: the bundle of roots names something that is no slot
-; FOUND-LOWERED: in @odd: the bundle of roots has 1 operands; they come in pairs
-; FOUND-LOWERED: in @no_id: the bundle of roots has an id that is no constant
-; FOUND-LOWERED: in @returned: the address of the root slot %r is returned
+; FOUND-LOWERED-DAG: in @bare: the call of @g may run an epoch but carries no bundle of roots; code was added after the lowering
+; FOUND-LOWERED-DAG: in @unlowered: llvm.gcroot was not lowered; lower every module before it is linked or optimised
+; FOUND-LOWERED-DAG: in @unlowered: gc "refcount" was not lowered
+; FOUND-LOWERED-DAG: in @lost: the bundle of roots names something that is no slot: ptr undef
+; FOUND-LOWERED-DAG: in @loaded: the bundle of roots names something that is no slot
+; FOUND-LOWERED-DAG: in @odd: the bundle of roots has 1 operands; they come in pairs
+; FOUND-LOWERED-DAG: in @no_id: the bundle of roots has an id that is no constant
+; FOUND-LOWERED-DAG: in @returned: the address of the root slot %r is returned
 declare void @g()
 declare void @leaf() "gc-leaf-function"
 declare void @llvm.gcroot(ptr, ptr)

@@ -11,7 +11,7 @@
 ; CHECK: br i1
 ; CHECK: !prof
 ; CHECK: !invariant.load
-; CHECK: call ptr @tally_new_slow(ptr @tally.types) [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call ptr @tally_new_slow(ptr @tally.types) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: phi ptr
 ; CHECK: attributes #0 = { uwtable "frame-pointer"="all" "probe-stack"="inline-asm" }
 ; CHECK-NOT: llvm.gcroot

@@ -1,5 +1,5 @@
 ; Bundles of other tags, attributes, metadata, fast-math flags and names survive the rebuilding of a call.
-; CHECK: %x = call nnan double %g(double 1.000000e+00) #{{id}} [ "convergencectrl"(token %t), "deopt"() ]
+; CHECK: %x = call nnan double %g(double 1.000000e+00) #{{-?[0-9]+}} [ "convergencectrl"(token %t), "deopt"() ]
 ; CHECK: %y = call range(i32 0, 9) i32 @h(ptr noundef nonnull %p) [ "deopt"() ], !mine !
 declare i32 @h(ptr)
 declare token @llvm.experimental.convergence.entry()

@@ -1,7 +1,7 @@
 ; Plain stores that are no error: behind a branch that may never be taken, of what may be null, of what gcwrite writes as well.
-; WARNING: in @asks_for_its_type: a reference is stored plainly to an object
-; WARNING: in @of_what_may_be_null: a reference is stored plainly to an object
-; WARNING: in @as_well: a reference is stored plainly to an object
+; WARNING-DAG: in @asks_for_its_type: a reference is stored plainly to an object
+; WARNING-DAG: in @of_what_may_be_null: a reference is stored plainly to an object
+; WARNING-DAG: in @as_well: a reference is stored plainly to an object
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Node\00"
 @refs = private constant [1 x i32] [i32 8]

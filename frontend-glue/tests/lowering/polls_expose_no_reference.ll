@@ -5,9 +5,9 @@
 ; CHECK: define void @leaf_by_declaration
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define void @rooted_walk
-; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define void @derived_pointer_of_a_rooted_base
-; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define void @root_was_overwritten
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define void @variable_of_unoptimised_c
@@ -15,7 +15,7 @@
 ; CHECK: define void @tagged_word
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define void @number
-; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define void @hidden_in_a_struct
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define i64 @hidden_in_a_union
@@ -31,9 +31,9 @@
 ; CHECK: define i64 @two_words_in_one
 ; CHECK-NOT: tally_safepoint_slow
 ; CHECK: define double @double_that_is_a_number
-; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i32 @array_of_numbers
-; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @tally_safepoint_slow() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define void @last
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)

@@ -1,5 +1,5 @@
 ; A module that was lowered has got a function of the other plan since.
-; FOUND-LOWERED: in @f: gc "refcount-prompt" was not lowered; lower every module before it is linked or optimised
+; FOUND-LOWERED-DAG: in @f: gc "refcount-prompt" was not lowered; lower every module before it is linked or optimised
 define void @f() gc "refcount-prompt" {
   ret void
 }

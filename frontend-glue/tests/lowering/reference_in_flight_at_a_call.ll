@@ -1,5 +1,5 @@
 ; h(f(), g()): the result of f() is in no root while g() runs.
-; WARNING: situation.ll: in @wrong: the reference %a from @make sits in no root at the safepoint `call @make` and is used after it, by `call @h`; its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, and load it from there afterwards
+; WARNING-DAG: situation.ll: in @wrong: the reference %a from @make sits in no root at the safepoint `call @make` and is used after it, by `call @h`; its object may be freed there: store the reference to a root slot (llvm.gcroot) before the safepoint, and load it from there afterwards
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

@@ -1,11 +1,11 @@
 ; References in local memory and in values that are no pointers: what outlives a safepoint there, and what a root holds after all.
-; WARNING: in @word_of_a_struct: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @copied_struct: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @element_of_an_array: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @passed_by_address: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `call @sum`
-; WARNING: in @chosen: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @helper_that_stores: a reference is stored plainly to an object
-; WARNING: in @rooted_inside: a pointer into an object is stored to a root
+; WARNING-DAG: in @word_of_a_struct: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @copied_struct: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @element_of_an_array: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @passed_by_address: the reference %s from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `call @sum`
+; WARNING-DAG: in @chosen: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @helper_that_stores: a reference is stored plainly to an object
+; WARNING-DAG: in @rooted_inside: a pointer into an object is stored to a root
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

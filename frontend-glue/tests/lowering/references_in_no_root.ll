@@ -1,19 +1,19 @@
 ; scenario 187
 ; References that outlive a safepoint in no root, in the ways in which porters write them.
-; WARNING: in @unrooted_parameter: the reference %p, an argument, sits in no root at the safepoint `call @tally_new` and is used after it, by `gcwrite`
-; WARNING: in @field_then_safepoint: the reference %child from gcread sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %child`
-; WARNING: in @derived: the reference %child from gcread sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %field`
-; WARNING: in @root_was_overwritten: the reference %o from @tally_new sits in no root at the safepoint `call @poke`
-; WARNING: in @variable_of_unoptimised_c: the reference %local from @tally_new sits in no root at the safepoint `call @poke`
-; WARNING: in @carried_around_a_loop: the reference %first from @tally_new sits in no root at the safepoint `call @poke`
-; WARNING: in @returned: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `ret ptr %o`
-; WARNING: in @tried: the reference %o from @tally_try_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @tried_array: the reference %o from @tally_try_new_array sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @of_the_host: the reference %o from @tally_host_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @derived_pointers_that_merge: the reference %merged from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
-; WARNING: in @derived_pointers_that_are_selected: the reference %selected from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
-; WARNING: in @result_that_is_an_argument_in_no_root: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
-; WARNING: in @caller_of_interned_at_times: the reference %o from @interned_at_times sits in no root at the safepoint `call @poke`
+; WARNING-DAG: in @unrooted_parameter: the reference %p, an argument, sits in no root at the safepoint `call @tally_new` and is used after it, by `gcwrite`
+; WARNING-DAG: in @field_then_safepoint: the reference %child from gcread sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %child`
+; WARNING-DAG: in @derived: the reference %child from gcread sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %field`
+; WARNING-DAG: in @root_was_overwritten: the reference %o from @tally_new sits in no root at the safepoint `call @poke`
+; WARNING-DAG: in @variable_of_unoptimised_c: the reference %local from @tally_new sits in no root at the safepoint `call @poke`
+; WARNING-DAG: in @carried_around_a_loop: the reference %first from @tally_new sits in no root at the safepoint `call @poke`
+; WARNING-DAG: in @returned: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `ret ptr %o`
+; WARNING-DAG: in @tried: the reference %o from @tally_try_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @tried_array: the reference %o from @tally_try_new_array sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @of_the_host: the reference %o from @tally_host_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @derived_pointers_that_merge: the reference %merged from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
+; WARNING-DAG: in @derived_pointers_that_are_selected: the reference %selected from @tally_new sits in no root at the safepoint `call @poke` and is used after it, by `%x = load i64, ptr %p`
+; WARNING-DAG: in @result_that_is_an_argument_in_no_root: the reference %o from @tally_new sits in no root at the safepoint `call @poke` and is used after it
+; WARNING-DAG: in @caller_of_interned_at_times: the reference %o from @interned_at_times sits in no root at the safepoint `call @poke`
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

@@ -9,7 +9,8 @@
 ; CHECK: define void @word_and_reference
 ; CHECK: call preserve_mostcc void @tally_log_slow
 ; CHECK-NOT: call preserve_mostcc
-; COUNT 3: call preserve_mostcc
+; TOTAL-COUNT-3: call preserve_mostcc
+; TOTAL-NOT: call preserve_mostcc
 %pair = type { ptr, ptr }
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)

@@ -1,6 +1,7 @@
 ; What comes back in registers is bundled as it is.
 ; CHECK-NOT: tally.ret
-; COUNT 9: [ "deopt"() ]
+; TOTAL-COUNT-9: [ "deopt"() ]
+; TOTAL-NOT: [ "deopt"() ]
 declare { i64, i64 } @a()
 declare { double, double } @b()
 declare i128 @c()

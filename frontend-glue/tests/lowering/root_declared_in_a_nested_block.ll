@@ -8,8 +8,8 @@
 ; CHECK: store ptr null, ptr %r, align 8
 ; CHECK: call ptr @make() [ "deopt"() ]
 ; CHECK: store ptr %o, ptr %r
-; CHECK: call void @use(ptr %o) [ "deopt"(i64 {{id}}, ptr %r) ]
-; CHECK: call void @use(ptr %again) [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @use(ptr %o) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; CHECK: call void @use(ptr %again) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: store ptr null, ptr %r, align 8
 ; CHECK-NOT: lifetime
 ; CHECK-NOT: gcroot

@@ -1,33 +1,33 @@
 ; What a stored value was made of counts as stored: the root protects what was derived from an operand of its phi or select,
 ; from the tagged word it was untagged from, from what went through a variable, and from the argument that a call returns.
 ; CHECK: define i64 @base_is_a_phi
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_a_select
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_a_frozen_phi_of_a_loop
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_lies_before_the_pointer
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_an_untagged_word
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_went_through_a_variable
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_was_copied_as_memory
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_a_returned_argument
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_what_a_leaf_made_of_it
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_is_laundered
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 ; CHECK: define i64 @base_moved_to_another_root
-; CHECK: call void @poke() [ "deopt"({{any}}ptr %r) ]
+; CHECK: call void @poke() [ "deopt"({{.*}}ptr %r) ]
 ; CHECK: define i64 @read_from_a_root_that_was_filled_from_another
-; CHECK: call void @poke() [ "deopt"({{any}}ptr %r{{any}}) ]
+; CHECK: call void @poke() [ "deopt"({{.*}}ptr %r{{.*}}) ]
 ; CHECK: define void @dead_head_of_a_list
-; CHECK: call void @look(ptr %field) [ "deopt"(i64 {{id}}, ptr %cursor) ]
+; CHECK: call void @look(ptr %field) [ "deopt"(i64 {{-?[0-9]+}}, ptr %cursor) ]
 ; CHECK: define i64 @result_is_another_object
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @poke()

@@ -1,7 +1,7 @@
 ; The off switch: every root at every call.
 ; OPTIONS: all-roots
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %a, i64 {{id}}, ptr %b) ]
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %a, i64 {{id}}, ptr %b) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %a, i64 {{-?[0-9]+}}, ptr %b) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %a, i64 {{-?[0-9]+}}, ptr %b) ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke()
 

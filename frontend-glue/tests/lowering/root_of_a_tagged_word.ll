@@ -1,7 +1,7 @@
 ; A NaN-boxed value in an i64: the descriptor says how the word is read; writes go through tally_gcwrite_i64.
 ; CHECK: %v = alloca i64
 ; CHECK: store i64 0, ptr %v
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %v, i64 {{id}}, ptr %base) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %v, i64 {{-?[0-9]+}}, ptr %base) ]
 ; CHECK: %shifted = lshr i64 %word, 9
 ; CHECK: call preserve_mostcc void @tally_log_slow(ptr %p, ptr %slot)
 ; CHECK: store i64 %word, ptr %slot

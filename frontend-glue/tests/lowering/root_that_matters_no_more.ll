@@ -1,8 +1,8 @@
 ; A root is named only where it may hold something and its content may still matter: dead locals keep no garbage alive.
 ; CHECK: call void @poke(i32 0) [ "deopt"() ]
-; CHECK: call void @poke(i32 1) [ "deopt"(i64 {{id}}, ptr %a) ]
+; CHECK: call void @poke(i32 1) [ "deopt"(i64 {{-?[0-9]+}}, ptr %a) ]
 ; CHECK: call void @poke(i32 2) [ "deopt"() ]
-; CHECK: call void @poke(i32 3) [ "deopt"(i64 {{id}}, ptr %b) ]
+; CHECK: call void @poke(i32 3) [ "deopt"(i64 {{-?[0-9]+}}, ptr %b) ]
 ; CHECK: call void @poke(i32 4) [ "deopt"() ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke(i32)

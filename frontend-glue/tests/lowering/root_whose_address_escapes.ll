@@ -1,7 +1,7 @@
 ; A callee that was given the slot's address may keep it: the root is named at every call.
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
-; CHECK: call void @fill(ptr %r) [ "deopt"(i64 {{id}}, ptr %r) ]
-; CHECK: call void @poke() [ "deopt"(i64 {{id}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; CHECK: call void @fill(ptr %r) [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
+; CHECK: call void @poke() [ "deopt"(i64 {{-?[0-9]+}}, ptr %r) ]
 declare void @llvm.gcroot(ptr, ptr)
 declare void @poke()
 declare void @fill(ptr)

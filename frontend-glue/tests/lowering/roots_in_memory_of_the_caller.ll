@@ -13,7 +13,7 @@ declare i32 @__gcc_personality_v0(...)
 
 ; CHECK: define i64 @taken(ptr byval(%three) align 32 %p)
 ; CHECK: = alloca %three, align 32
-; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 32 %p, i64 24
 ; CHECK: call void @work()
 define i64 @taken(ptr byval(%three) align 32 %p) gc "refcount" {
   call void @llvm.gcroot(ptr %p, ptr @three)
@@ -26,12 +26,12 @@ define i64 @taken(ptr byval(%three) align 32 %p) gc "refcount" {
 ; CHECK: define void @returned(ptr noalias sret(%three) align 8 %out, i1 %c)
 ; CHECK-NOT: memcpy
 ; CHECK: early:
-; CHECK: call void @llvm.memcpy{{any}}ptr align 8 %out, ptr {{any}}, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 8 %out, ptr {{.*}}, i64 24
 ; CHECK: ret void
 ; CHECK-NOT: memcpy
 ; CHECK: late:
 ; CHECK: @work()
-; CHECK: call void @llvm.memcpy{{any}}ptr align 8 %out, ptr {{any}}, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 8 %out, ptr {{.*}}, i64 24
 ; CHECK: ret void
 define void @returned(ptr noalias sret(%three) align 8 %out, i1 %c) gc "refcount" {
   call void @llvm.gcroot(ptr %out, ptr @three)
@@ -46,7 +46,7 @@ late:
 }
 
 ; CHECK: define void @passed_on(
-; CHECK: call void @llvm.memcpy{{any}}ptr align 8 %out, ptr {{any}}, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 8 %out, ptr {{.*}}, i64 24
 ; CHECK: musttail call void @returned(ptr noalias sret(%three) align 8 %out, i1 %c)
 ; CHECK: ret void
 define void @passed_on(ptr noalias sret(%three) align 8 %out, i1 %c) gc "refcount" {
@@ -57,9 +57,9 @@ define void @passed_on(ptr noalias sret(%three) align 8 %out, i1 %c) gc "refcoun
 }
 
 ; CHECK: define i64 @passed_on_by_value(ptr byval(%three) align 32 %p)
-; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 32 %p, i64 24
 ; CHECK: store i64 5
-; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, ptr {{any}}, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 32 %p, ptr {{.*}}, i64 24
 ; CHECK: musttail call i64 @taken(ptr byval(%three) align 32 %p)
 define i64 @passed_on_by_value(ptr byval(%three) align 32 %p) gc "refcount" {
   call void @llvm.gcroot(ptr %p, ptr @three)
@@ -72,7 +72,7 @@ define i64 @passed_on_by_value(ptr byval(%three) align 32 %p) gc "refcount" {
 
 ; What only read the memory before writes it now.
 ; CHECK: define i64 @only_read(ptr byval(%three) align 32 %p)
-; CHECK: call void @llvm.memcpy{{any}}ptr align 32 %p, ptr {{any}}, i64 24
+; CHECK: call void @llvm.memcpy{{.*}}ptr align 32 %p, ptr {{.*}}, i64 24
 ; CHECK: musttail call i64 @taken(
 define i64 @only_read(ptr readonly byval(%three) align 32 %p) gc "refcount" {
   call void @llvm.gcroot(ptr %p, ptr @three)

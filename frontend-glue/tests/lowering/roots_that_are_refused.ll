@@ -1,9 +1,9 @@
-; ERROR: in @dynamic: gcroot of an alloca whose size is not constant; give the alloca a constant size
-; ERROR: in @two: gcroot of an aggregate without a descriptor; pass a type descriptor as second argument
-; ERROR: in @two_descriptors: gcroot of one alloca with two different descriptors
-; ERROR: in @atomic_store: atomic store to a root slot
-; ERROR: in @volatile_store: volatile store to a root slot
-; ERROR: in @exchanged: atomic access to a root slot
+; ERROR-DAG: in @dynamic: gcroot of an alloca whose size is not constant; give the alloca a constant size
+; ERROR-DAG: in @two: gcroot of an aggregate without a descriptor; pass a type descriptor as second argument
+; ERROR-DAG: in @two_descriptors: gcroot of one alloca with two different descriptors
+; ERROR-DAG: in @atomic_store: atomic store to a root slot
+; ERROR-DAG: in @volatile_store: volatile store to a root slot
+; ERROR-DAG: in @exchanged: atomic access to a root slot
 declare void @llvm.gcroot(ptr, ptr)
 @one = external constant i8
 @other = external constant i8

@@ -1,5 +1,5 @@
 ; scenario 169
-; ERROR: in @g: gc "shadow-stack" stands beside gc "refcount" in one module; one module has one strategy
+; ERROR-DAG: in @g: gc "shadow-stack" stands beside gc "refcount" in one module; one module has one strategy
 define void @f() gc "refcount" {
   ret void
 }

@@ -1,5 +1,5 @@
 ; scenario 169
-; ERROR: in @g: this function asks for gc "refcount-prompt", and @f for gc "refcount"; a heap has one plan: give all functions of the program the same
+; ERROR-DAG: in @g: this function asks for gc "refcount-prompt", and @f for gc "refcount"; a heap has one plan: give all functions of the program the same
 define void @f() gc "refcount" {
   ret void
 }

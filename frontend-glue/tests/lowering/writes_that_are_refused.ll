@@ -1,12 +1,12 @@
 ; scenario 174
-; ERROR: in @null_object: gcwrite with a null object; name the object that the slot lies in
-; ERROR: in @null_slot: gcwrite to a null slot
-; ERROR: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store
-; ERROR: in @slot_of_unknown_origin: gcwrite to the global @table at a slot that is not seen to lie in it
-; ERROR: in @thread_local: gcwrite to the thread-local variable @tls
-; ERROR: in @thread_local_of_clang: gcwrite to the thread-local variable @tls
-; ERROR: in @tagged_global: a tagged word cannot be a global root
-; ERROR: in @bare: tally_gcwrite_i64 in a function without a gc strategy; add gc "refcount" to the function
+; ERROR-DAG: in @null_object: gcwrite with a null object; name the object that the slot lies in
+; ERROR-DAG: in @null_slot: gcwrite to a null slot
+; ERROR-DAG: in @local: gcwrite whose object is a local variable; store to a root slot with a plain store
+; ERROR-DAG: in @slot_of_unknown_origin: gcwrite to the global @table at a slot that is not seen to lie in it
+; ERROR-DAG: in @thread_local: gcwrite to the thread-local variable @tls
+; ERROR-DAG: in @thread_local_of_clang: gcwrite to the thread-local variable @tls
+; ERROR-DAG: in @tagged_global: a tagged word cannot be a global root
+; ERROR-DAG: in @bare: tally_gcwrite_i64 in a function without a gc strategy; add gc "refcount" to the function
 @table = global [4 x ptr] zeroinitializer
 @tls = thread_local global ptr null
 declare void @llvm.gcwrite(ptr, ptr, ptr)

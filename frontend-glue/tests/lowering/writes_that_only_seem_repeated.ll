@@ -1,5 +1,6 @@
 ; A second write keeps its barrier where the first may have logged something else, or the log may have been read since.
-; COUNT 20: call preserve_mostcc void @tally_log_slow
+; TOTAL-COUNT-20: call preserve_mostcc void @tally_log_slow
+; TOTAL-NOT: call preserve_mostcc void @tally_log_slow
 %pair = type { ptr, ptr }
 declare void @llvm.gcroot(ptr, ptr)
 declare void @llvm.gcwrite(ptr, ptr, ptr)

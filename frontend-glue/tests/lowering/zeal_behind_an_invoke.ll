@@ -3,7 +3,7 @@
 ; OPTIONS: zeal
 ; CHECK: define ptr @f(ptr %p)
 ; CHECK: unwind label %pad
-; CHECK: call void @tally_zeal_safepoint(ptr %tally.in_flight1, i64 8, ptr @.tally.site{{any}}) [ "deopt"(i64 {{id}}, ptr %root) ]
+; CHECK: call void @tally_zeal_safepoint(ptr %tally.in_flight1, i64 8, ptr @.tally.site{{.*}}) [ "deopt"(i64 {{-?[0-9]+}}, ptr %root) ]
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [5 x i8] c"Pair\00"
 @refs = private constant [2 x i32] [i32 0, i32 8]

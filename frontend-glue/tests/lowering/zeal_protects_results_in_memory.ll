@@ -2,7 +2,7 @@
 ; OPTIONS: zeal
 ; CHECK: define ptr @first()
 ; CHECK: call void @both(ptr sret(%both) %result) [ "deopt"() ]
-; CHECK: call void @tally_zeal_safepoint(ptr %result, i64 24, ptr @.tally.site{{any}}) [ "deopt"() ]
+; CHECK: call void @tally_zeal_safepoint(ptr %result, i64 24, ptr @.tally.site{{.*}}) [ "deopt"() ]
 ; CHECK: %object = load ptr, ptr %result
 %both = type { ptr, ptr, i64 }
 declare void @both(ptr sret(%both))

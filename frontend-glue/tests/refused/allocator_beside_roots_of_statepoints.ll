@@ -1,4 +1,4 @@
-; REFUSED: in @main: @tally_try_new makes objects of Tally's heap, and Tally does not find what roots of gc "statepoint-example" in @main hold; give its functions gc "refcount", or map the name: --gc-name statepoint-example=refcount
+; REFUSED: in @main: @tally_try_new allocates on Tally's heap, but Tally cannot read roots of gc "statepoint-example" in @main; give its functions gc "refcount", or map the name: --gc-name statepoint-example=refcount
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @tally_try_new(ptr)
 define i32 @main() gc "statepoint-example" {

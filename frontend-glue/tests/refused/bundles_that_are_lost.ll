@@ -3,7 +3,7 @@
 ; REFUSED: in @guard: LLVM drops the cfguardtarget of a safepoint call
 ; REFUSED: in @attached: LLVM drops the attached call of a safepoint call; call the function on the result instead
 ; REFUSED: in @protected: LLVM drops the deactivation symbol of a safepoint call
-; REFUSED: in @unknown: the call has a "mine" bundle: LLVM knows none of this name that it could make code of; take the bundle off
+; REFUSED: in @unknown: the call has a "mine" bundle: LLVM generates no code for a bundle of this name; take the bundle off
 ; REFUSED: in @unknown_at_a_leaf: the call has a "mine" bundle
 ; REFUSED: in @unknown_of_an_invoke: the call has a "mine" bundle
 ; REFUSED: in @transition: the call has a "gc-transition" bundle

@@ -1,4 +1,4 @@
-; REFUSED: in @main: @pair: name is no C string; end it with a zero byte
+; REFUSED: in @main: @pair: name is not a C string; end it with a zero byte
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }
 @name = private constant [4 x i8] c"Pair"
 @refs = private constant [1 x i32] [i32 0]

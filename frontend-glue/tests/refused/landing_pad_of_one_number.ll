@@ -1,4 +1,4 @@
-; REFUSED: in @f: landingpad of type i32, of which LLVM makes no code; give all landing pads and resumes of the module the type { ptr, i32 }
+; REFUSED: in @f: LLVM generates no code for landingpad of type i32; give all landing pads and resumes of the module the type { ptr, i32 }
 declare void @llvm.gcroot(ptr, ptr)
 declare i32 @__gxx_personality_v0(...)
 declare void @thrower(ptr)

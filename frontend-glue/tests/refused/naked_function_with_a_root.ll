@@ -1,4 +1,4 @@
-; REFUSED: in @main: attribute naked moves root slots to a frame that is not there
+; REFUSED: in @main: attribute naked moves root slots to a frame that does not exist
 declare void @llvm.gcroot(ptr, ptr)
 define i32 @main() naked gc "refcount" {
   %root = alloca ptr

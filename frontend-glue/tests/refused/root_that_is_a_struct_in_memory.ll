@@ -1,7 +1,7 @@
 ; A struct that a C compiler returns so is a root, if nothing else can lead to its memory before the return.
-; REFUSED: in @shared: gcroot of a struct that is returned in memory which others may see; mark the parameter noalias, or build the struct in another alloca that is a root, and return a copy of that
+; REFUSED: in @shared: gcroot of a struct that is returned in memory that other code may see; mark the parameter noalias, or build the struct in another alloca that is a root, and return a copy of that
 ; REFUSED: in @within: gcroot of a struct that is returned and holds its own address, which is another when it has been returned; build the struct in another alloca that is a root, and return a copy of that
-; REFUSED: in @passed_on: gcroot of a struct that is returned, a part of which is passed to a guaranteed tail call; build the struct in another alloca that is a root, and return a copy of that
+; REFUSED: in @passed_on: gcroot of a struct that is returned and passed in part to a guaranteed tail call; build the struct in another alloca that is a root, and return a copy of that
 ; REFUSED: in @wide: gcroot of an aggregate without a descriptor; pass a type descriptor as second argument: it says which words of the slot are references
 %three = type { ptr, ptr, i64 }
 %tally_type = type { i32, i32, i64, i32, i32, i64, i64, i64, i32, i32, ptr, i64, i64, ptr, ptr, ptr, ptr, ptr, ptr }

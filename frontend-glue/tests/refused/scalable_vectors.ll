@@ -1,5 +1,5 @@
-; REFUSED: in @offset: the type <vscale x 2 x i64>, of which there is no x86-64 code; compile for x86-64
-; REFUSED: in @passed: the type <vscale x 2 x ptr>, of which there is no x86-64 code
+; REFUSED: in @offset: the type <vscale x 2 x i64>, which has no x86-64 code; compile for x86-64
+; REFUSED: in @passed: the type <vscale x 2 x ptr>, which has no x86-64 code
 ; The verifier ended in a fatal error of LLVM's when it asked for the size.
 declare void @llvm.gcwrite(ptr, ptr, ptr)
 define void @offset(ptr %object) gc "refcount" {

@@ -1,4 +1,4 @@
-; REFUSED: in @image: the type target("spirv.Image"), of which there is no x86-64 code
+; REFUSED: in @image: the type target("spirv.Image"), which has no x86-64 code
 ; LLVM crashed at level 0.
 define target("spirv.Image") @image() gc "refcount" {
   ret target("spirv.Image") poison

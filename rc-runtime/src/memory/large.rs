@@ -9,11 +9,11 @@
 //! New large objects are on the `young` list: unlike small ones they are visited when they die young, because their
 //! blocks must be given back.
 
+use crate::memory::block_state::{clear_tables, state};
 use crate::memory::leaving::{LEAVING_FREELY, Leaving, Run, STEP_BLOCKS};
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_info, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef};
-use crate::plan::deferred::block::{clear_tables, state};
 use crate::report::histogram::Histogram;
 use crate::type_registry::TypeInfo;
 use std::ops::Range;

@@ -8,12 +8,12 @@
 //! the other blocks in use, or [`LEAVING_FREELY`]. An explicit collection gives everything back, and so does a heap
 //! whose limit is reached.
 
-use crate::heap::Heap;
+mod in_turn;
+
 use crate::memory::block_source;
 use crate::memory::list::List;
-use crate::memory::range::{BLOCK_BYTES, UNLOGGED};
+use crate::memory::range::UNLOGGED;
 use crate::turn::LastTurn;
-use std::time::{Duration, Instant};
 
 /// Blocks that go back in one step: 1 MiB.
 pub const STEP_BLOCKS: u32 = 32;
@@ -50,7 +50,7 @@ impl Run {
     }
 }
 
-/// See the file's first lines.
+/// The memory of dead large objects that is on its way back to the system.
 #[derive(Debug, Default)]
 pub struct Leaving {
     runs: List<Run>,
@@ -105,64 +105,6 @@ impl Leaving {
         while self.blocks > blocks {
             self.give_step_back();
         }
-    }
-}
-
-impl Heap {
-    /// Prompt plan: the end of a drain gives memory back for the length of a slice, if the program has had as much time for
-    /// itself since the last such turn. `[BOUND]`
-    #[cold]
-    pub(crate) fn give_back_in_turn(&mut self) {
-        if let Some(units) = self.options.slice_units {
-            _ = self.large.leaving.give_back(units.into());
-            return;
-        }
-        if self.large.leaving.last_turn.program_had_its_own() {
-            self.give_back_for(self.options.slice_ns);
-        }
-    }
-
-    /// Gives memory back for about `ns` nanoseconds, one step at least.
-    pub(crate) fn give_back_for(&mut self, ns: u64) {
-        let slice = Duration::from_nanos(ns);
-        self.stop_to_give_back(|leaving, start| while leaving.give_step_back() != 0 && start.elapsed() < slice {});
-    }
-
-    /// Before a large object of `blocks` blocks is taken: gives back what may not wait any longer.
-    #[inline(always)]
-    pub(crate) fn give_excess_back(&mut self, blocks: u32) {
-        if self.large.leaving.blocks() != 0 {
-            let excess = self.large.leaving_in_excess(blocks, self.kept_bytes() / BLOCK_BYTES);
-            self.give_back_down_to(self.large.leaving.blocks() - excess);
-        }
-    }
-
-    /// Whether the heap limit allows `bytes` of blocks more, once as much of what waits has gone back as that takes.
-    pub(crate) fn makes_room(&mut self, bytes: u64) -> bool {
-        if !self.allows(bytes) && self.large.leaving.blocks() != 0 {
-            let excess = self.used_bytes().saturating_add(bytes) - self.options.heap_limit.unwrap_or(u64::MAX);
-            let waiting = self.large.leaving.blocks();
-            self.give_back_down_to(waiting.saturating_sub(excess.div_ceil(BLOCK_BYTES)));
-        }
-        self.allows(bytes)
-    }
-
-    /// Gives memory back until at most `blocks` blocks wait.
-    pub(crate) fn give_back_down_to(&mut self, blocks: u64) {
-        self.stop_to_give_back(|leaving, _| leaving.shrink_to(blocks));
-    }
-
-    #[cold]
-    fn stop_to_give_back(&mut self, work: impl FnOnce(&mut Leaving, Instant)) {
-        if self.large.leaving.blocks == 0 {
-            return;
-        }
-        let start = Instant::now();
-        work(&mut self.large.leaving, start);
-        let took = start.elapsed();
-        self.large.leaving.last_turn = LastTurn::of(start, took);
-        self.statistics.slices += 1;
-        self.note_stop(start, took.as_nanos() as u64);
     }
 }
 

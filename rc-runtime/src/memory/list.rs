@@ -22,7 +22,7 @@ pub use queue::Queue;
 use memory::Memory;
 use std::ops::{Deref, DerefMut, RangeBounds};
 
-/// See the file's first lines.
+/// A list that goes on in blocks of the heap range when the allocator has no memory.
 pub struct List<T> {
     memory: Memory<T>,
     len: usize,

@@ -9,7 +9,7 @@ use crate::object::ObjectRef;
 /// Objects in a chunk.
 const CHUNK: usize = 4096;
 
-/// See the file's first lines.
+/// A stack of objects that grows by chunks.
 #[derive(Debug, Default)]
 pub struct ObjectStack {
     top: List<ObjectRef>,

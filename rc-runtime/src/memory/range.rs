@@ -210,7 +210,7 @@ pub const UNLOGGED: BitTable<UNLOGGED_BASE, 4> = BitTable;
 pub const LIVE: BitTable<LIVE_BASE, 3> = BitTable;
 /// The same table under the prompt plan: 1 for what a batch has found alive, or a round passes over, while it runs. Not
 /// [`MARK`], which a mark in slices has in use meanwhile.
-pub const SHOWN: BitTable<LIVE_BASE, 3> = BitTable;
+pub const REACHED: BitTable<LIVE_BASE, 3> = BitTable;
 /// 1 for objects that the backup mark has reached.
 pub const MARK: BitTable<MARK_BASE, 4> = BitTable;
 /// 1 for objects in the candidate buffer. `[CANDIDATE]` A bit names one address exactly, not a granule: an entry may outlive

@@ -2,7 +2,12 @@
 pub mod block;
 pub mod bulk;
 pub mod count;
+mod ephemeron;
+mod finalizable;
+mod immortal;
 pub mod log;
 pub mod mature;
 mod retire;
+mod safepoint;
+mod upgrade;
 pub(crate) mod young_special;

@@ -1,6 +1,6 @@
 //! The report of one epoch, as plain data. The trigger reads the same report that users can read.
 
-use crate::Heap;
+mod open_and_close;
 
 /// The figures of one epoch, from its flip to the end of its passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,23 +29,4 @@ pub struct EpochReport {
     /// Mature objects alive at the end.
     pub live_objects: u64,
     promoted_before: u64,
-}
-
-impl EpochReport {
-    /// The report of an epoch that begins now.
-    pub fn open(heap: &Heap) -> EpochReport {
-        EpochReport {
-            epoch: heap.epoch,
-            given_bytes: heap.given_bytes,
-            log_entries: heap.log.entries,
-            promoted_before: heap.statistics.promoted_objects,
-            ..EpochReport::default()
-        }
-    }
-
-    /// The epoch ends now.
-    pub fn close(&mut self, heap: &Heap) {
-        self.promoted = heap.statistics.promoted_objects - self.promoted_before;
-        self.live_objects = heap.statistics.live_objects;
-    }
 }

@@ -23,7 +23,8 @@
 //!
 //! Time before the first stop and after the last is the program's. Expected cost: some sixty instructions a stop.
 
-use crate::heap::Heap;
+mod stop;
+
 use crate::memory::list::List;
 use std::time::Instant;
 
@@ -171,18 +172,5 @@ impl Window {
         let oldest = spans.get(self.first).copied().unwrap_or(last);
         let before = if oldest.start < from { oldest.stopped - oldest.stopped_after(from) } else { 0 };
         self.worst = self.worst.max((self.sum - before).min(self.ns));
-    }
-}
-
-impl Heap {
-    /// The program was stopped for `ns` nanoseconds from `start` on.
-    pub fn note_stop(&mut self, start: Instant, ns: u64) {
-        self.statistics.note_pause(ns);
-        let origin = *self.utilisation.origin.get_or_insert(start);
-        let start = start.saturating_duration_since(origin).as_nanos() as u64;
-        self.utilisation.note(start, start + ns);
-        let statistics = &mut self.statistics;
-        [statistics.utilisation_5ms_min, statistics.utilisation_20ms_min, statistics.utilisation_100ms_min] =
-            self.utilisation.least();
     }
 }

@@ -9,8 +9,6 @@
 //! Thresholds take any number; those that make no sense mean the nearest that does.
 
 use crate::heap::Heap;
-use crate::plan::Plan;
-use crate::turn::LastTurn;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
@@ -49,39 +47,9 @@ impl Heap {
 
     /// Counts allocations from now on, if they are not counted yet; the current hole from its start.
     pub fn count_from_now_on(&mut self) {
-        if !std::mem::replace(&mut self.options.count_objects, true) && self.plan == Plan::Deferred {
-            let counted = &mut self.statistics;
-            // A heap that did not count knows only the promoted ones.
-            counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
-            counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
+        if !std::mem::replace(&mut self.options.count_objects, true) {
+            self.begin_counting_objects();
         }
         self.count_hole();
-    }
-
-    /// An explicit collection in parts: works for about `ns` nanoseconds, and returns true when all is done, that is
-    /// when no object is left that was unreachable at the first of these steps. The next step begins another
-    /// collection.
-    ///
-    /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn step(heap: *mut Heap, ns: u64) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan {
-                Plan::Deferred => {
-                    // A step gives finalizers their turn now.
-                    (*heap).finalizers.last_turn = LastTurn::default();
-                    if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
-                        Heap::run_finalizers(heap);
-                        return false;
-                    }
-                    let done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
-                    done && Heap::finalizers_are_done(heap)
-                }
-                Plan::Prompt => Heap::prompt_step(heap, ns),
-            }
-        }
     }
 }

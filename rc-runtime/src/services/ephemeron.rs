@@ -22,15 +22,15 @@
 //! The program then has no reference to the key, unless it makes one of a weak slot, and that shows the key to the
 //! mark. So code that reads a value holds the key, or has read the key's slot first ([`Heap::ephemeron_value`]).
 
-use crate::allocate::OutOfMemory;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
-use crate::object::{ObjectRef, Slot, flag};
-use crate::plan::Plan;
+use crate::object::{ObjectRef, flag};
+use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
 use crate::services::special::SLOT_UNITS;
-use crate::services::weak::{Node, WeakKind};
+use crate::services::weak::WeakKind;
+use crate::services::weak::links::Node;
 use crate::visit::Part;
 
 /// Where the value of a built-in ephemeron stands.
@@ -75,10 +75,6 @@ impl Heap {
     fn is_dead_key(&self, link: u32) -> bool {
         let link = &self.specials.links[link];
         link.is_key() && self.specials.at(link.target).is_some_and(|key| self.is_unmarked(key))
-    }
-
-    pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
-        (self.plan == Plan::Prompt || object.is_mature()) && !MARK.get(object.address())
     }
 
     /// A mark has come to `key`: calls `visit` with what its marked ephemerons refer to, of a few of them if there are many. What
@@ -126,22 +122,6 @@ impl Heap {
         values
     }
 
-    /// The program has given an ephemeron another key, or none: a mark that has come to it, and held it back, looks again.
-    pub(crate) fn note_other_key(&mut self, ephemeron: ObjectRef) {
-        if !ephemeron.type_info().ephemeron {
-            return;
-        }
-        if self.mark_discovers && MARK.get(ephemeron.address()) && ephemeron.count() != 0 && !ephemeron.has(flag::DEAD)
-        {
-            self.push_marked(ephemeron);
-        }
-        if self.prompt.watch.is_on {
-            MARK.set(ephemeron.address());
-            let watch = &mut self.prompt.watch;
-            watch.starved |= !watch.touched.try_push(ephemeron);
-        }
-    }
-
     /// Deferred plan: the mark has come to its end, or nearly so: some of those that it held back are looked at once more, and
     /// followed if they have another key or none by now. What that cost; `None` when all were.
     pub fn follow_released_ephemerons(&mut self) -> Option<i64> {
@@ -166,25 +146,15 @@ impl Heap {
     /// cannot have read the values, since it cannot have the key.
     ///
     /// Deferred plan, not while increments are pending: dead objects are decremented at once, so that counts are right whatever
-    /// becomes of it. An ephemeron that was logged since the mark's end, with its block, has its values in the log, which lets
-    /// go of them when the mark may have freed them: it keeps them, and they are shown to the mark, which goes on. `[LOG]`
+    /// becomes of it. An ephemeron that was logged since the mark's end keeps its values.
     pub fn empty_ephemeron(&mut self, ephemeron: ObjectRef) -> i64 {
         if !self.is_held_back(ephemeron) {
             return 1;
         }
         let mut spent = 2;
         let info = ephemeron.type_info();
-        if self.plan == Plan::Deferred && ephemeron.stamp() != 0 {
-            let before = self.mark_stack.len();
-            info.for_each_reference(ephemeron, Part::Whole, |value| {
-                spent += 1;
-                if self.is_unmarked(value) {
-                    self.show_to_mark(value);
-                }
-            });
-            if self.mark_stack.len() != before || self.mark_overflowed {
-                return spent;
-            }
+        if self.keeps_dead_values(ephemeron, &mut spent) {
+            return spent;
         }
         let mut link = self.first_slot(ephemeron);
         while link != 0 {
@@ -203,16 +173,6 @@ impl Heap {
             }
         }
         spent
-    }
-
-    fn lose_dead_value(&mut self, slot: Slot, value: ObjectRef) {
-        slot.store(0);
-        match self.plan {
-            Plan::Deferred => self.decrement(value),
-            // Nothing is noted: that would show it to the mark as alive.
-            Plan::Prompt if value.is_stuck() => {}
-            Plan::Prompt => value.set_exact_count(value.exact_count() - 1),
-        }
     }
 
     /// The ephemerons whose key the object was lose it, and release their references; as far as `units` go. Whether those
@@ -235,49 +195,13 @@ impl Heap {
     }
 
     fn release_ephemeron(&mut self, ephemeron: ObjectRef) {
-        if self.specials.mark_condemns && self.is_unmarked(ephemeron) {
+        if self.mark_phase().condemns() && self.is_unmarked(ephemeron) {
             // It is dead itself, and so may its values be.
             return;
         }
         for slot in ephemeron.type_info().reference_slots(ephemeron) {
             self.empty_slot(ephemeron, slot);
         }
-    }
-
-    /// Nulls a reference. Deferred plan: not by way of the log: the ephemeron may have died at the last flip, and marks
-    /// do not follow what the log says of such. The count that a clean object's reference had goes at once: the key was
-    /// unreachable at the flip and its slot has not been upgraded since, so the program has not read the value since
-    /// either, and chains of ephemerons die in one epoch. (It went to the flip's roots: a chain lost one link in an
-    /// epoch, and marks found the next alive.) Only while increments are pending it waits there, and goes after the next flip.
-    ///
-    /// An ephemeron that the log names gives that the reference: it released it by a write. If it was dead by then, no
-    /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
-    /// before, and the log then released a freed object.)
-    fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        if self.plan == Plan::Prompt {
-            return self.write(ephemeron, slot, 0);
-        }
-        let value = ephemeron.type_info().decode(slot.read());
-        let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
-        if !clean {
-            let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;
-            if ephemeron.count() == 0
-                && let Some(value) = value.filter(was_counted)
-            {
-                self.hold_until_flip(value);
-            }
-            return self.write(ephemeron, slot, 0);
-        }
-        slot.store(0);
-        let Some(value) = value else { return };
-        if self.mark_discovers {
-            self.show_to_mark(value);
-        }
-        if !self.counting {
-            return self.decrement(value);
-        }
-        value.add_flags(flag::ROOTED);
-        self.specials.upgraded.push(value);
     }
 
     /// Whether ephemerons have the object as their key: a trial that found it alive may have been misled by one.

@@ -10,12 +10,8 @@
 //! it, or anything in Rust. Its value is dropped once, when its memory goes. That is no finalizer: it runs in the
 //! middle of a collection, cannot save the object, and calls nothing of this heap.
 
-use crate::allocate::OutOfMemory;
-use crate::heap::Heap;
-use crate::object::ObjectRef;
-use crate::plan::Plan;
-use crate::services::builtin;
-use std::any::Any;
+mod account;
+
 use std::ffi::c_void;
 
 /// External bytes of one heap.
@@ -46,92 +42,5 @@ impl External {
     /// Of all objects.
     pub fn bytes(&self) -> u64 {
         u64::try_from(self.sum).unwrap_or(u64::MAX)
-    }
-}
-
-impl Heap {
-    /// The object owns so many bytes outside the heap more than before, or fewer; it never owns fewer than none.
-    pub fn add_external_bytes(&mut self, object: ObjectRef, delta: i64) {
-        let rest = self.rest(object);
-        let before = rest.external;
-        let now = before.saturating_add_signed(delta);
-        rest.external = now;
-        self.tidy_special(object);
-        self.external.sum = self.external.sum - u128::from(before) + u128::from(now);
-        let added = now.saturating_sub(before);
-        self.given_bytes = self.given_bytes.saturating_add(added);
-        if added != 0 && self.given_bytes >= self.options.epoch_bytes && !self.external.is_due {
-            self.external.is_due = true;
-            match self.plan {
-                Plan::Deferred => {
-                    // The next allocation asks the driver, however much room its hole has.
-                    self.retire_hole();
-                    self.set_poll(true);
-                }
-                Plan::Prompt => self.context_mut().pending = 1,
-            }
-        }
-        self.note_growth();
-    }
-
-    /// The object that owned so many is gone.
-    pub(crate) fn release_external_bytes(&mut self, bytes: u64) {
-        if bytes != 0 {
-            self.external.sum -= u128::from(bytes);
-            self.note_growth();
-        }
-    }
-
-    /// Bytes of blocks, but for those on their way back to the system, and of what objects own outside.
-    pub fn pressure_bytes(&self) -> u64 {
-        self.kept_bytes().saturating_add(self.external.bytes())
-    }
-
-    /// Prompt plan: whether a mark is due, not just a round.
-    pub(crate) fn external_bytes_want_a_mark(&mut self) -> bool {
-        self.external.is_due = false;
-        self.external.bytes() > self.external.left.saturating_mul(2).saturating_add(self.options.epoch_bytes)
-    }
-
-    /// Prompt plan: that mark was made.
-    pub(crate) fn note_external_mark(&mut self) {
-        self.external.left = self.external.bytes();
-    }
-
-    /// A new object that owns `value`. A safepoint.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`]; the value is dropped then.
-    pub fn new_host_object(&mut self, value: Box<dyn Any>) -> Result<ObjectRef, OutOfMemory> {
-        let object = self.allocate_cell(builtin::host(), 0)?;
-        self.set_host_value(object, value);
-        Ok(object)
-    }
-
-    /// The object owns `value` from now on, which is dropped when its memory goes; an object of any type.
-    pub fn set_host_value(&mut self, object: ObjectRef, value: Box<dyn Any>) {
-        self.rest(object).host = Some(value);
-    }
-
-    /// The same for a pointer, which is the object's first word, and the function that frees it. A safepoint.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`]; the pointer is freed then.
-    ///
-    /// # Safety
-    /// `free` may be called with `pointer`, once, at any time.
-    pub unsafe fn new_host_pointer(
-        &mut self,
-        pointer: *mut c_void,
-        free: unsafe extern "C" fn(*mut c_void),
-    ) -> Result<ObjectRef, OutOfMemory> {
-        let object = self.new_host_object(Box::new(HostPointer { pointer, free }))?;
-        object.slot(0).store(pointer as u64);
-        Ok(object)
-    }
-
-    /// The value that a host object owns, if it is one.
-    pub fn host_value(&mut self, object: ObjectRef) -> Option<&dyn Any> {
-        self.rest_of(object)?.host.as_deref()
     }
 }

@@ -9,25 +9,20 @@
 //! standard error; the rest goes on. So are calls that `longjmp` has left (`jump`). The context's exit anchor, from which stacks are walked, is that of the
 //! collector's caller again afterwards.
 
-mod exit;
-mod jump;
+mod call;
+pub mod call_program;
+pub mod exit;
+pub mod jump;
 mod queue;
 mod turn;
 
-pub use exit::{are_run_at_exit, run_at_exit};
-pub use jump::note_landing;
 pub(crate) use queue::ROUNDS_MAX;
 pub(crate) use turn::Turn;
 
-use crate::heap::Heap;
 use crate::memory::list::{List, Queue};
 use crate::object::{ObjectRef, flag};
-use crate::services::exception::{self, Escaped};
 use crate::turn::LastTurn;
-use crate::type_registry::TypeInfo;
-use std::cell::Cell;
-use std::ffi::{CString, c_char, c_void};
-use std::mem::MaybeUninit;
+use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `void finalize(void *object)`.
@@ -63,7 +58,7 @@ pub struct Finalizers {
     /// Whose finalizers are running, one inside the other; each is held by one count.
     pub running: List<ObjectRef>,
     /// The same: what their calls have interrupted.
-    calls: List<jump::Call>,
+    calls: List<call::Call>,
     /// Have run; their counts go at the next flip. Prompt plan: were registered anew by their own finalizers; their
     /// counts go at the end of the safepoint.
     pub done: List<ObjectRef>,
@@ -78,7 +73,7 @@ pub struct Finalizers {
     pub(crate) last_turn: LastTurn,
     /// Deferred plan: the queue is complete, or the post-clear queue is not empty. Made true by `finalizers_are_ready` alone.
     ready: bool,
-    young: queue::Young,
+    pub(crate) young: queue::Young,
     /// Deferred plan: objects with finalizers that have not run.
     pub due: u64,
     /// Registrations so far, those at birth included (prompt plan: not where allocation is inline).
@@ -97,6 +92,11 @@ pub struct Finalizers {
 pub type ErrorListener = Box<dyn FnMut(&FinalizerError<'_>)>;
 
 impl Finalizers {
+    /// The object belongs to a set that the mark has not found all of; a count holds it.
+    pub(crate) fn note_found_by_mark(&mut self, object: ObjectRef) {
+        self.found_by_mark.push(object);
+    }
+
     /// Deferred plan: objects that are not mature are to be finalized.
     pub(crate) fn has_young(&self) -> bool {
         !self.young.is_empty()
@@ -139,78 +139,9 @@ impl Finalizers {
 /// The process's hook; 0: none.
 static HOOK: AtomicUsize = AtomicUsize::new(0);
 
-thread_local! {
-    /// The heap whose finalizer runs on this thread.
-    static RUNNING: Cell<*mut Heap> = const { Cell::new(std::ptr::null_mut()) };
-}
-
 /// Sets the process's hook for errors; `None`: they are said on standard error.
 pub fn on_error(hook: Option<ErrorHook>) {
     HOOK.store(hook.map_or(0, |hook| hook as usize), Ordering::Release);
-}
-
-/// The heap whose finalizer runs on this thread; null outside of finalizers.
-pub fn running_heap() -> *mut Heap {
-    RUNNING.get()
-}
-
-impl Heap {
-    /// Calls the object's finalizer, if its type has one; it will not run again. A count holds the object meanwhile.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn finalize(heap: *mut Heap, object: ObjectRef) {
-        let Some(finalizer) = object.type_info().finalizer() else { return };
-        // SAFETY: by the caller's promise.
-        unsafe {
-            (&mut *heap).end_registration(object);
-            Heap::call_program(heap, object, finalizer);
-        }
-    }
-
-    /// Calls a function of the program with an object, which a count holds meanwhile.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    #[inline(never)]
-    pub(crate) unsafe fn call_program(heap: *mut Heap, object: ObjectRef, function: Finalizer) {
-        let info = object.type_info();
-        // SAFETY: by the caller's promise; the borrows end before the calls.
-        unsafe {
-            let mut room = MaybeUninit::<[u64; FRAME_WORDS]>::uninit();
-            let frame: *mut u64 = room.as_mut_ptr().cast();
-            frame.write_volatile((&mut *heap).begin_call(object, frame as u64));
-            if let Err(escaped) = exception::call(function, object.address() as *mut c_void) {
-                Heap::report_error(heap, object, info, &escaped);
-            }
-            (&mut *heap).end_call(frame as u64);
-        }
-    }
-
-    unsafe fn report_error(heap: *mut Heap, object: ObjectRef, info: &TypeInfo, escaped: &Escaped) {
-        let (name, message) = (&*info.name, escaped.message());
-        // SAFETY: as for `finalize`.
-        let listener = unsafe { (*heap).finalizers.on_error.take() };
-        let told = if let Some(mut listener) = listener {
-            let told = exception::guard(|| listener(&FinalizerError { object, type_name: name, message: &message }));
-            // SAFETY: as above.
-            unsafe { (*heap).finalizers.on_error.get_or_insert(listener) };
-            told
-        } else if let Some(hook) = hook() {
-            let [name, message] =
-                [name, message.as_str()].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
-            exception::guard(|| {
-                // SAFETY: the setter of the hook promised that it takes these.
-                unsafe { hook(object.address() as *mut c_void, name.as_ptr(), message.as_ptr(), escaped.exception()) }
-            })
-        } else {
-            eprintln!("tally: the finalizer of an object of type `{name}` {message}; the others go on");
-            Ok(())
-        };
-        if let Err(again) = told {
-            eprintln!("tally: the hook for errors of finalizers {}", again.message());
-        }
-    }
 }
 
 fn hook() -> Option<ErrorHook> {

@@ -18,11 +18,10 @@
 //!
 //! Expected cost of a push: 9 instructions.
 
-use crate::fatal::{self, STATUS_USAGE};
-use crate::heap::Heap;
+mod open;
+
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 
 /// Handles in a chunk.
 const CHUNK: usize = 1024;
@@ -33,7 +32,7 @@ const GLOBALS: usize = 64;
 /// The word of a global handle that is free: no reference is odd.
 const FREE: u64 = 1;
 
-/// See the file's first lines.
+/// The handles of a heap, scoped and global.
 #[derive(Debug, Default)]
 pub struct Handles {
     chunks: List<List<u64>>,
@@ -75,178 +74,5 @@ impl Handles {
     /// Global handles in use.
     pub fn global_count(&self) -> usize {
         self.globals.len() * GLOBALS - self.free_globals.len()
-    }
-}
-
-impl Heap {
-    /// A new scoped handle: the address of its word.
-    #[inline(always)]
-    pub fn new_handle(&mut self, word: u64) -> u64 {
-        if let Some(handle) = self.context_mut().push_handle(word) {
-            return handle;
-        }
-        self.grow_handles();
-        self.context_mut().push_handle(word).expect("a new chunk has room")
-    }
-
-    /// The same for an object with a count that becomes the handle's.
-    pub fn new_owning_handle(&mut self, object: ObjectRef) -> u64 {
-        self.count_handles();
-        self.handles.counted += (self.plan == Plan::Prompt) as usize;
-        self.new_handle(object.address())
-    }
-
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn grow_handles(&mut self) {
-        let chunk = self.handles.spare.pop().unwrap_or_else(|| List::zeroed(CHUNK));
-        self.handles.chunks.push(chunk);
-        let start = self.handles.start();
-        let context = self.context_mut();
-        (context.handle_top, context.handle_end) = (start, start + CHUNK_BYTES);
-    }
-
-    /// Opens a scope: what closes it.
-    #[inline(always)]
-    pub fn open_handles(&mut self) -> u64 {
-        self.context_mut().handle_top
-    }
-
-    /// Closes a scope, and those that were opened in it: their handles are none any more. `mark` is what
-    /// [`open_handles`](Self::open_handles) answered; 0 closes all.
-    pub fn close_handles(&mut self, mark: u64) {
-        loop {
-            let (start, top) = (self.handles.start(), self.context_mut().handle_top);
-            let is_here = start != 0 && (start..=top).contains(&mark);
-            self.release_handles(if is_here { mark } else { start }, top);
-            if is_here {
-                self.context_mut().handle_top = mark;
-                return;
-            }
-            let left = self.handles.chunks.pop();
-            self.handles.spare.extend(left);
-            let end = if self.handles.chunks.is_empty() { 0 } else { self.handles.start() + CHUNK_BYTES };
-            let context = self.context_mut();
-            (context.handle_top, context.handle_end) = (end, end);
-            if end == 0 {
-                if mark != 0 {
-                    let what = "tally_handles_close was given what tally_handles_open of this thread did not answer, or \
-                                what belongs to a scope that is closed";
-                    fatal::stop(STATUS_USAGE, what);
-                }
-                return;
-            }
-        }
-    }
-
-    /// The handles from `bottom` up to `top`, in the newest chunk, go; the last first.
-    fn release_handles(&mut self, bottom: u64, top: u64) {
-        let left = self.handles.len(bottom);
-        if self.plan == Plan::Prompt {
-            let mut at = self.handles.counted.min(self.handles.len(top));
-            while at > left {
-                at -= 1;
-                if let Some(object) = object_in(self.handles.word(at)) {
-                    self.decrement_root(object);
-                }
-            }
-        }
-        self.handles.counted = self.handles.counted.min(left);
-    }
-
-    /// Prompt plan: counts the handles pushed since the last safepoint.
-    #[inline(always)]
-    pub(crate) fn count_handles(&mut self) {
-        let top = self.context_mut().handle_top;
-        let len = self.handles.len(top);
-        if self.handles.counted < len && self.plan == Plan::Prompt {
-            self.count_handles_up_to(len);
-        }
-    }
-
-    #[cold]
-    fn count_handles_up_to(&mut self, len: usize) {
-        for at in self.handles.counted..len {
-            if let Some(object) = object_in(self.handles.word(at)) {
-                object.increment_exact();
-            }
-        }
-        self.handles.counted = len;
-    }
-
-    /// Lets a scoped handle hold something else.
-    ///
-    /// # Safety
-    /// `handle` is one of this heap, and its scope is open; `word` is a reference or null.
-    pub unsafe fn set_handle(&mut self, handle: u64, word: u64) {
-        let place = self.handles.place_of(handle);
-        let counted = place.is_some_and(|place| place < self.handles.counted);
-        // SAFETY: by the caller's promise.
-        unsafe { self.set_root_word(handle, word, counted) };
-    }
-
-    /// A new global handle.
-    pub fn new_global(&mut self, word: u64) -> u64 {
-        if self.handles.free_globals.is_empty() {
-            let mut chunk = List::filled(FREE, GLOBALS);
-            self.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
-            self.handles.globals.push(chunk);
-        }
-        let global = self.handles.free_globals.pop().expect("just made");
-        // SAFETY: a free word of a chunk.
-        unsafe { *(global as *mut u64) = 0 };
-        // SAFETY: as above.
-        unsafe { self.set_global(global, word) };
-        global
-    }
-
-    /// Lets a global handle hold something else.
-    ///
-    /// # Safety
-    /// `global` is one of this heap that is not freed; `word` is a reference or null.
-    pub unsafe fn set_global(&mut self, global: u64, word: u64) {
-        // SAFETY: by the caller's promise.
-        unsafe { self.set_root_word(global, word, self.plan == Plan::Prompt) };
-    }
-
-    /// Frees a global handle.
-    ///
-    /// # Safety
-    /// `global` is one of this heap. Freed twice, it stops the program.
-    pub unsafe fn free_global(&mut self, global: u64) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if *(global as *const u64) == FREE {
-                fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
-            }
-            self.set_global(global, 0);
-            *(global as *mut u64) = FREE;
-        }
-        self.handles.free_globals.push(global);
-    }
-
-    unsafe fn set_root_word(&mut self, root: u64, word: u64, counted: bool) {
-        // SAFETY: by the callers' promise.
-        let old = unsafe { std::mem::replace(&mut *(root as *mut u64), word) };
-        if counted {
-            object_in(word).into_iter().for_each(ObjectRef::increment_exact);
-            if let Some(old) = object_in(old) {
-                self.decrement_exact(old);
-            }
-        }
-    }
-
-    /// Every reference that a handle holds.
-    pub fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
-        // SAFETY: the context through which this heap allocates.
-        let top = unsafe { (*self.context).handle_top };
-        (0..self.handles.len(top)).filter_map(|at| object_in(self.handles.word(at))).for_each(&mut visit);
-        self.handles.globals.iter().flat_map(|chunk| chunk.iter()).filter_map(|&word| object_in(word)).for_each(visit);
-    }
-
-    /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles.
-    pub fn for_each_host_reference(&self, mut visit: impl FnMut(ObjectRef)) {
-        self.host_roots.iter().for_each(&mut visit);
-        self.for_each_handle(visit);
     }
 }

@@ -9,7 +9,7 @@ use crate::object::ObjectRef;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RootIndex(pub usize);
 
-/// See the file's first lines.
+/// The roots of a host program: a stack, and registered slots.
 #[derive(Debug, Default)]
 pub struct HostRoots {
     /// The stack.

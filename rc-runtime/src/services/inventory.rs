@@ -5,9 +5,7 @@
 //! is there is reachable, and the leak report lists it by type, with its holders.
 
 use crate::heap::Heap;
-use crate::memory::range::MARK;
-use crate::object::{ObjectRef, flag};
-use crate::plan::Plan;
+use crate::object::ObjectRef;
 use std::collections::BTreeMap;
 
 /// Names of roots in a report, at most.
@@ -76,28 +74,14 @@ impl Heap {
     pub unsafe fn for_each_object(heap: *mut Heap, mut visit: impl FnMut(ObjectRef)) {
         // SAFETY: by the caller's promise.
         let heap = unsafe {
-            match (*heap).plan {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
-                Plan::Prompt => {
-                    Heap::drain_all(heap);
-                    // The host may keep an object that is about to be proved dead.
-                    (*heap).prompt.watch.begin_anew |= (*heap).prompt.watch.is_on;
-                }
-            }
+            Heap::make_known(heap);
             &mut *heap
         };
-        heap.for_each_mature(|heap, object| {
+        heap.for_each_known(|heap, object| {
             if heap.is_there(object) {
                 visit(object);
             }
         });
-    }
-
-    /// A mature object, or one of a prompt heap, is not known to be dead.
-    #[inline(always)]
-    fn is_there(&self, object: ObjectRef) -> bool {
-        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
-        self.plan == Plan::Prompt || object.count() != 0 && !object.has(flag::DEAD) && !condemned
     }
 
     /// Collects, and returns the objects that are left; `None` without any.
@@ -115,7 +99,7 @@ impl Heap {
     /// Returns the objects left after a collection; `None` without any.
     pub fn what_is_left(&mut self) -> Option<LeakReport> {
         let mut by_type: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-        self.for_each_mature(|heap, object| {
+        self.for_each_known(|heap, object| {
             if heap.is_there(object) {
                 let info = object.type_info();
                 let entry = by_type.entry(&info.name).or_default();

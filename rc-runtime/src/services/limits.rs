@@ -14,9 +14,8 @@
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
 //! real one, with the collection and the handler, so a program run once for each n has seen them all.
 
-use crate::allocate::{OutOfMemory, name_of};
 use crate::heap::Heap;
-use crate::plan::Plan;
+use crate::out_of_memory::{OutOfMemory, name_of};
 use crate::type_registry::TypeInfo;
 
 /// How often a handler is believed that it made room, for one allocation.
@@ -27,7 +26,7 @@ pub type SoftLimitCallback = Box<dyn FnMut(&mut Heap, u64)>;
 /// Takes the bytes asked for; returns whether to try again.
 pub type OutOfMemoryHandler = Box<dyn FnMut(&mut Heap, u64) -> bool>;
 
-/// See the file's first lines. The hard limit is an option of the heap.
+/// The limits of a heap's memory, and the host's functions for them. The hard limit is an option of the heap.
 #[derive(Default)]
 pub struct Limits {
     /// Bytes of blocks beyond which the callback is called.
@@ -108,8 +107,7 @@ impl Heap {
     /// called again. Objects protected at their safepoint are not any more.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
         if self.limits.note_landing(here) {
-            let protected = self.finalizers.protected_outside();
-            self.prompt.protected.truncate(protected);
+            self.end_protection_of_left_calls();
         }
     }
 
@@ -153,10 +151,7 @@ impl Heap {
             self.limits.is_above = above;
             if self.limits.soft_is_due {
                 self.due_at_allocation = true;
-                match self.plan {
-                    Plan::Deferred => self.set_poll(true),
-                    Plan::Prompt => self.context_mut().pending = 1,
-                }
+                self.request_safepoint();
             }
         }
     }

@@ -11,29 +11,31 @@
 //!
 //! | step | called by | does |
 //! |---|---|---|
-//! | [`Heap::begin_reclaim`] | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
-//! | [`Heap::dismantle`] | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
-//! | [`Heap::end_special`] | `free`, with its memory | ephemerons lose it as their key |
+//! | [`Heap::begin_reclaim`](crate::Heap::begin_reclaim) | the pass that found it dead, before its finalizer; again if it is still dead after that | weak references to it are cleared |
+//! | [`Heap::dismantle`](crate::Heap::dismantle) | the pass that releases its references, after its finalizer | its own weak slots are forgotten |
+//! | [`Heap::end_special`](crate::Heap::end_special) | `free`, with its memory | ephemerons lose it as their key |
 //!
-//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`] and
-//! [`Heap::let_go_weakly`] instead, which stop when the units are used up and go on at the next call; the object keeps its
+//! Each step costs a few units of work for each slot. Deaths in slices take [`Heap::begin_reclaim_some`](crate::Heap::begin_reclaim_some) and
+//! [`Heap::let_go_weakly`](crate::Heap::let_go_weakly) instead, which stop when the units are used up and go on at the next call; the object keeps its
 //! memory until then, and no upgrade yields it. `[BOUND]` `[WEAK]` A verdict on many objects takes the first step for all of
-//! them before any finalizer runs: [`Heap::begin_reclaim_all`].
+//! them before any finalizer runs: [`Heap::begin_reclaim_all`](crate::Heap::begin_reclaim_all).
 
 mod end;
+mod record;
 
-pub(crate) use end::SLOT_UNITS;
-
-use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::{HEAP_BASE, HEAP_SPAN, record_cell};
 use crate::memory::record_slab::{LAST_NUMBER, Record, Slab};
-use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
+use crate::object::{HEADER_BYTES, ObjectRef};
 use crate::plan::deferred::young_special::Judgement;
-use crate::services::post_clear_queue::Errands;
-use crate::services::weak::{Link, Node};
+use crate::services::post_clear_queue::PostClearQueue;
+use crate::services::weak::links::{Link, Node};
 use rustc_hash::FxHashMap;
+
+/// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
+/// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
+/// for a slot it did so after several milliseconds.
+pub(crate) const SLOT_UNITS: i64 = 24;
 
 /// The record of one special object.
 ///
@@ -81,7 +83,7 @@ pub struct Rest {
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
     /// Its place in the post-clear queue.
-    pub(crate) errand: Option<u64>,
+    pub(crate) post_clear: Option<u64>,
     /// Of a key that the mark with this number visits: the ephemeron that is next.
     pub(crate) next_ephemeron: (u64, Node),
     free: u32,
@@ -153,7 +155,7 @@ pub(crate) fn address_of(place: u64) -> u64 {
 impl Rest {
     fn is_needed(&self) -> bool {
         let hosts = self.external != 0 || self.host.is_some();
-        hosts || self.registration != 0 || self.errand.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
+        hosts || self.registration != 0 || self.post_clear.is_some() || self.map != 0 || self.next_ephemeron.1.is_some()
     }
 }
 
@@ -175,12 +177,10 @@ pub struct Specials {
     pub(crate) dead_entries_of_all: u64,
     pub(crate) maps_made: u64,
     /// The work to do when the collector has returned.
-    pub errands: Errands,
+    pub post_clear: PostClearQueue,
     /// Deferred plan: objects that weak slots have yielded since the last flip, each with a count, as if they had been
     /// roots of it.
     pub upgraded: List<ObjectRef>,
-    /// A mark has seen all objects; the unmarked (deferred plan: and mature) are dead.
-    pub mark_condemns: bool,
     /// Finalizers of objects found dead now come before their end, and may bring some of them back.
     pub finalizers_follow: bool,
     /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
@@ -255,132 +255,4 @@ impl Specials {
 
 fn number_cell(object: ObjectRef) -> *mut u32 {
     record_cell(object.address() - HEADER_BYTES)
-}
-
-impl Heap {
-    /// The object may have a record from now on, or is one of the built-in types that need none.
-    #[inline]
-    pub(crate) fn note_special(&mut self, object: ObjectRef) {
-        if !object.has(flag::SPECIAL) {
-            object.add_flags(flag::SPECIAL);
-            if self.plan == Plan::Deferred && !object.is_mature() {
-                match object.stamp() == self.epoch {
-                    true => self.specials.young.push(object),
-                    false => self.specials.pending.push(object),
-                }
-            }
-        }
-    }
-
-    /// The number of the object's record; 0: it has none.
-    #[inline]
-    pub(crate) fn number_of(&self, object: ObjectRef) -> u32 {
-        if !object.has(flag::SPECIAL) {
-            return 0;
-        }
-        // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
-        let number = unsafe { *number_cell(object) };
-        if self.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
-            number
-        } else {
-            0
-        }
-    }
-
-    /// The same; the object has one afterwards.
-    #[inline]
-    pub(crate) fn make_number(&mut self, object: ObjectRef) -> u32 {
-        let number = self.number_of(object);
-        if number != 0 {
-            return number;
-        }
-        let slots = self.lone_slot(object);
-        self.note_special(object);
-        let number = self.specials.records.insert(Special { slots, ..Special::of(object) });
-        // SAFETY: as in `number_of`.
-        unsafe { *number_cell(object) = number };
-        number
-    }
-
-    /// The link of the object's only weak slot, if it has one and no record; else 0.
-    #[inline]
-    fn lone_slot(&self, object: ObjectRef) -> u32 {
-        if !object.has(flag::SPECIAL) {
-            return 0;
-        }
-        // SAFETY: as in `number_of`.
-        let number = unsafe { *number_cell(object) };
-        let link = number & !LONE;
-        let is_its = |link: &Link| link.holder_address() == object.address();
-        if number & LONE != 0 && self.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
-    }
-
-    /// The object has no record, and this one weak slot; 0: none any more.
-    pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
-        // SAFETY: as in `number_of`.
-        unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
-    }
-
-    /// The first link of the weak slots that lie in the object; 0: there is none.
-    pub(crate) fn first_slot(&self, object: ObjectRef) -> u32 {
-        match self.number_of(object) {
-            0 => self.lone_slot(object),
-            number => self.specials.records[number].slots,
-        }
-    }
-
-    /// The object's record; it is special from now on.
-    pub(crate) fn special(&mut self, object: ObjectRef) -> &mut Special {
-        let number = self.make_number(object);
-        &mut self.specials.records[number]
-    }
-
-    /// The record, if there is one.
-    pub(crate) fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
-        match self.number_of(object) {
-            0 => None,
-            number => Some(&mut self.specials.records[number]),
-        }
-    }
-
-    /// What few records hold, of the object's, which has it from now on.
-    pub(crate) fn rest(&mut self, object: ObjectRef) -> &mut Rest {
-        let number = self.make_number(object);
-        let record = &mut self.specials.records[number];
-        if record.rest == 0 {
-            record.rest = self.specials.rests.insert(Rest::default());
-        }
-        &mut self.specials.rests[record.rest]
-    }
-
-    /// The same, if it has it.
-    pub(crate) fn rest_of(&mut self, object: ObjectRef) -> Option<&mut Rest> {
-        match self.special_of(object)?.rest {
-            0 => None,
-            rest => Some(&mut self.specials.rests[rest]),
-        }
-    }
-
-    /// The object is plain again if nothing needs its record.
-    pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
-        let number = self.number_of(object);
-        if number != 0 {
-            let specials = &mut self.specials;
-            let record = &mut specials.records[number];
-            if record.rest != 0 && !specials.rests[record.rest].is_needed() {
-                specials.rests.remove(std::mem::take(&mut record.rest));
-            }
-            let (slots, is_needed) = (record.slots, record.is_needed());
-            let keeps =
-                slots != 0 && (record.has(CONDEMNED | AWAITS_FINALIZER) || !specials.links[slots].may_be_lone());
-            if is_needed || keeps {
-                return;
-            }
-            specials.records.remove(number);
-            self.set_lone_slot(object, slots);
-        }
-        if self.lone_slot(object) == 0 && !crate::services::weak::is_linked(object) {
-            object.remove_flags(flag::SPECIAL);
-        }
-    }
 }

@@ -17,16 +17,10 @@
 //!
 //! Code that looks up a key holds it, and by that its value ([`crate::services::ephemeron`]).
 
+mod entries;
 mod table;
 
-pub use table::ENTRIES_PER_BUCKET;
-
-use crate::allocate::OutOfMemory;
-use crate::heap::Heap;
 use crate::object::{HEADER_BYTES, ObjectRef, Slot};
-use crate::services::builtin;
-use crate::services::weak::WeakKind;
-use table::{BUCKETS, Table, USED};
 
 /// What goes with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +33,9 @@ pub enum WeakMode {
     /// An entry lives as long as both.
     Both = 3,
 }
+
+/// Live entries for each bucket, when the next one is split.
+pub const ENTRIES_PER_BUCKET: u64 = 256;
 
 const NUMBER: u64 = 8;
 const MODE: u64 = 16;
@@ -89,177 +86,4 @@ impl Entry {
 pub fn object_of(word: u64) -> Option<ObjectRef> {
     // SAFETY: [HEADER] the callers' words are references, or point outside the heap.
     unsafe { ObjectRef::of_word(word) }
-}
-
-impl Heap {
-    /// A new, empty weak map. A safepoint.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`].
-    pub fn new_weak_map(&mut self, mode: WeakMode) -> Result<ObjectRef, OutOfMemory> {
-        let map = self.allocate_cell(builtin::weak_map(), 0)?;
-        self.specials.maps_made += 1;
-        let number = self.specials.maps_made;
-        map.slot(NUMBER).store(number);
-        map.slot(MODE).store(mode as u64);
-        [USED, BUCKETS].into_iter().for_each(|word| map.slot(word).store(0));
-        self.rest(map).map = number;
-        self.specials.dead_entries.insert(number, 0);
-        Ok(map)
-    }
-
-    /// Returns the map's value for `key`, valid until the next safepoint; 0 for none.
-    pub fn weak_map_get(&mut self, map: ObjectRef, key: u64) -> u64 {
-        match Table::of(map).map(|table| table.find(key)) {
-            Some(Ok(entry)) => self.read_side(entry.value()),
-            _ => 0,
-        }
-    }
-
-    /// Lets the map have `value` for `key`; 0 removes the entry. A safepoint.
-    ///
-    /// # Errors
-    /// [`OutOfMemory`].
-    pub fn weak_map_set(&mut self, map: ObjectRef, key: u64, value: u64) -> Result<(), OutOfMemory> {
-        if value == 0 {
-            self.weak_map_remove(map, key);
-            return Ok(());
-        }
-        let mode = WeakMode::of_map(map);
-        if let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) {
-            self.write_value(entry, value);
-            return Ok(());
-        }
-        self.holding(&[Some(map), object_of(key), object_of(value)], |heap| {
-            let object = heap.allocate_cell(builtin::weak_map_entry(mode), 0)?;
-            let entry = Entry { object, mode };
-            object.slot(ENTRY_NUMBER).store(map.slot(NUMBER).read());
-            for slot in [entry.key(), entry.value()] {
-                slot.store(0);
-            }
-            // Last, since callbacks that run at safepoints insert, too.
-            heap.holding(&[Some(object)], |heap| heap.make_room(map, key))?;
-            let table = Table::of(map).expect("room was made a moment ago");
-            let place = match table.find(key) {
-                Err(place) => place,
-                Ok(entry) => {
-                    // By one of those.
-                    heap.write_value(entry, value);
-                    return Ok(());
-                }
-            };
-            heap.write_key(entry, key);
-            heap.write_value(entry, value);
-            heap.enter_in_bucket(map, place, entry);
-            Ok(())
-        })
-    }
-
-    /// Removes the entry of `key`; whether there was one.
-    pub fn weak_map_remove(&mut self, map: ObjectRef, key: u64) -> bool {
-        let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) else { return false };
-        self.write_value(entry, 0);
-        self.write_key(entry, 0);
-        self.note_dead_entry(map, 1);
-        true
-    }
-
-    /// Number of entries.
-    pub fn weak_map_count(&self, map: ObjectRef) -> u64 {
-        map.slot(USED).read() - self.specials.dead_entries[&map.slot(NUMBER).read()]
-    }
-
-    /// A position is 0 before the first entry, and else a number of 32 bits for the bucket and one for the place, from 1 on. The
-    /// first after `position` at which key and value are alive; 0 when there is none. An insertion may change them all.
-    pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> u64 {
-        let Some(table) = Table::of(map) else { return 0 };
-        let (mut number, mut at) = (position >> 32, position & u64::from(u32::MAX));
-        while number < table.buckets() {
-            let bucket = table.bucket(number);
-            while at < bucket.places() {
-                let entry = bucket.entry(at).filter(|entry| !entry.is_dead());
-                at += 1;
-                if entry.is_some_and(|entry| self.read_side(entry.key()) != 0 && self.read_side(entry.value()) != 0) {
-                    return number << 32 | at;
-                }
-            }
-            (number, at) = (number + 1, 0);
-        }
-        0
-    }
-
-    /// Key and value at a position, until the next safepoint; 0 where there is none any more.
-    pub fn weak_map_at(&mut self, map: ObjectRef, position: u64) -> (u64, u64) {
-        let (number, place) = (position >> 32, position & u64::from(u32::MAX));
-        let bucket = Table::of(map).filter(|table| number < table.buckets()).map(|table| table.bucket(number));
-        let bucket = bucket.filter(|bucket| (1..=bucket.places()).contains(&place));
-        match bucket.and_then(|bucket| bucket.entry(place - 1)).filter(|entry| !entry.is_dead()) {
-            Some(entry) => (self.read_side(entry.key()), self.read_side(entry.value())),
-            None => (0, 0),
-        }
-    }
-
-    /// The word of a side that is alive. A counted reference is; that an upgrade takes it for the root it will be does no harm.
-    fn read_side(&mut self, slot: Slot) -> u64 {
-        let word = slot.read();
-        match object_of(word) {
-            Some(object) => self.upgrade(object).map_or(0, ObjectRef::address),
-            None => word,
-        }
-    }
-
-    fn write_key(&mut self, entry: Entry, key: u64) {
-        match entry.mode {
-            WeakMode::Values => self.write(entry.object, entry.key(), key),
-            _ => self.write_side(entry.object, entry.key(), key, WeakKind::Key),
-        }
-    }
-
-    fn write_value(&mut self, entry: Entry, value: u64) {
-        match entry.mode {
-            WeakMode::Keys => self.write(entry.object, entry.value(), value),
-            _ => self.write_side(entry.object, entry.value(), value, WeakKind::Reference),
-        }
-    }
-
-    fn write_side(&mut self, entry: ObjectRef, slot: Slot, word: u64, kind: WeakKind) {
-        self.write_weak(entry, slot, object_of(word), kind);
-        slot.store(word);
-    }
-
-    /// Dead entries of the map have become more, or fewer.
-    fn note_dead_entry(&mut self, map: ObjectRef, change: i64) {
-        self.note_dead_entry_of(map.slot(NUMBER).read(), change);
-    }
-
-    fn note_dead_entry_of(&mut self, number: u64, change: i64) {
-        if let Some(dead) = self.specials.dead_entries.get_mut(&number) {
-            *dead = dead.wrapping_add_signed(change);
-            self.specials.dead_entries_of_all = self.specials.dead_entries_of_all.wrapping_add_signed(change);
-        }
-    }
-
-    /// Bytes of entries that have died and still stand in their maps, and of their places: they are alive, and room for new ones.
-    /// The live heap is smaller by so much. (Taken for needed after each mark, they let a map whose dead entries only marks find grow without
-    /// bound.) `[BOUND]`
-    pub fn dead_entry_bytes(&self) -> u64 {
-        self.specials.dead_entries_of_all * ENTRY_BYTES
-    }
-
-    /// The data that an ephemeron no longer needs once its key is dead: that of a map is an entry, and has a place there.
-    pub fn bytes_of_dead_ephemeron(&self, ephemeron: ObjectRef) -> u64 {
-        match builtin::mode_of_entry(ephemeron) {
-            Some(_) => ENTRY_BYTES,
-            None => ephemeron.type_info().cell_bytes_of(ephemeron),
-        }
-    }
-
-    /// A weak slot of `holder` is about to be cleared: if that is an entry, it dies now, if it has not before.
-    pub(crate) fn note_entry_before_clear(&mut self, holder: ObjectRef) {
-        if let Some(mode) = builtin::mode_of_entry(holder)
-            && !(Entry { object: holder, mode }).is_dead()
-        {
-            self.note_dead_entry_of(holder.slot(ENTRY_NUMBER).read(), 1);
-        }
-    }
 }

@@ -51,7 +51,7 @@ impl Zeal {
             let limit = guard_end(end, birth.end).min(next.map_or(u64::MAX, |(next, _)| next - HEADER_BYTES));
             // Padding before a neighbour that asks for more alignment: the deferred plan's allocator clears most of it.
             let in_its_block = |next: u64| next - HEADER_BYTES < birth.end.next_multiple_of(BLOCK_BYTES);
-            let is_padded = plan == Plan::Deferred && next.is_some_and(|(next, _)| in_its_block(next));
+            let is_padded = plan.clears_padding() && next.is_some_and(|(next, _)| in_its_block(next));
             let padded = if is_padded { birth.end.min(limit) } else { limit };
             let in_padding = || changed(padded, limit, POISON).and_then(|_| changed(padded, limit, 0));
             if let Some(at) = changed(end, padded, POISON).or_else(in_padding) {

@@ -10,7 +10,7 @@
 use super::{Birth, Zeal};
 use crate::heap::Heap;
 use crate::memory::range;
-use crate::object::{HEADER_BYTES, ObjectRef, flag, prompt_flag};
+use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 use crate::visit::Part;
@@ -37,7 +37,7 @@ impl Heap {
     #[cold]
     pub fn inspect_all(&self) {
         let Some(zeal) = &self.zeal else { return };
-        if let Some(what) = zeal.fault(self.plan).or_else(|| self.reference_fault(zeal)) {
+        if let Some(what) = zeal.fault(self.plan()).or_else(|| self.reference_fault(zeal)) {
             self.violation("HEADER", &what);
         }
     }
@@ -51,7 +51,7 @@ impl Heap {
 
     /// The first reference of an object that leads to where no object was ever made. Headers are right.
     fn reference_fault(&self, zeal: &Zeal) -> Option<String> {
-        zeal.births(self.plan).find_map(|(address, birth)| {
+        zeal.births(self.plan()).find_map(|(address, birth)| {
             // SAFETY: [HEADER] a registered object that has not died.
             let object = unsafe { ObjectRef::from_address(address) };
             let mut fault = None;
@@ -98,8 +98,7 @@ impl Zeal {
         births.filter(move |&(address, birth)| {
             // SAFETY: [HEADER] the words of a registered object are there.
             let meta = unsafe { ObjectRef::from_address(address) }.meta();
-            let dying = plan == Plan::Prompt && meta & prompt_flag::DYING != 0;
-            !dying || meta & !flag::ALL != birth.type_meta
+            !plan.is_taken_apart(meta) || meta & !flag::ALL != birth.type_meta
         })
     }
 

@@ -15,7 +15,6 @@ use crate::fatal::{STATUS_VIOLATION, stop};
 use crate::heap::Heap;
 use crate::memory::range;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
 use crate::type_registry::{Reading, TypeInfo};
 
 /// How words come to be where they are.
@@ -113,7 +112,7 @@ impl Heap {
         let Some((start, birth)) = zeal.find(to) else { return };
         // SAFETY: [HEADER] a registered object, alive, as just checked.
         let object = unsafe { ObjectRef::from_address(start) };
-        let is_fresh = self.plan == Plan::Deferred && !object.is_mature();
+        let is_fresh = self.is_written_plainly(object);
         if matches!(birth.info().reading, Reading::Traced(_)) || is_fresh && !matches!(how, Plainly::Store(_)) {
             return;
         }

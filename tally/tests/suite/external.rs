@@ -9,8 +9,6 @@ use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
-const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
-
 fn mutator(plan: Plan, zeal: bool) -> (Mutator, TypeId) {
     let m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
     (m, type_registry::register(&NODE).expect("a sound descriptor"))
@@ -42,7 +40,7 @@ impl Drop for Dropped {
 /// Young, mature, or part of a dead ring; nothing is dropped twice, nothing early.
 #[test]
 fn a_host_objects_value_is_dropped_once_when_its_memory_goes() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut m, node) = mutator(plan, zeal);
         let dropped = Rc::new(Cell::new(0));
         for _ in 0..10 {
@@ -79,7 +77,7 @@ fn a_host_objects_value_is_dropped_once_when_its_memory_goes() {
 
 #[test]
 fn a_host_in_rust_reads_its_value() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, _) = crate::host::host(plan, false);
         let mut scope = heap.scope();
         let text = scope.allocate_host(String::from("a text")).expect("room");
@@ -92,7 +90,7 @@ fn a_host_in_rust_reads_its_value() {
 /// Given back at death, whoever dies how; never below nothing.
 #[test]
 fn external_bytes_end_with_their_objects() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut m, node) = mutator(plan, zeal);
         let object = m.allocate(node).expect("room");
         m.push_root(Some(object));
@@ -121,7 +119,7 @@ fn external_bytes_end_with_their_objects() {
 /// Two objects that each say more than anybody has: what is left when one goes is what the other said.
 #[test]
 fn external_bytes_beyond_all_memory_do_not_go_below_zero() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan, false);
         for _ in 0..2 {
             let object = m.allocate(node).expect("room");
@@ -141,7 +139,7 @@ fn external_bytes_beyond_all_memory_do_not_go_below_zero() {
 /// Small objects with large things outside: garbage among them is found as soon as if they were large.
 #[test]
 fn external_bytes_bring_epochs() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan, false);
         let mut most = 0;
         for number in 0..2000 {
@@ -157,7 +155,7 @@ fn external_bytes_bring_epochs() {
 
 #[test]
 fn external_bytes_count_towards_the_soft_limit() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan, false);
         let told = Rc::new(Cell::new(0));
         let tell = told.clone();
@@ -177,7 +175,7 @@ fn external_bytes_count_towards_the_soft_limit() {
 /// scenario 43: what is frozen is left alone, garbage included, until it is thawed.
 #[test]
 fn frozen_objects_never_die_and_are_not_tried() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut m, node) = mutator(plan, zeal);
         let kept = ring(&mut m, node);
         m.push_root(Some(kept));
@@ -216,7 +214,7 @@ fn frozen_objects_never_die_and_are_not_tried() {
 /// From its birth, before any flip; once more; with what it reaches; back again.
 #[test]
 fn a_young_object_may_be_made_immortal() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut m, node) = mutator(plan, zeal);
         let a = ring(&mut m, node);
         m.make_immortal(a);

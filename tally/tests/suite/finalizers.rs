@@ -1,9 +1,10 @@
 //! Finalizers, and what else the collector calls: closures that may do anything, under both plans.
 
-use crate::host::{PLANS, both_with_zeal, host, node_type, refused};
+use crate::host::{both_with_zeal, host, node_type, refused};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tally::{FinalizeOrder, Global, Handle, Scope, TypeBuilder, WeakMode};
+use tally_heap::plan::Plan;
 
 /// Each finalizer runs once, with its object whole; a panic in one is told, and the others run.
 #[test]
@@ -210,7 +211,7 @@ fn finalizers_of_a_dying_list_run_safepoints() {
 /// An object that its finalizer stores lives on; it is finalized again if it is registered.
 #[test]
 fn a_finalizer_saves_its_object() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, _) = host(plan, false);
         let saved: Rc<RefCell<Vec<Global>>> = Rc::default();
         let into = saved.clone();
@@ -239,7 +240,7 @@ fn a_finalizer_saves_its_object() {
 /// Another heap of the same thread is a heap like any other to a finalizer.
 #[test]
 fn a_finalizer_uses_another_heap() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, _) = host(plan, false);
         let (other, node) = host(plan, false);
         let other = Rc::new(RefCell::new(other));
@@ -261,7 +262,7 @@ fn a_finalizer_uses_another_heap() {
 
 #[test]
 fn the_last_finalizers_run_at_the_end_of_a_host() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, _) = host(plan, false);
         let order = Rc::new(RefCell::new(vec![]));
         let note = order.clone();

@@ -10,8 +10,6 @@ use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
-const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
-
 fn mutator(plan: Plan) -> (Mutator, TypeId) {
     let m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
     let node = type_registry::register(&NODE).expect("a sound descriptor");
@@ -30,7 +28,7 @@ fn word(handle: u64) -> u64 {
 
 #[test]
 fn a_scoped_handle_keeps_its_object_until_the_scope_is_closed() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan);
         let outer = m.heap().open_handles();
         let (first, object) = new_handle(&mut m, node);
@@ -78,7 +76,7 @@ fn handles_are_counted_at_safepoints() {
 /// Across chunks, up and down, with nulls and with addresses outside the heap among them.
 #[test]
 fn scopes_may_be_deep() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan);
         let object = m.allocate(node).expect("room");
         let global = m.heap().new_global(object.address());
@@ -115,7 +113,7 @@ fn scopes_may_be_deep() {
 /// scenario 32: a member of a dead ring is held for a while.
 #[test]
 fn a_global_handle_pins_a_member_of_a_dead_ring() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan);
         let base = m.root_count();
         let [a, b, c] = std::array::from_fn(|_| {
@@ -142,7 +140,7 @@ fn a_global_handle_pins_a_member_of_a_dead_ring() {
 
 #[test]
 fn global_handles_are_used_again() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut m, node) = mutator(plan);
         for round in 1..4 {
             let globals: Vec<u64> = (0..500)
@@ -163,7 +161,7 @@ fn global_handles_are_used_again() {
 /// A list as a host in Rust builds, reads and drops it; under zeal, too, where each allocation is an epoch.
 #[test]
 fn a_host_in_rust_builds_and_reads_a_list() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut heap, node) = host(plan, zeal);
         let kept: Global = {
             let mut scope = heap.scope();
@@ -197,7 +195,7 @@ fn a_host_in_rust_builds_and_reads_a_list() {
 
 #[test]
 fn arrays_have_as_many_fields_as_elements() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let array = array_type();
         let mut scope = heap.scope();
@@ -217,7 +215,7 @@ fn arrays_have_as_many_fields_as_elements() {
 /// What lifetimes cannot say.
 #[test]
 fn wrong_fields_and_other_heaps_are_refused() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let array = array_type();
         let (mut other_heap, _) = host(plan, false);
@@ -246,7 +244,7 @@ fn wrong_fields_and_other_heaps_are_refused() {
 /// A global handle may outlive its heap, and be dropped while a scope is open.
 #[test]
 fn global_handles_are_dropped_anywhere() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut globals = vec![];
         let mut scope = heap.scope();
@@ -267,7 +265,7 @@ fn global_handles_are_dropped_anywhere() {
 /// A scope that is forgotten is closed with the one around it.
 #[test]
 fn a_forgotten_scope_loses_nothing_and_keeps_nothing_for_ever() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         let mut inner = scope.nested();
@@ -283,7 +281,7 @@ fn a_forgotten_scope_loses_nothing_and_keeps_nothing_for_ever() {
 
 #[test]
 fn a_host_counts_bytes_outside_and_keeps_objects_for_ever() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         let mut inner = scope.nested();
@@ -314,7 +312,7 @@ fn a_host_counts_bytes_outside_and_keeps_objects_for_ever() {
 /// With the mutator behind it a host goes on without scopes, at its own risk.
 #[test]
 fn the_mutator_behind_a_safe_heap_is_that_heap() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         let item = scope.allocate(node).expect("room");
@@ -337,7 +335,7 @@ fn the_mutator_behind_a_safe_heap_is_that_heap() {
 
 #[test]
 fn what_is_there_when_a_scope_freezes_stays_until_it_is_unfrozen() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         scope.allocate(node).expect("room");

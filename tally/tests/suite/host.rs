@@ -4,12 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tally::{Heap, HeapOptions, TypeBuilder, TypeId};
 use tally_heap::plan::Plan;
 
-/// Both plans.
-pub const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
-
 /// Each of them without zeal, and with.
 pub fn both_with_zeal() -> impl Iterator<Item = (Plan, bool)> {
-    PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)])
+    Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)])
 }
 
 /// The options of a heap of that plan.

@@ -1,9 +1,10 @@
 //! Limits, and allocations that fail: what the host is asked, and what is left afterwards, under both plans.
 
-use crate::host::{PLANS, both_with_zeal, host, node_type, options, refused};
+use crate::host::{both_with_zeal, host, node_type, options, refused};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tally::{Global, Heap, OutOfMemory, Scope, TypeBuilder, WeakMode};
+use tally_heap::plan::Plan;
 
 #[test]
 fn settings_take_any_number() {
@@ -33,7 +34,7 @@ fn settings_take_any_number() {
 /// It goes on from the safepoint that has called it, and the heap is usable: what was to be allocated goes with its scope.
 #[test]
 fn a_panic_in_a_callback_of_the_limits_goes_on_when_the_safepoint_is_over() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let page = TypeBuilder::new("Page", 32 << 10).register().expect("a sound type");
         let scope = heap.scope();
@@ -69,7 +70,7 @@ fn a_panic_in_a_callback_of_the_limits_goes_on_when_the_safepoint_is_over() {
 /// The handler may collect, allocate, and set another in its place.
 #[test]
 fn a_handler_makes_room() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let mut heap = Heap::new(options(plan).heap_limit(1 << 20)).expect("address space");
         let page = TypeBuilder::new("Page", 8 << 10).register().expect("a sound type");
         let cache: Rc<RefCell<Vec<Global>>> = Rc::default();
@@ -100,7 +101,7 @@ fn a_handler_makes_room() {
 
 #[test]
 fn every_failing_allocation_leaves_a_sound_heap() {
-    for (plan, number) in PLANS.into_iter().flat_map(|plan| (1..=8).map(move |number| (plan, number))) {
+    for (plan, number) in Plan::ALL.into_iter().flat_map(|plan| (1..=8).map(move |number| (plan, number))) {
         let mut heap = Heap::new(options(plan).fail_allocation(number)).expect("address space");
         let node = node_type();
         let build = |scope: &mut Scope<'_>| -> Result<(), OutOfMemory> {

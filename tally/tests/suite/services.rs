@@ -1,9 +1,10 @@
 //! Services of a heap through the facade, under both plans: host values, refusals, control, the inventory.
 
-use crate::host::{PLANS, both_with_zeal, host, refused};
+use crate::host::{both_with_zeal, host, refused};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tally::{TypeBuilder, WeakMode};
+use tally_heap::plan::Plan;
 
 /// Panics when it is dropped, and counts that.
 struct Panics(Rc<Cell<u32>>);
@@ -59,7 +60,7 @@ fn a_value_that_panics_when_dropped_leaves_a_usable_heap() {
 /// A type that says it has no cycles: its rings stay, and harm nothing. (Zeal would stop at the first.)
 #[test]
 fn a_ring_of_an_acyclic_type_stays() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let wrong = TypeBuilder::new("Wrong", 16).reference("self", 0).reference("other", 8).acyclic();
         let wrong = wrong.register().expect("a sound type");
@@ -78,7 +79,7 @@ fn a_ring_of_an_acyclic_type_stays() {
 
 #[test]
 fn a_service_refuses_an_object_of_another_kind() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let (mut other, _) = host(plan, false);
         let mut scope = heap.scope();
@@ -120,7 +121,7 @@ fn a_service_refuses_an_object_of_another_kind() {
 
 #[test]
 fn a_stopped_heap_keeps_its_garbage() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         scope.stop();
@@ -137,7 +138,7 @@ fn a_stopped_heap_keeps_its_garbage() {
 
 #[test]
 fn the_inventory_lists_each_object_once() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         for _ in 0..5 {

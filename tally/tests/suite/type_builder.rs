@@ -4,8 +4,6 @@ use crate::host::{array_type, host, refused};
 use tally::{FieldKind, FinalizeOrder, Ref, TypeBuilder, Value};
 use tally_heap::plan::Plan;
 
-const PLANS: [Plan; 2] = [Plan::Deferred, Plan::Prompt];
-
 /// Bit 0 says integer; the address is all but the lowest three bits.
 const TAGGED: FieldKind = FieldKind::Tagged { mask: 1, pattern: 0, pointer: !7 };
 
@@ -43,7 +41,7 @@ fn a_wrong_type_is_refused_with_the_name_of_the_field() {
 
 #[test]
 fn tagged_words_are_read_as_they_were_written() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut heap, _) = host(plan, zeal);
         let cons = TypeBuilder::new("Cons", 24).kind(TAGGED).reference("car", 0).reference("cdr", 8);
         let cons = cons.register().expect("a sound type");
@@ -77,7 +75,7 @@ fn tagged_words_are_read_as_they_were_written() {
 /// A plain field takes no address of the heap as a word, a masked one none that it would take for another's.
 #[test]
 fn a_word_is_no_way_to_forge_a_reference() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         let item = scope.allocate(node).expect("room");
@@ -95,7 +93,7 @@ fn a_word_is_no_way_to_forge_a_reference() {
 /// Objects of the runtime's own have no words that a host could spoil.
 #[test]
 fn words_of_built_in_objects_are_refused() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();
         let key = scope.allocate(node).expect("room");
@@ -123,7 +121,7 @@ fn words_of_built_in_objects_are_refused() {
 
 #[test]
 fn ranges_of_fields_end_where_the_object_does() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let array = array_type();
         let mut scope = heap.scope();
@@ -158,7 +156,7 @@ fn heap_of(plan: Plan) -> tally::Heap {
 
 #[test]
 fn objects_of_all_sizes_and_alignments_hold_what_they_were_given() {
-    for (plan, zeal) in PLANS.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
+    for (plan, zeal) in Plan::ALL.into_iter().flat_map(|plan| [(plan, false), (plan, true)]) {
         let (mut heap, node) = host(plan, zeal);
         for size in [0, 1, 7, 8, 16, 120, 4096, 40_000] {
             for align in [0, 1, 8, 16, 64, 4096] {

@@ -1,9 +1,10 @@
 //! Weak references, weak fields, weak maps, and callbacks, under both plans.
 
-use crate::host::{PLANS, both_with_zeal, host, node_type, refused};
+use crate::host::{both_with_zeal, host, node_type, refused};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tally::{Global, Handle, Scope, WeakMode};
+use tally_heap::plan::Plan;
 
 /// A weak reference with a callback: dropped with its closure, called once, not for garbage of its own.
 #[test]
@@ -44,7 +45,7 @@ fn callbacks_of_weak_references_are_closures() {
 
 #[test]
 fn a_panic_in_a_callback_of_a_weak_reference_is_told() {
-    for plan in PLANS {
+    for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
         let said = Rc::new(RefCell::new(vec![]));
         let note = said.clone();
@@ -96,8 +97,9 @@ fn weak_fields_do_not_keep_their_targets() {
 
 #[test]
 fn weak_maps_lose_entries_with_what_they_refer_to() {
-    for (mode, plan) in
-        [WeakMode::Keys, WeakMode::Values, WeakMode::Both].into_iter().flat_map(|mode| PLANS.map(|plan| (mode, plan)))
+    for (mode, plan) in [WeakMode::Keys, WeakMode::Values, WeakMode::Both]
+        .into_iter()
+        .flat_map(|mode| Plan::ALL.map(|plan| (mode, plan)))
     {
         let (mut heap, node) = host(plan, false);
         let mut scope = heap.scope();

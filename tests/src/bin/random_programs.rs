@@ -11,14 +11,16 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Parser;
-use tally_tests::random_program::dice::Dice;
+use tally_kit::dice::Dice;
+use tally_kit::progress::Progress;
+use tally_kit::tally_command::source_tree;
+use tally_kit::workers::each_number_on;
 use tally_tests::random_program::trial::{Difference, Way, as_ir, compare, ways, ways_of_both_plans};
 use tally_tests::random_program::{program, reduce::reduce};
 use tally_tests::second_opinion::{Opinion, Witness};
-use tally_tests::tally_command::source_tree;
 
 #[derive(Parser)]
 #[command(about = "Runs random C programs through Tally and compares them with the same programs over calloc")]
@@ -74,7 +76,6 @@ fn main() -> ExitCode {
 /// Allocations of a program at which its roots are compared.
 const LOOKS: u64 = 3000;
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
-const PROGRESS: Duration = Duration::from_secs(10);
 
 /// How many programs differed.
 fn soak(arguments: &Arguments) -> Result<u64, String> {
@@ -85,54 +86,29 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
     let keep = std::path::absolute(&arguments.keep).map_err(|error| error.to_string())?;
     std::fs::create_dir_all(&keep).map_err(|error| format!("{}: {error}", keep.display()))?;
     let witness = if arguments.second_opinion { Some(Witness::compile(&keep)?) } else { None };
-    let (next, done, found, runs) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+    let (done, runs, progress) = (AtomicU64::new(0), AtomicU64::new(0), Progress::new("programs", arguments.count));
     let started = Instant::now();
-    let so_far = || {
-        let (done, runs) = (done.load(Ordering::Relaxed), runs.load(Ordering::Relaxed));
-        let seconds = started.elapsed().as_secs_f64();
-        let (rate, differ) = (done as f64 / seconds.max(0.001), found.load(Ordering::Relaxed));
-        let what = if arguments.second_opinion { "comparisons with the shadow stack" } else { "runs" };
-        format!(
-            "{done} programs from seed {}, {runs} {what}: {differ} differ, {seconds:.0} s, {rate:.2} a second",
-            arguments.seed
-        )
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..arguments.jobs.max(1) {
-            scope.spawn(|| {
-                while arguments.go_on || found.load(Ordering::Relaxed) == 0 {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= arguments.count {
-                        return;
-                    }
-                    let seed = arguments.seed + number;
-                    let outcome = match &witness {
-                        Some(witness) => second_opinion(witness, &tally, &keep, arguments, seed),
-                        None => one(&tally, &keep, arguments, seed),
-                    };
-                    match outcome {
-                        Ok(taken) => _ = runs.fetch_add(taken, Ordering::Relaxed),
-                        Err(report) => {
-                            found.fetch_add(1, Ordering::Relaxed);
-                            eprintln!("{report}");
-                        }
-                    }
-                    done.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let mut told = Instant::now();
-        while done.load(Ordering::Relaxed) < arguments.count && (arguments.go_on || found.load(Ordering::Relaxed) == 0)
-        {
-            std::thread::sleep(Duration::from_millis(100));
-            if told.elapsed() > PROGRESS {
-                told = Instant::now();
-                eprintln!("of {}: {}", arguments.count, so_far());
-            }
-        }
+    let differ_max = if arguments.go_on { usize::MAX } else { 1 };
+    let differ = each_number_on(arguments.jobs.max(1) as usize, arguments.count, differ_max, |number| {
+        let seed = arguments.seed + number;
+        let outcome = match &witness {
+            Some(witness) => second_opinion(witness, &tally, &keep, arguments, seed),
+            None => one(&tally, &keep, arguments, seed),
+        };
+        done.fetch_add(1, Ordering::Relaxed);
+        progress.advance(1);
+        outcome.map(|taken| _ = runs.fetch_add(taken, Ordering::Relaxed)).map_err(|report| progress.say(&report))
     });
-    println!("random programs: {}", so_far());
-    Ok(found.into_inner())
+    drop(progress);
+    let (done, runs, seconds) = (done.into_inner(), runs.into_inner(), started.elapsed().as_secs_f64());
+    let what = if arguments.second_opinion { "comparisons with the shadow stack" } else { "runs" };
+    println!(
+        "random programs: {done} programs from seed {}, {runs} {what}: {} differ, {seconds:.0} s, {:.2} a second",
+        arguments.seed,
+        differ.len(),
+        done as f64 / seconds.max(0.001)
+    );
+    Ok(differ.len() as u64)
 }
 
 /// Compares one program's roots at all levels; how often, or the report of a difference. A folder with a difference stays.

@@ -11,6 +11,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use tally_kit::progress::Progress;
+use tally_kit::seed;
 use tally_tests::failure_report::report;
 use tally_tests::journal::{entry_text, folder, left_by};
 use tally_tests::minimise::{minimise, read};
@@ -33,8 +35,8 @@ struct Arguments {
     /// Or after so many minutes.
     #[arg(long)]
     minutes: Option<u64>,
-    /// Which programs: the same seed gives the same ones.
-    #[arg(long, default_value_t = 1)]
+    /// Which programs: the same seed gives the same ones, and `random` some that nobody has run before.
+    #[arg(long, default_value = "1", value_parser = seed::parse)]
     seed: u64,
     /// Longest program.
     #[arg(long, default_value_t = 3000)]
@@ -146,7 +148,7 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
     let started = Instant::now();
     let (mut total, mut first) = (Tally::default(), 0);
     let mut by_setup: BTreeMap<String, Tally> = BTreeMap::new();
-    let mut shown = Instant::now();
+    let progress = Progress::new("ops", arguments.ops);
     let until = arguments.minutes.map(|minutes| started + Duration::from_secs(60 * minutes));
     while total.ops < arguments.ops && until.is_none_or(|until| Instant::now() < until) {
         let mut command = Command::new(own_path()?);
@@ -172,13 +174,9 @@ fn supervise(arguments: &Arguments) -> Result<u8, String> {
             *sum = sum.plus(tally);
         }
         first += BATCH;
-        if shown.elapsed() > Duration::from_secs(2) {
-            shown = Instant::now();
-            let (passed, share) = (started.elapsed(), total.ops as f64 / arguments.ops as f64);
-            let left = passed.mul_f64((1.0 - share).max(0.0) / share.max(1e-6));
-            eprintln!("{} of {} ops, {first} programs, {passed:.0?}, {left:.0?} to go", total.ops, arguments.ops);
-        }
+        progress.reach(total.ops);
     }
+    drop(progress);
     for (setup, Tally { ops, summary }) in &by_setup {
         println!("{setup:30} {ops:9} ops, {} comparisons, {} finalizers", summary.comparisons, summary.finalized);
     }

@@ -98,7 +98,7 @@ impl Model {
         Ok(())
     }
 
-    /// An explicit collection, as `Collector::collect_all` does it; the units of work it took.
+    /// An explicit collection, as `DeferredDriver::collect_all` does it; the units of work it took.
     pub(super) fn collect(&self, state: &mut State) -> Result<u32, super::Violation> {
         let mut units = self.finish(state, true)?;
         self.flip(state)?;

@@ -4,9 +4,9 @@
 //! ("loose") only until the next safepoint, so `statement.rs` never sees them and `quiet.rs` forgets them at its end.
 
 use super::GLOBALS;
-use super::dice::Dice;
 use super::function::Signature;
 use super::kinds::{KINDS, Kind};
+use tally_kit::dice::Dice;
 
 /// A variable that holds a reference.
 #[derive(Debug, Clone)]

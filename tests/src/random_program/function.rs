@@ -6,8 +6,8 @@
 //! first safepoint; the two quiet shapes reach none and root nothing.
 
 use super::body::Body;
-use super::dice::Dice;
 use super::{quiet, statement};
+use tally_kit::dice::Dice;
 
 /// How references come and go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

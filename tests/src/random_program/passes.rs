@@ -7,8 +7,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::dice::Dice;
-use crate::tally_command::{describe, run};
+use tally_kit::dice::Dice;
+use tally_kit::tally_command::{describe, run};
 
 /// The clang that belongs to the LLVM that Tally uses.
 pub const CLANG: &str = "clang-22";
@@ -91,7 +91,7 @@ pub fn compile(place: &Path, options: &[&str]) -> Result<PathBuf, String> {
     let headers = place.with_extension("headers");
     std::fs::create_dir_all(&headers).map_err(|error| error.to_string())?;
     for name in ["tally.h", "tally_gc.h"] {
-        let from = crate::tally_command::source_tree().join("aot-runtime/include").join(name);
+        let from = tally_kit::tally_command::source_tree().join("aot-runtime/include").join(name);
         std::fs::copy(from, headers.join(name)).map_err(|error| error.to_string())?;
     }
     let mut arguments: Vec<OsString> =

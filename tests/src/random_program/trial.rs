@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::dice::Dice;
 use super::modules::{self, Destructors};
 use super::passes;
-use crate::tally_command::{describe, run};
+use tally_kit::dice::Dice;
+use tally_kit::tally_command::{describe, run};
 
 /// A run that takes longer than this many seconds counts as hung.
 const SECONDS_MAX: &str = "120";

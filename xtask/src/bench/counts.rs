@@ -62,14 +62,17 @@ pub fn counts(arguments: &Arguments) -> Outcome {
     let home = tree::release()?.with_file_name("iai");
     // What an earlier run counted must not be taken for this one's.
     let _ = std::fs::remove_dir_all(&home);
-    let mut bench = process::cargo();
-    bench.args(["bench", "-p", "tally-benches", "--bench", "compiled"]);
-    if !arguments.only_compiled {
-        bench.args(["--bench", "counts"]);
-    }
-    bench.env(FOLDER, compiled).env("IAI_CALLGRIND_HOME", &home).env("CARGO_INCREMENTAL", "0");
-    // Its own report is long and says nothing that the table below does not.
-    process::output_of(&mut bench)?;
+    let benches = if arguments.only_compiled { &["compiled"][..] } else { &["compiled", "counts"] };
+    let bench = |names: &[&str], more: &[&str]| {
+        let mut bench = process::cargo();
+        bench.args(["bench", "-p", "tally-benches"]).args(names.iter().flat_map(|name| ["--bench", name])).args(more);
+        bench.env(FOLDER, &compiled).env("IAI_CALLGRIND_HOME", &home).env("CARGO_INCREMENTAL", "0");
+        // Its own report is long and says nothing that the table below does not.
+        process::output_of(&mut bench)
+    };
+    bench(benches, &["--no-run"])?;
+    // Counts do not depend on what else the machine does: both executables are counted at a time.
+    process::side_by_side(benches, |name| bench(&[name], &[])).into_iter().collect::<Result<Vec<_>, _>>()?;
     for path in &mut paths {
         path.counted = counted(&home, &path.name)?;
     }

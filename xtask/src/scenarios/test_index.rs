@@ -29,12 +29,12 @@ const SITUATIONS: [&str; 6] = [
     "frontend-glue/tests/hazards/",
     "frontend-glue/tests/lowering/",
     "frontend-glue/tests/refused/",
-    "frontend-glue/tests/untouched/",
+    "frontend-glue/tests/suite/untouched/",
     "tests/programs/",
 ];
 
 /// Test suites without test functions: their `main` is the test.
-const PROGRAMS: [&str; 1] = ["frontend-glue/tests/random_modules/main.rs"];
+const PROGRAMS: [&str; 1] = ["frontend-glue/tests/random/modules.rs"];
 
 /// See the file's first lines.
 #[derive(Debug, Default)]

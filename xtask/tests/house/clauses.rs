@@ -6,7 +6,7 @@
 use crate::sources::{Source, sources};
 
 const DOCUMENT: &str = "docs/port/barriers.md";
-const TESTS: &str = "tests/tests/barrier_clauses/";
+const TESTS: &str = "tests/tests/suite/barrier_clauses/";
 
 struct Clause<'text> {
     number: &'text str,

@@ -4,11 +4,16 @@
 //! other documents true: a file or a type that they name must exist. Both look at the tree as it lies there, so a
 //! new file is held to the rules before it is committed. `clauses` keeps docs/port/barriers.md and its tests together,
 //! `tables` the documents' tables and what the code reads, writes and declares, `decisions` the pages of
-//! docs/work/decisions/ in one form, `questions` that a newcomer's ten questions are answered by the tree.
+//! docs/work/decisions/ in one form, `questions` that a newcomer's ten questions are answered by the tree, `plans` that
+//! nothing but the verbs asks for a heap's plan, `import_rings` that files name each other in small rings only.
 
 mod clauses;
+mod code;
 mod code_map;
 mod decisions;
+mod import_graph;
+mod import_rings;
+mod plans;
 mod questions;
 mod sources;
 mod style;

@@ -14,14 +14,14 @@
 //! Each object is visited once, since one reference leads to it. The finalizers of an epoch do not begin before all are
 //! found, or one could bring back an object that is still followed.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use tally_heap::descriptor::FinalizeOrder;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-impl Collector {
+impl DeferredDriver {
     /// An object was found dead that waits for its finalizer.
     pub(crate) fn follow_company(&mut self, object: ObjectRef) {
         if object.type_info().finalize_order != FinalizeOrder::OwnerFirst {

@@ -12,10 +12,10 @@
 //!
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::plan::deferred::mark::may_follow_logged_words;
-use crate::prefetch_queue::Soon;
+use crate::prefetch_queue::PrefetchQueue;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -77,11 +77,11 @@ impl Discovery {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
-        let mut soon = Soon::<AHEAD>::default();
+        let mut soon = PrefetchQueue::<AHEAD>::default();
         let (is_for_finalizers, mut awaited) = (self.mark.finalizable_found, 0);
         let must_wait = loop {
             if spent >= units {

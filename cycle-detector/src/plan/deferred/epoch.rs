@@ -12,15 +12,10 @@
 //! `[ORDER]` Count ends before Release begins: all increments of a flip come before its decrements, and nothing is freed
 //! in between that the increments could still reach.
 //!
-//! A slice is bounded by units of work (about one reference each) and by the clock, looked at every [`CHUNK_UNITS`]
+//! A slice is bounded by units of work (about one reference each) and by the clock, looked at every `CHUNK_UNITS`
 //! units. `[BOUND]`
 
-use crate::driver::Collector;
-use std::time::Instant;
-use tally_heap::Heap;
-
-/// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
-pub const CHUNK_UNITS: i64 = 1024;
+mod run;
 
 /// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
 /// references.
@@ -48,140 +43,4 @@ pub enum Phase {
 /// The part of `units` that the first of two may use.
 fn share(units: i64, of_two: bool) -> i64 {
     if of_two { (units - units / 3).max(1) } else { units }
-}
-
-impl Collector {
-    /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
-    pub fn slice(&mut self, heap: &mut Heap, units: i64) {
-        if let Some(units) = heap.options.slice_units {
-            heap.statistics.slices += 1;
-            return self.stopped(heap, |collector, heap| collector.work_slice(heap, units.into()));
-        }
-        let limit_ns = heap.options.slice_ns;
-        self.stopped(heap, |collector, heap| {
-            let start = Instant::now();
-            let mut left = units;
-            collector.slice_units = 0;
-            while left > 0 && collector.has_work(heap) {
-                collector.work(heap, CHUNK_UNITS.min(left));
-                left -= CHUNK_UNITS;
-                if start.elapsed().as_nanos() as u64 > limit_ns {
-                    break;
-                }
-            }
-            collector.note_slice(heap);
-            heap.statistics.slices += 1;
-        });
-    }
-
-    /// Does about `units` of work: the phase's, deaths, the mark's, memory's, in this order. Each task gets two thirds of the
-    /// remaining budget while others wait. Together they exceed the budget by one step at most. `[BOUND]`
-    pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
-        let leaves = heap.large.leaving.blocks() != 0;
-        let others = self.has_deaths(heap) || self.mark.is_running() || leaves;
-        let mut left = units - share(units, others);
-        left += self.advance(heap, units - left);
-        if left > 0 {
-            let deaths = share(left, self.mark.is_running() || leaves);
-            left += self.release_deaths(heap, deaths) - deaths;
-        }
-        if left > 0 {
-            let mark = share(left, leaves);
-            left += self.mark_for(heap, mark) - mark;
-        }
-        if left > 0 {
-            left = heap.large.leaving.give_back(left);
-        }
-        self.slice_units += (units - left) as u64;
-    }
-
-    fn mark_for(&mut self, heap: &mut Heap, units: i64) -> i64 {
-        if !self.mark.is_running() {
-            return units;
-        }
-        let start = Instant::now();
-        let left = self.advance_mark(heap, units);
-        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
-        heap.statistics.mark_units += (units - left) as u64;
-        left
-    }
-
-    /// The same as one slice of its own.
-    pub(crate) fn work_slice(&mut self, heap: &mut Heap, units: i64) {
-        self.slice_units = 0;
-        self.work(heap, units);
-        self.note_slice(heap);
-    }
-
-    fn note_slice(&mut self, heap: &mut Heap) {
-        let statistics = &mut heap.statistics;
-        statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
-    }
-
-    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; returns the units left.
-    fn advance(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        while units > 0 {
-            let (left, done) = match self.phase {
-                Phase::Idle => return units,
-                Phase::Count => self.reconcile(heap, units),
-                Phase::Sweep => self.sweep(heap, units),
-                Phase::Release => self.release(heap, units),
-                Phase::Try => {
-                    let start = Instant::now();
-                    let outcome = self.try_candidates(heap, units);
-                    heap.statistics.trial_ns += start.elapsed().as_nanos() as u64;
-                    outcome
-                }
-            };
-            units = left;
-            if done {
-                self.enter_next_phase(heap);
-            }
-        }
-        units
-    }
-
-    fn enter_next_phase(&mut self, heap: &mut Heap) {
-        self.phase = match self.phase {
-            Phase::Idle => Phase::Idle,
-            Phase::Count => {
-                self.bury_the_young(heap);
-                Phase::Sweep
-            }
-            Phase::Sweep => Phase::Release,
-            Phase::Release => {
-                self.fill_purse();
-                Phase::Try
-            }
-            Phase::Try => {
-                self.end_epoch(heap);
-                Phase::Idle
-            }
-        };
-    }
-
-    fn end_epoch(&mut self, heap: &mut Heap) {
-        self.report.close(heap);
-        self.trigger.learn(&self.report);
-        self.last_report = self.report.clone();
-        self.release_complete_set(heap);
-        let given = (self.report.given_bytes, self.report.log_entries);
-        self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
-        if self.mark_is_due(heap) {
-            self.start_mark(heap);
-        }
-    }
-
-    /// Runs `work` with its duration counted as a stop of the mutator.
-    pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
-        let start = Instant::now();
-        self.trigger.note_stop_start();
-        self.stack.note_that_the_program_ran();
-        let answer = work(self, heap);
-        self.trigger.note_stop_end();
-        let ns = start.elapsed().as_nanos() as u64;
-        heap.note_stop(start, ns);
-        self.report.work_ns += ns;
-        answer
-    }
 }

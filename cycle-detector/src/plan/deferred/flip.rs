@@ -13,7 +13,7 @@
 //! then is what they held now (`stack`, `diversion`). `[WATERMARK]` The passes that follow are sliced, too; they see the heap as
 //! of this moment through the log and the pending stamps.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::root_source::{Headway, RootList};
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
@@ -29,7 +29,7 @@ pub const FRAMES_AT_FLIP: usize = 4096;
 /// Frames that are visited when the program comes back to one that waits.
 const FRAMES_AT_RETURN: usize = 1024;
 
-impl Collector {
+impl DeferredDriver {
     /// Flips. The passes of the last flip must be done.
     pub(crate) fn flip(&mut self, heap: &mut Heap) {
         debug_assert_eq!(self.phase, Phase::Idle);
@@ -47,7 +47,7 @@ impl Collector {
         heap.statistics.log_entries += heap.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
         heap.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
-        self.report = EpochReport::open(heap);
+        self.stops.report = EpochReport::open(heap);
 
         std::mem::swap(&mut self.last_log, &mut heap.log);
         debug_assert!(heap.log.is_empty());
@@ -91,7 +91,7 @@ impl Collector {
         self.stack.begin(heap, FRAMES_AT_FLIP, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
-        self.report.roots = self.roots.len() as u64;
+        self.stops.report.roots = self.roots.len() as u64;
     }
 
     /// Visits `frames` of those that the flip left for later.
@@ -101,7 +101,7 @@ impl Collector {
         let headway = self.stack.go_on(heap, frames, &mut roots);
         note_frames(heap, before);
         self.roots = roots.into_objects();
-        self.report.roots = self.roots.len() as u64;
+        self.stops.report.roots = self.roots.len() as u64;
         if headway == Headway::Cut {
             self.take_all_that_is_reached(heap);
         }
@@ -110,7 +110,7 @@ impl Collector {
     /// The program is about to come back to a frame that waits: what it holds is noted before it may change.
     pub(crate) fn frame_is_reached(&mut self, heap: &mut Heap) {
         if self.stack.has_rest() {
-            self.stopped(heap, |collector, heap| collector.walk_on(heap, FRAMES_AT_RETURN));
+            self.stopped(heap, |driver, heap| driver.walk_on(heap, FRAMES_AT_RETURN));
         }
     }
 
@@ -139,7 +139,7 @@ impl Collector {
                 object.type_info().for_each_reference(object, part, |target| queue.push(target));
             });
         }
-        self.report.roots = roots.len() as u64;
+        self.stops.report.roots = roots.len() as u64;
         self.roots = roots;
     }
 
@@ -210,7 +210,7 @@ fn note_frames(heap: &mut Heap, before: u64) {
 #[cfg(test)]
 mod tests {
     use crate::Mutator;
-    use crate::driver::Collector;
+    use crate::plan::deferred::DeferredDriver;
     use std::ffi::c_void;
     use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
 
@@ -254,11 +254,12 @@ mod tests {
         assert_eq!((heap.finalizers.done.len(), heap.specials.upgraded.len()), (MANY, MANY));
         let before = (heap.finalizers.done.as_ptr(), heap.specials.upgraded.as_ptr());
         heap.with_driver(|driver, heap| {
-            let collector: &mut Collector = driver.as_any().downcast_mut().expect("the collector");
-            let roots = collector.roots.as_ptr();
-            collector.flip(heap);
-            assert_eq!((collector.last_done.as_ptr(), collector.last_upgraded.objects.as_ptr()), before);
-            assert_eq!(collector.last_roots.objects.as_ptr(), roots);
+            // SAFETY: a heap with default options has the driver of the deferred plan.
+            let driver = unsafe { &mut *(&raw mut *driver).cast::<DeferredDriver>() };
+            let roots = driver.roots.as_ptr();
+            driver.flip(heap);
+            assert_eq!((driver.last_done.as_ptr(), driver.last_upgraded.objects.as_ptr()), before);
+            assert_eq!(driver.last_roots.objects.as_ptr(), roots);
         });
         m.truncate_roots(0);
         m.collect();

@@ -13,7 +13,7 @@
 //!             └─Finalize ◄─┘   unmarked objects with finalizers are held, and what they reach is marked with them
 //! ```
 //!
-//! From the end of discovery on no weak slot yields an unmarked object (`mark_condemns`), so that all that comes then can go in
+//! From the end of discovery on no weak slot yields an unmarked object (`MarkPhase::condemns`), so that all that comes then can go in
 //! slices. `[WEAK]` `Weak`: weak references to it are cleared, before the first finalizer among it is queued. `Keys`: ephemerons
 //! that were held back and are alive lose dead keys and what they hold; one that has been logged meanwhile may not, and
 //! what it holds is marked: discovery goes on then, for the last time for that ephemeron. `Slots`: weak slots in dead objects are
@@ -23,11 +23,13 @@
 //!
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
-use crate::driver::Collector;
 use crate::evidence::Evidence;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::record_walk::{Looked, RecordWalk};
+use crate::release_to_marked::release_to_marked;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -91,7 +93,7 @@ impl Mark {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
         !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
@@ -143,7 +145,7 @@ impl Collector {
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
             mark.stage = Stage::Discover;
-            (heap.marking, heap.mark_discovers) = (true, true);
+            heap.set_mark_phase(MarkPhase::Discovers);
         } else {
             // There is no memory for its roots.
             self.abort_mark(heap);
@@ -181,8 +183,7 @@ impl Collector {
 
     /// Unmarked objects are dead now, but for those held for finalizers.
     pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
-        heap.mark_discovers = false;
-        heap.specials.mark_condemns = true;
+        heap.set_mark_phase(MarkPhase::Condemns);
         self.mark.died_before = heap.dead_queue.len();
         self.mark.enter(Stage::Weak);
     }
@@ -253,8 +254,7 @@ impl Collector {
 
     fn go_on_discovering(&mut self, heap: &mut Heap) {
         self.mark.enter(Stage::Discover);
-        heap.mark_discovers = true;
-        heap.specials.mark_condemns = false;
+        heap.set_mark_phase(MarkPhase::Discovers);
     }
 
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
@@ -320,8 +320,7 @@ impl Collector {
             }
         } else {
             self.mark.stage = Stage::Free;
-            heap.marking = false;
-            heap.specials.mark_condemns = false;
+            heap.set_mark_phase(MarkPhase::Off);
         }
         Some(1)
     }
@@ -346,7 +345,7 @@ impl Collector {
         let mark = &mut self.mark;
         mark.stage = Stage::Off;
         heap.statistics.cyclic_garbage_objects += mark.freed;
-        self.report.freed_by_mark += mark.freed;
+        self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
             false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),
@@ -361,7 +360,7 @@ impl Collector {
         self.mark.discovery.forget(heap);
         self.mark.stage = Stage::Free;
         self.mark.aborted = true;
-        (heap.marking, heap.mark_discovers) = (false, false);
+        heap.set_mark_phase(MarkPhase::Off);
         heap.statistics.marks_aborted += 1;
     }
 }
@@ -402,16 +401,4 @@ fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
 
 fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     release_to_marked(object, part, |target| heap.decrement(target))
-}
-
-/// Calls `decrement` with each marked object that a part of a dead one refers to; how many references that has.
-pub(crate) fn release_to_marked(object: ObjectRef, part: Part, mut decrement: impl FnMut(ObjectRef)) -> i64 {
-    let mut references = 0;
-    object.type_info().for_each_reference(object, part, |target| {
-        references += 1;
-        if MARK.get(target.address()) {
-            decrement(target);
-        }
-    });
-    references
 }

@@ -9,7 +9,7 @@
 //!
 //! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
-use crate::driver::{Collector, Lapsed};
+use crate::plan::deferred::{DeferredDriver, Lapsed};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::Entry;
 use tally_heap::type_registry::Reading;
@@ -23,7 +23,7 @@ const FRAMES_PER_STEP: usize = 256;
 /// Roots counted in one step.
 const ROOTS_PER_STEP: usize = 32;
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all increments are done.
     pub(crate) fn reconcile(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
@@ -43,7 +43,7 @@ impl Collector {
                 units -= self.count_roots(heap);
                 continue;
             }
-            if !heap.mark_discovers {
+            if !heap.mark_phase().is_shown_references() {
                 let left = heap.reconcile_plain(&mut self.last_log, &mut self.reconcile_at, units);
                 if left < units {
                     units = left;
@@ -102,7 +102,7 @@ impl Collector {
     }
 }
 
-impl Collector {
+impl DeferredDriver {
     /// Gives back the large objects that died young, then sweeps the blocks that were allocated into; up to `units` of
     /// work; returns the units left, and whether all is done. An object mature here was alive at the flip and has not died since:
     /// deaths as of this flip are found by `release` only.
@@ -150,7 +150,7 @@ fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
 fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     let Entry { object, part, words } = entry;
     let info = object.type_info();
-    if heap.mark_discovers && crate::plan::deferred::mark::may_follow_logged_words(object) {
+    if heap.mark_phase().is_shown_references() && crate::plan::deferred::mark::may_follow_logged_words(object) {
         // The mark may have visited the object while it held something else: its snapshot had these.
         info.for_each_reference_in_snapshot(object, part, words, |target| heap.show_to_mark(target));
     }

@@ -6,7 +6,7 @@
 //!
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -14,7 +14,7 @@ use tally_heap::{Heap, ObjectRef};
 /// Giving a chunk of the log back may be a system call.
 const DROPPED_CHUNK_UNITS: i64 = 1024;
 
-impl Collector {
+impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all decrements are done.
     pub(crate) fn release(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
         loop {
@@ -25,7 +25,7 @@ impl Collector {
                 heap.free(object);
                 units -= 2 + heap.large.leaving.take_units();
             } else if let Some(root) = self.next_lapsed() {
-                if heap.mark_discovers {
+                if heap.mark_phase().is_shown_references() {
                     // A mark that began before the flip may not have come to it yet.
                     heap.show_to_mark(root);
                 }
@@ -82,10 +82,10 @@ impl Collector {
 
     /// Plain objects in bulk, then the one at the end of the queue, plain or not; returns the units left.
     fn release_dead(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        if !heap.marking && !heap.mark_discovers && heap.zeal.is_none() {
+        if !heap.mark_phase().keeps_the_dead() && heap.zeal.is_none() {
             let freed;
             (units, freed) = heap.free_queued(units);
-            self.report.freed_by_count += freed;
+            self.stops.report.freed_by_count += freed;
         }
         if units > 0
             && let Some(object) = heap.free_queue.pop()
@@ -147,7 +147,7 @@ impl Collector {
             heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
         }
         heap.reclaim(object);
-        self.report.freed_by_count += 1;
+        self.stops.report.freed_by_count += 1;
         2 + references
     }
 
@@ -157,7 +157,7 @@ impl Collector {
             self.dying_large.push((object, chunk + 1));
         } else {
             heap.reclaim(object);
-            self.report.freed_by_count += 1;
+            self.stops.report.freed_by_count += 1;
         }
         2 + references + heap.large.leaving.take_units()
     }
@@ -167,7 +167,7 @@ fn release_part(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     let mut references = 0;
     object.type_info().for_each_reference(object, part, |target| {
         references += 1;
-        if heap.mark_discovers {
+        if heap.mark_phase().is_shown_references() {
             heap.show_to_mark(target);
         }
         heap.decrement(target);

@@ -1,91 +1,24 @@
 //! An explicit collection in parts, for hosts that have time to give now: between two frames, while waiting for input.
 //!
-//! It goes the way of `Collector::collect_all`, and remembers how far it has come:
+//! It goes the way of `DeferredDriver::collect_all`, and remembers how far it has come:
 //!
 //! ```text
 //!  Idle ──► Epoch: the unreachable are found by counting, or tried ──► Mark: the rest ──► LastEpoch ──► Idle, true
 //!                                                  what a log named, and the roots of the first flip, are released
 //! ```
 //!
-//! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer. Under
-//! the prompt plan dying structures are the heap's own work (`Heap::step`); only the young are left here, in one
-//! piece, and a mark in slices:
-//!
-//! ```text
-//!  Idle ──► the young are judged; what that releases dies ──► Epoch ──► Mark: all that was garbage by then ──► Idle, true
-//! ```
-//!
-//! That mark frees all of it unless counting frees some of it meanwhile: an object that is taken apart keeps alive what it
-//! holds. So it begins when nothing is being taken apart or to be finalized, and rounds of trials wait for its end. A
-//! program that drops an object then drops one that was no garbage when the mark began, and cannot have held any.
+//! The program runs between the parts, and its own epochs may come in between: they only bring the end nearer.
 
-use crate::driver::Collector;
-use crate::plan::deferred::epoch::{CHUNK_UNITS, Phase};
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::epoch::Phase;
+use crate::progress::Progress;
+use crate::stops::CHUNK_UNITS;
 use std::time::Instant;
 use tally_heap::Heap;
-use tally_heap::plan::Plan;
 
-/// How far a collection in parts has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Progress {
-    /// The next step begins one.
-    #[default]
-    Idle,
-    /// The passes of its first flip; the young have been judged.
-    Epoch,
-    /// Its mark.
-    Mark,
-    /// The passes of its last flip.
-    LastEpoch,
-}
-
-impl Collector {
+impl DeferredDriver {
     /// Works for about `ns` nanoseconds, at least one chunk; true when a collection has come to its end.
-    pub(crate) fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
-        heap.statistics.slices += 1;
-        let ended = self.stopped(heap, |collector, heap| match heap.plan {
-            Plan::Prompt => collector.judge_cycles_for(heap, ns),
-            Plan::Deferred => collector.step_for(heap, ns),
-        });
-        if heap.plan == Plan::Deferred {
-            self.update_poll(heap);
-        }
-        ended
-    }
-
-    /// Cycles are judged. Objects to finalize first take another collection.
-    fn judge_cycles_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
-        if heap.zeal.is_some() {
-            self.prompt_mark(heap);
-            return true;
-        }
-        if self.progress != Progress::Mark {
-            // A mark begun before: it may have marked objects that were dead when this collection began.
-            if self.sliced_mark.is_running() && !self.sliced_mark_for(heap, ns) {
-                return false;
-            }
-            if self.progress == Progress::Idle {
-                self.judge_all_young(heap);
-                self.progress = Progress::Epoch;
-            }
-            if heap.has_dying() || !heap.finalizers.queue.is_empty() {
-                return false;
-            }
-            self.start_sliced_mark(heap);
-            self.progress = Progress::Mark;
-        }
-        if !self.sliced_mark_for(heap, ns) {
-            return false;
-        }
-        self.progress = Progress::Idle;
-        if self.sliced_mark.has_stuck {
-            // The proof cannot judge it.
-            self.prompt_mark(heap);
-        }
-        !self.sliced_mark.has_queued
-    }
-
-    fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
+    pub(crate) fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
         let start = Instant::now();
         loop {
             if self.judges(heap) {

@@ -36,14 +36,14 @@
 //! not decided is a suspect, the evidence for the backup mark.
 
 mod member;
+mod try_candidates;
 mod verdict;
 
-use crate::budget::Purse;
-use crate::driver::Collector;
+use crate::budget::Budget;
 use crate::plan::deferred::backoff;
 use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
-use member::{cell_of, is_out_of_question, may_be_judged, prefetch_next, push_within, release_survivor, set_cell};
+use member::{cell_of, may_be_judged, push_within, release_survivor, set_cell};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, block_info};
 use tally_heap::object::flag;
@@ -98,7 +98,7 @@ pub struct Trials {
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
     dead_edges: i64,
-    purse: Purse,
+    budget: Budget,
     small: SuccessRate,
     large: SuccessRate,
     near: SuccessRate,
@@ -127,7 +127,7 @@ impl Default for Trials {
             counts: 0,
             edges: 0,
             dead_edges: 0,
-            purse: Purse::default(),
+            budget: Budget::default(),
             small: SuccessRate::promising(64),
             large: SuccessRate::doubtful(16),
             near: SuccessRate::promising(16),
@@ -156,70 +156,7 @@ impl Trials {
         heap.options.trials
             && !candidate.has(flag::LARGE)
             && (was_root || !backoff::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
-            && self.purse.can_pay(1)
-    }
-}
-
-impl Collector {
-    /// Trials are about to begin: the epoch that they belong to pays for them.
-    pub(crate) fn fill_purse(&mut self) {
-        self.trials.purse.fill(self.report.given_bytes, self.report.log_entries);
-    }
-
-    /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
-    pub(crate) fn try_candidates(&mut self, heap: &mut Heap, mut units: i64) -> (i64, bool) {
-        while let Some(candidate) = heap.candidates.pop() {
-            units -= 1;
-            prefetch_next(heap);
-            // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
-            // process, and what another heap had buffered there was tried, and freed, here.
-            if heap.still_owns(candidate) && BUFFERED.get(candidate.address()) {
-                BUFFERED.clear(candidate.address());
-                let was_root = heap.candidates.len() < self.trials.former_roots;
-                if is_out_of_question(candidate) {
-                } else if self.trials.is_worth_it(heap, candidate, was_root) {
-                    units -= self.try_candidate(heap, candidate, was_root);
-                } else {
-                    self.trials.pass_over(heap);
-                }
-            }
-            if units <= 0 {
-                return (units, heap.candidates.is_empty());
-            }
-        }
-        self.trials.former_roots = 0;
-        (units, true)
-    }
-
-    fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef, was_root: bool) -> i64 {
-        self.report.trials += 1;
-        heap.statistics.trial_runs += 1;
-        let trials = &mut self.trials;
-        (trials.edges, trials.dead_edges) = (0, 0);
-        let verdict = trials.judge(heap, candidate);
-        match verdict {
-            Verdict::Finalizing => {}
-            Verdict::Live => trials.note_alive(heap),
-            Verdict::Garbage(objects) => {
-                heap.statistics.cyclic_garbage_objects += objects;
-                self.report.freed_by_trial += objects;
-            }
-            Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
-        }
-        let succeeded = verdict.has_freed();
-        // A trial in vain costs twice: more such trials for the same budget found no more garbage.
-        trials.purse.pay(if succeeded { trials.edges } else { 2 * trials.edges });
-        trials.purse.reward(trials.dead_edges);
-        heap.statistics.trial_edges += trials.edges as u64;
-        if succeeded {
-            backoff::wake(candidate.block());
-        } else if !was_root {
-            backoff::note_failure(candidate.block(), heap.epoch);
-        }
-        if !was_root {
-            trials.small.learn(succeeded);
-        }
-        4 + trials.edges
+            && self.budget.can_pay(1)
     }
 }
 
@@ -250,7 +187,7 @@ impl Trials {
     }
 
     fn may_go_on(&mut self) -> bool {
-        !self.small.is_sampling() && self.purse.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
+        !self.small.is_sampling() && self.budget.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
     }
 
     /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.

@@ -11,10 +11,9 @@
 //! where the mutator gets at least as much time between two slices as the last one took. A mark that the heap's growth has overtaken
 //! has several slices at a block.
 
-use crate::driver::Collector;
-use crate::plan::deferred::epoch::Phase;
+mod pace;
+
 use std::time::{Duration, Instant};
-use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
 /// Units of work per block taken.
@@ -38,30 +37,19 @@ const CHAIN_SHARE: u32 = 4;
 #[derive(Debug)]
 pub struct Trigger {
     last_flip: Instant,
-    /// In ticks of the processor's clock, which polls can afford to read.
-    last_stop_end: u64,
-    last_stop_start: u64,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
 }
 
 impl Default for Trigger {
     fn default() -> Self {
-        Trigger { last_flip: Instant::now(), last_stop_end: 0, last_stop_start: 0, ns_per_item: 25.0 }
+        Trigger { last_flip: Instant::now(), ns_per_item: 25.0 }
     }
 }
 
 impl Trigger {
     pub(crate) fn note_flip(&mut self) {
         self.last_flip = Instant::now();
-    }
-
-    pub(crate) fn note_stop_start(&mut self) {
-        self.last_stop_start = ticks();
-    }
-
-    pub(crate) fn note_stop_end(&mut self) {
-        self.last_stop_end = ticks();
     }
 
     /// Takes a finished epoch's report into the prediction.
@@ -76,118 +64,6 @@ impl Trigger {
     fn log_pays(&self, entries: u64) -> bool {
         let predicted = Duration::from_nanos((entries as f64 * self.ns_per_item) as u64);
         self.last_flip.elapsed() >= predicted * LOG_SHARE as u32
-    }
-
-    pub(crate) fn mutator_had_its_turn(&self) -> bool {
-        let stopped = self.last_stop_end.wrapping_sub(self.last_stop_start);
-        ticks().wrapping_sub(self.last_stop_end) >= stopped
-    }
-}
-
-/// The processor's time stamp: only differences on one thread are used, and only to compare them with each other.
-fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-impl Collector {
-    /// The mutator takes a block.
-    pub(crate) fn pace_allocation(&mut self, heap: &mut Heap) {
-        if !heap.is_running() {
-            return;
-        }
-        if self.has_work(heap) {
-            // A structure dies, and the heap would grow meanwhile: it had better die faster.
-            let urgency = if self.has_deaths(heap) && heap.blocks.grows() { URGENCY } else { 1 };
-            // A mark has as much as the passes.
-            let shares = 1 + i64::from(self.mark.is_running());
-            self.slice(heap, ALLOCATION_UNITS * urgency * shares);
-            self.hurry(heap);
-        }
-        if heap.given_bytes >= heap.options.epoch_bytes {
-            if self.phase != Phase::Idle {
-                // Behind: a bigger slice, and the epoch is simply extended.
-                self.slice(heap, ALLOCATION_UNITS * 4);
-            }
-            self.flip_now(heap);
-        } else if heap.log.entries >= heap.log_poll_at {
-            self.flip_for_the_log(heap);
-        } else if heap.finalizers.has_chain() {
-            self.flip_for_a_chain(heap);
-        }
-        self.update_poll(heap);
-    }
-
-    /// Garbage is bounded although the mark's share of the time does not suffice.
-    fn hurry(&mut self, heap: &mut Heap) {
-        let mut slices = 1;
-        while slices < OVERDUE_SLICES && self.mark.is_running() && self.mark.evidence.is_overdue(heap) {
-            self.slice(heap, ALLOCATION_UNITS * 2);
-            slices += 1;
-        }
-    }
-
-    /// The mutator polls.
-    pub(crate) fn pace_poll(&mut self, heap: &mut Heap) {
-        if !heap.is_running() {
-            return heap.set_poll(false);
-        }
-        if heap.zeal.is_some() {
-            return self.stopped(heap, Collector::run_epoch);
-        }
-        if self.has_work(heap) {
-            if heap.options.slice_units.is_none() && !self.trigger.mutator_had_its_turn() {
-                return;
-            }
-            self.slice(heap, POLL_UNITS);
-        }
-        if heap.log.entries >= heap.log_poll_at {
-            self.flip_for_the_log(heap);
-        } else if heap.finalizers.has_chain() {
-            self.flip_for_a_chain(heap);
-        }
-        self.update_poll(heap);
-    }
-
-    /// The next of a list of objects that ask for owners first is found when the last has been released, by the next flip. If each
-    /// waited until as much was allocated as between two flips, a million of them would never come to their end.
-    fn flip_for_a_chain(&mut self, heap: &mut Heap) {
-        let predicted = Duration::from_nanos(self.last_report.work_ns);
-        let timed = heap.options.slice_units.is_none();
-        if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
-            self.flip_now(heap);
-        }
-    }
-
-    fn flip_for_the_log(&mut self, heap: &mut Heap) {
-        if self.phase != Phase::Idle {
-            return;
-        }
-        if heap.options.slice_units.is_some() || self.trigger.log_pays(heap.log.entries) {
-            self.flip_now(heap);
-        } else {
-            heap.log_poll_at = heap.log.entries + heap.options.log_entries / 16 + 1;
-        }
-    }
-
-    /// Flips unless the last flip's passes are still running.
-    pub(crate) fn flip_now(&mut self, heap: &mut Heap) {
-        if self.phase != Phase::Idle {
-            return;
-        }
-        let stop_the_world = heap.options.stop_the_world;
-        self.stopped(heap, |collector, heap| {
-            collector.flip(heap);
-            if stop_the_world {
-                collector.finish(heap);
-            }
-        });
-    }
-
-    pub(crate) fn update_poll(&self, heap: &mut Heap) {
-        let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
-        let due = due || heap.finalizers.are_ready() || heap.finalizers.has_chain();
-        heap.set_poll(due);
     }
 }
 

@@ -7,33 +7,17 @@
 //!
 //! It shares the visitor with the passes, and nothing else; `tests/` has a recount that does not share even that.
 
-use crate::driver::Collector;
+use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
+use crate::recount::{check_acyclic, name, wrong};
 use std::collections::{HashMap, HashSet};
 use tally_heap::memory::range::{BUFFERED, LIVE, UNLOGGED, trial_cell};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
+use tally_heap::report::violation::Violation;
 use tally_heap::type_registry::Reading;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// A named invariant that does not hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Violation {
-    /// The invariant's name.
-    pub invariant: &'static str,
-    /// The object, and its fault.
-    pub what: String,
-}
-
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "invariant {}: {}", self.invariant, self.what)
-    }
-}
-
-impl std::error::Error for Violation {}
 
 /// The findings of the recount.
 #[derive(Default)]
@@ -44,41 +28,43 @@ struct Recount {
     mature: u64,
 }
 
-/// Recounts the heap. Call it right after an epoch's passes are done.
-///
-/// # Errors
-/// The first [`Violation`].
-pub fn verify(heap: &mut Heap, collector: &Collector) -> Result<(), Violation> {
-    if collector.phase != Phase::Idle || collector.has_deaths(heap) || !heap.log.is_empty() {
-        return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
-    }
-    let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(heap.dead_queue.iter()).copied().collect();
-    let mut recount = Recount::default();
-    let roots = collector.roots.iter().chain(&heap.specials.upgraded).copied();
-    for root in roots.chain(heap.finalizers.held()).chain(heap.immortals.objects()) {
-        *recount.expected.entry(root).or_default() += 1;
-    }
-    let mut fault = None;
-    heap.for_each_mature(|_, object| {
-        recount.mature += 1;
-        recount.live_bytes += object.type_info().cell_bytes_of(object);
-        if released.contains(&object) {
-            return;
+impl DeferredDriver {
+    /// Recounts the heap. Call it right after an epoch's passes are done.
+    ///
+    /// # Errors
+    /// The first [`Violation`].
+    pub(crate) fn verify_quiet(&self, heap: &mut Heap) -> Result<(), Violation> {
+        if self.phase != Phase::Idle || self.has_deaths(heap) || !heap.log.is_empty() {
+            return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
         }
-        recount.objects.push(object);
-        object.type_info().for_each_reference(object, Part::Whole, |target| {
-            *recount.expected.entry(target).or_default() += 1;
-            if !is_live(target) || released.contains(&target) {
-                let what = format!("{} refers to {target:?}, which is not live", name(object));
-                fault.get_or_insert(wrong("HEADER", what));
+        let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(heap.dead_queue.iter()).copied().collect();
+        let mut recount = Recount::default();
+        let roots = self.roots.iter().chain(&heap.specials.upgraded).copied();
+        for root in roots.chain(heap.finalizers.held()).chain(heap.immortals.objects()) {
+            *recount.expected.entry(root).or_default() += 1;
+        }
+        let mut fault = None;
+        heap.for_each_mature(|_, object| {
+            recount.mature += 1;
+            recount.live_bytes += object.type_info().cell_bytes_of(object);
+            if released.contains(&object) {
+                return;
             }
+            recount.objects.push(object);
+            object.type_info().for_each_reference(object, Part::Whole, |target| {
+                *recount.expected.entry(target).or_default() += 1;
+                if !is_live(target) || released.contains(&target) {
+                    let what = format!("{} refers to {target:?}, which is not live", name(object));
+                    fault.get_or_insert(wrong("HEADER", what));
+                }
+            });
         });
-    });
-    fault.map_or(Ok(()), Err)?;
-    check_objects(heap, &recount)?;
-    check_candidates(heap, &recount)?;
-    check_acyclic(&recount.objects)?;
-    check_statistics(heap, &recount)
+        fault.map_or(Ok(()), Err)?;
+        check_objects(heap, &recount)?;
+        check_candidates(heap, &recount)?;
+        check_acyclic(&recount.objects)?;
+        check_statistics(heap, &recount)
+    }
 }
 
 fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
@@ -137,87 +123,6 @@ fn check_statistics(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Tarjan's strongly connected components, with worklists: no object of an acyclic type may share one with another
-/// object, or refer to itself.
-pub(crate) fn check_acyclic(objects: &[ObjectRef]) -> Result<(), Violation> {
-    if objects.iter().all(|object| object.type_info().may_be_cyclic || !object.type_info().has_references) {
-        return Ok(());
-    }
-    struct Visit {
-        object: ObjectRef,
-        targets: Vec<ObjectRef>,
-    }
-    let mut order: HashMap<ObjectRef, (usize, usize)> = HashMap::new(); // (index, lowest index reachable)
-    let mut component: Vec<ObjectRef> = vec![];
-    let mut open: HashSet<ObjectRef> = HashSet::new();
-    let mut path: Vec<Visit> = vec![];
-    for &start in objects {
-        if order.contains_key(&start) {
-            continue;
-        }
-        let mut next = Some(start);
-        loop {
-            if let Some(object) = next.take() {
-                let index = order.len();
-                order.insert(object, (index, index));
-                component.push(object);
-                open.insert(object);
-                let mut targets = vec![];
-                object.type_info().for_each_reference(object, Part::Whole, |target| targets.push(target));
-                if targets.contains(&object) && !object.type_info().may_be_cyclic {
-                    return Err(acyclic_in_cycle(object));
-                }
-                path.push(Visit { object, targets });
-            }
-            let Some(visit) = path.last_mut() else { break };
-            let object = visit.object;
-            if let Some(target) = visit.targets.pop() {
-                match order.get(&target) {
-                    None => next = Some(target),
-                    Some(&(index, _)) if open.contains(&target) => lower(&mut order, object, index),
-                    Some(_) => {}
-                }
-                continue;
-            }
-            path.pop();
-            let (index, lowest) = order[&object];
-            if let Some(parent) = path.last() {
-                lower(&mut order, parent.object, lowest);
-            }
-            if index == lowest {
-                let first = component.iter().position(|&member| member == object).expect("on the component stack");
-                let members = component.split_off(first);
-                for member in &members {
-                    open.remove(member);
-                    if members.len() > 1 && !member.type_info().may_be_cyclic {
-                        return Err(acyclic_in_cycle(*member));
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn lower(order: &mut HashMap<ObjectRef, (usize, usize)>, object: ObjectRef, index: usize) {
-    if let Some((_, lowest)) = order.get_mut(&object) {
-        *lowest = (*lowest).min(index);
-    }
-}
-
-fn acyclic_in_cycle(object: ObjectRef) -> Violation {
-    let what = format!("{} is part of a cycle, and its type is declared acyclic; take TALLY_ACYCLIC off", name(object));
-    wrong("CANDIDATE", what)
-}
-
 fn is_live(object: ObjectRef) -> bool {
     object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.address()))
-}
-
-fn name(object: ObjectRef) -> String {
-    format!("{object:?} ({})", object.type_info().name)
-}
-
-pub(crate) fn wrong(invariant: &'static str, what: String) -> Violation {
-    Violation { invariant, what }
 }

@@ -23,7 +23,7 @@
 
 use super::Rings;
 use tally_heap::memory::list::List;
-use tally_heap::memory::range::{self, SHOWN};
+use tally_heap::memory::range::{self, REACHED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
 use tally_heap::plan::prompt::{Bin, CellSpace};
 use tally_heap::visit::Part;
@@ -102,7 +102,7 @@ impl Batch {
     /// paid lately.
     pub(crate) fn judge(&mut self, heap: &mut Heap, rings: &mut Rings, always: bool) -> Judged {
         let mut judged = Judged::default();
-        if !always && !heap.prompt.cells.youth.is_due() {
+        if !always && !heap.prompt.cells.nursery.is_due() {
             return judged;
         }
         let bounded = heap.marks_in_slices() && !always;
@@ -246,7 +246,7 @@ impl Batch {
             for object in CellSpace::carved(block).cells() {
                 if object.count() > NOTHING_LEFT {
                     let header = object.header();
-                    if header != 0 && is_member(object, header) && !SHOWN.get(object.address()) {
+                    if header != 0 && is_member(object, header) && !REACHED.get(object.address()) {
                         rings.seed(heap, object);
                         self.show(object);
                     }
@@ -257,14 +257,14 @@ impl Batch {
 
     /// The member is alive, and all that it reaches.
     fn show(&mut self, seed: ObjectRef) {
-        SHOWN.set(seed.address());
+        REACHED.set(seed.address());
         self.worklist.push(seed);
         while let Some(object) = self.worklist.pop() {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if is_young_member(target) {
                     target.set_count(target.count() + 1);
-                    if !SHOWN.get(target.address()) {
-                        SHOWN.set(target.address());
+                    if !REACHED.get(target.address()) {
+                        REACHED.set(target.address());
                         self.worklist.push(target);
                     }
                 }
@@ -295,7 +295,7 @@ impl Batch {
         }
         for place in from..heap.finalizers.queue.len() {
             let object = heap.finalizers.queue[place];
-            if !SHOWN.get(object.address()) {
+            if !REACHED.get(object.address()) {
                 self.show(object);
             }
         }
@@ -310,7 +310,7 @@ impl Batch {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
                 soon.prefetch_count();
             }
-            if !SHOWN.get(holder.address()) {
+            if !REACHED.get(holder.address()) {
                 rings.release(heap, target);
             }
         }
@@ -321,7 +321,7 @@ impl Batch {
         let (mut bin, mut freed, buries) = (Bin::default(), 0, heap.zeal.is_some());
         for (&block, &members) in blocks.iter().zip(&self.members) {
             // SAFETY: this heap's block.
-            let marks = unsafe { SHOWN.block_words(block) };
+            let marks = unsafe { REACHED.block_words(block) };
             let none_lives = marks.iter().all(|&word| word == 0);
             if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
                 freed += u64::from(members);
@@ -332,7 +332,7 @@ impl Batch {
                 if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
                     continue;
                 }
-                if is_member(object, header) && !SHOWN.get(object.address()) {
+                if is_member(object, header) && !REACHED.get(object.address()) {
                     freed += 1;
                     heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
                 } else {
@@ -382,13 +382,13 @@ fn is_young_member(object: ObjectRef) -> bool {
 /// Of an object that has a meta word: a member that nothing has shown to be alive.
 #[inline(always)]
 fn is_dead(object: ObjectRef) -> bool {
-    is_member(object, object.header()) && !SHOWN.get(object.address())
+    is_member(object, object.header()) && !REACHED.get(object.address())
 }
 
 /// A member that lives.
 #[inline(always)]
 fn is_shown(object: ObjectRef) -> bool {
-    CellSpace::is_young(object.address()) && SHOWN.get(object.address())
+    CellSpace::is_young(object.address()) && REACHED.get(object.address())
 }
 
 /// Survivors that ephemerons have released because their keys died in the batch. That took a reference from them

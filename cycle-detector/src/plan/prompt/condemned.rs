@@ -6,7 +6,7 @@
 //!
 //! | stage | does |
 //! |---|---|
-//! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`mark_condemns`) |
+//! | `Weak` | weak references to the condemned are cleared; no upgrade yields one of them meanwhile (`MarkPhase::condemns`) |
 //! | `Hold`, `Show` | those of them that have finalizers are held, then marked and queued (`sliced_mark/finalizable.rs`) |
 //! | `Finalize` | what finalizers are for is marked as what the program touches is |
 //! | `Keys` | ephemerons that are alive lose keys that are not, and what they hold; ends with the last look at the touched objects |
@@ -19,8 +19,9 @@
 
 use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
-use crate::plan::deferred::mark::release_to_marked;
 use crate::record_walk::Looked;
+use crate::release_to_marked::release_to_marked;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::Bin;
@@ -31,7 +32,7 @@ impl SlicedMark {
     /// All were judged: unmarked objects are dead.
     pub(super) fn decide(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
-            heap.set_mark_condemns(true);
+            heap.set_mark_phase(MarkPhase::Holds);
             self.enter(Stage::Weak);
         }
         1
@@ -59,7 +60,7 @@ impl SlicedMark {
     /// The objects of finalizers have been marked, too; the rest goes.
     pub(super) fn end_finalize(&mut self, heap: &mut Heap) -> i64 {
         if !self.finds_more(heap) {
-            heap.set_mark_condemns(true);
+            heap.set_mark_phase(MarkPhase::Holds);
             self.enter(Stage::Keys);
         }
         1
@@ -71,8 +72,8 @@ impl SlicedMark {
             return heap.empty_ephemeron(ephemeron);
         }
         if !self.marker.has_held_back() && !self.finds_more(heap) {
-            heap.set_watch(false);
-            heap.prompt.watch.condemns = true;
+            heap.set_mark_phase(MarkPhase::Forgets);
+            heap.prompt.touched.dying_large.clear();
             self.enter(Stage::Slots);
         }
         1
@@ -82,7 +83,7 @@ impl SlicedMark {
         match self.records.next(heap, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
-                heap.set_mark_condemns(false);
+                heap.set_mark_phase(MarkPhase::Frees);
                 self.enter(Stage::Release);
                 1
             }
@@ -99,8 +100,8 @@ impl SlicedMark {
     /// Whether there is more to follow before unmarked objects are known to be dead. References of dying objects have been followed: each
     /// counts as touched.
     fn finds_more(&mut self, heap: &Heap) -> bool {
-        let watch = &heap.prompt.watch;
-        self.marker.waiting() != 0 || !watch.touched.is_empty() || !watch.dying_large.is_empty()
+        let touched = &heap.prompt.touched;
+        self.marker.waiting() != 0 || !touched.objects.is_empty() || !touched.dying_large.is_empty()
     }
 
     /// The dead at the next place, or in the next chunk of a large one, release the living.
@@ -136,10 +137,10 @@ impl SlicedMark {
 
 /// A chunk of the dead large object whose references are being released.
 fn release_chunk(heap: &mut Heap) -> Option<i64> {
-    let (object, chunk) = heap.prompt.watch.condemned_large?;
+    let (object, chunk) = heap.prompt.touched.condemned_large?;
     let info = object.type_info();
     let next = (chunk + 1 < info.chunk_count(info.length(object))).then_some((object, chunk + 1));
-    heap.prompt.watch.condemned_large = next;
+    heap.prompt.touched.condemned_large = next;
     Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)))
 }
 
@@ -148,7 +149,7 @@ fn release_at(heap: &mut Heap, place: Place) -> i64 {
     for object in place.objects().filter(|&object| is_suspected(object)) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {
-            heap.prompt.watch.condemned_large = Some((object, 0));
+            heap.prompt.touched.condemned_large = Some((object, 0));
         } else {
             spent += 2 + release_to_survivors(heap, object, Part::Whole);
         }

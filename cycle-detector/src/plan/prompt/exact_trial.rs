@@ -21,7 +21,7 @@
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
 use super::slice::Slice;
-use crate::plan::prompt::level_budget::{LEVELS, Purses};
+use crate::plan::prompt::level_budget::{LEVELS, LevelBudget};
 use tally_heap::memory::list::{List, Queue};
 use tally_heap::memory::range::{self, BUFFERED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
@@ -47,7 +47,7 @@ pub struct Rings {
     starved: bool,
     /// Members are about as old as this.
     within: Option<u16>,
-    pub(super) purses: Purses,
+    pub(super) budgets: LevelBudget,
     /// The candidates that a round has taken over from the heap, and how many of them have been tried.
     pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
@@ -129,7 +129,7 @@ impl Rings {
             if !self.far[age].takes() {
                 return Verdict::PassedOver;
             }
-            if !self.purses.can_pay(0) {
+            if !self.budgets.can_pay(0) {
                 return Verdict::Undecided(0);
             }
         }
@@ -155,14 +155,14 @@ impl Rings {
                 return Verdict::Undecided(level);
             }
             if !unbounded {
-                self.purses.pay(level, self.edges - before);
+                self.budgets.pay(level, self.edges - before);
             }
             let complete = next == self.members.len();
             if candidate.stamp() == 0
                 && let Some(verdict) = self.judge(heap, next)
             {
                 if !unbounded && let Verdict::Garbage(objects) = verdict {
-                    self.purses.reward(level, self.edges, objects as i64);
+                    self.budgets.reward(level, self.edges, objects as i64);
                 }
                 return verdict;
             }
@@ -171,7 +171,7 @@ impl Rings {
                 return if self.starved { Verdict::Undecided(level) } else { Verdict::Live };
             }
             level += 1;
-            let affordable = level < self.slice.levels && (level <= paid || self.purses.can_pay(level));
+            let affordable = level < self.slice.levels && (level <= paid || self.budgets.can_pay(level));
             if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);

@@ -9,21 +9,21 @@ pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
 /// References a level may follow for 64 cells allocated.
 const PER_64_CELLS: [i64; 6] = [64, 16, 4, 4, 4, 4];
 
-/// See the file's first lines.
+/// The budgets of all levels of trials.
 #[derive(Debug)]
-pub(super) struct Purses([i64; LEVELS.len()]);
+pub(super) struct LevelBudget([i64; LEVELS.len()]);
 
-impl Default for Purses {
+impl Default for LevelBudget {
     fn default() -> Self {
-        Purses(LEVELS.map(|members| (members as i64 * 4).clamp(1024, 128 << 10)))
+        LevelBudget(LEVELS.map(|members| (members as i64 * 4).clamp(1024, 128 << 10)))
     }
 }
 
-impl Purses {
+impl LevelBudget {
     /// So many cells were allocated.
     pub(super) fn fill(&mut self, cells: i64) {
-        for (level, purse) in self.0.iter_mut().enumerate() {
-            *purse = (*purse + cells * PER_64_CELLS[level] / 64).min(LEVELS[level] as i64 * 16 + 65_536);
+        for (level, budget) in self.0.iter_mut().enumerate() {
+            *budget = (*budget + cells * PER_64_CELLS[level] / 64).min(LEVELS[level] as i64 * 16 + 65_536);
         }
     }
 
@@ -41,8 +41,8 @@ impl Purses {
     pub(super) fn reward(&mut self, level: usize, edges: i64, objects: i64) {
         self.0[0] += objects * 4;
         if objects * 16 >= edges || level == 0 {
-            for (place, purse) in self.0.iter_mut().enumerate().take(level + 1) {
-                *purse += if place == level { edges } else { (LEVELS[place] * 2) as i64 };
+            for (place, budget) in self.0.iter_mut().enumerate().take(level + 1) {
+                *budget += if place == level { edges } else { (LEVELS[place] * 2) as i64 };
             }
         }
     }
@@ -54,13 +54,13 @@ mod tests {
 
     #[test]
     fn trials_that_always_fail_follow_two_references_a_cell_at_most() {
-        let mut purses = Purses::default();
+        let mut budgets = LevelBudget::default();
         let (mut followed, cells) = (0, 10_000_000);
         for _ in 0..cells / 1000 {
-            purses.fill(1000);
+            budgets.fill(1000);
             for (level, &members) in LEVELS.iter().enumerate() {
-                while purses.can_pay(level) {
-                    purses.pay(level, members as i64 * 2);
+                while budgets.can_pay(level) {
+                    budgets.pay(level, members as i64 * 2);
                     followed += members as i64 * 2;
                 }
             }
@@ -70,23 +70,23 @@ mod tests {
 
     #[test]
     fn cells_allocated_pay_each_level_its_share() {
-        let mut purses = Purses::default();
+        let mut budgets = LevelBudget::default();
         for level in 0..LEVELS.len() {
-            purses.pay(level, purses.0[level]);
+            budgets.pay(level, budgets.0[level]);
         }
-        purses.fill(64 * 100);
-        assert_eq!(purses.0, PER_64_CELLS.map(|share| share * 100));
-        purses.fill(1 << 40);
-        assert_eq!(purses.0, LEVELS.map(|members| members as i64 * 16 + 65_536), "and never more than this");
+        budgets.fill(64 * 100);
+        assert_eq!(budgets.0, PER_64_CELLS.map(|share| share * 100));
+        budgets.fill(1 << 40);
+        assert_eq!(budgets.0, LEVELS.map(|members| members as i64 * 16 + 65_536), "and never more than this");
     }
 
     #[test]
     fn small_trials_that_always_succeed_never_run_out() {
-        let mut purses = Purses::default();
+        let mut budgets = LevelBudget::default();
         for _ in 0..100_000 {
-            assert!(purses.can_pay(0));
-            purses.pay(0, 8);
-            purses.reward(0, 8, 4);
+            assert!(budgets.can_pay(0));
+            budgets.pay(0, 8);
+            budgets.reward(0, 8, 4);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
 //! again, as [`crate::plan::deferred::discovery`] does it.
 
-use crate::prefetch_queue::Soon;
+use crate::prefetch_queue::PrefetchQueue;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
@@ -22,7 +22,7 @@ const RESERVED_LARGE: usize = 8;
 /// Objects from an earlier part that are looked at together.
 const CONFIRMED_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]
 pub(super) struct Marker {
     stack: List<ObjectRef>,
@@ -116,7 +116,7 @@ impl Marker {
 
     /// Does up to `units` of work, and a visit more at most; returns how many.
     pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
-        let (mut spent, mut soon) = (0, Soon::<AHEAD>::default());
+        let (mut spent, mut soon) = (0, PrefetchQueue::<AHEAD>::default());
         while spent < units {
             while self.doubtful != 0 && self.stack.len() < self.doubtful + AHEAD {
                 spent += self.leave_out_what_has_gone(heap);

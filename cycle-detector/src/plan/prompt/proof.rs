@@ -47,7 +47,7 @@ const IN_TABLE: u8 = 255;
 /// Units that a block costs whatever lies in it.
 const BLOCK_UNITS: i64 = 32;
 
-/// See the file's first lines.
+/// The proof that unmarked objects are dead, and its cursors.
 #[derive(Debug, Default)]
 pub(super) struct Proof {
     /// Blocks with unmarked objects.
@@ -133,7 +133,7 @@ impl Proof {
                 self.add(target);
             });
         }
-        debug_assert!(heap.prompt.watch.is_on);
+        debug_assert!(heap.mark_phase().watches());
         spent
     }
 

@@ -22,10 +22,11 @@
 //! frames deep, so what makes a round or a batch due grows with the frames seen at the last one: the walks cost about
 //! an eighth of what the program did in between.
 
-use crate::driver::Collector;
+mod find;
+
 use crate::root_source::{RootList, RootSource};
 use tally_heap::memory::list::List;
-use tally_heap::memory::range::SHOWN;
+use tally_heap::memory::range::REACHED;
 use tally_heap::object::prompt_flag;
 use tally_heap::{Heap, ObjectRef};
 
@@ -34,9 +35,9 @@ const WALKED_PER_CANDIDATE: u64 = 2;
 /// Objects whose memory is kept from one walk to the next.
 const KEPT: usize = 4096;
 
-/// See the file's first lines.
+/// The objects that roots held at the last look.
 #[derive(Debug, Default)]
-pub struct Held {
+pub struct RootSnapshot {
     /// The objects that roots held at the last look.
     objects: List<ObjectRef>,
     /// Frames and slots that were walked then.
@@ -52,19 +53,7 @@ pub(super) fn visit(stack: &mut dyn RootSource, heap: &mut Heap, found: &mut Lis
     *found = roots.into_objects();
 }
 
-impl Collector {
-    /// Looks at the roots.
-    pub(super) fn find_held(&mut self, heap: &mut Heap) {
-        let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
-        let (before, held) = (walked(heap), &mut self.held);
-        held.objects.clear_to(KEPT);
-        visit(&mut *self.stack, heap, &mut held.objects);
-        held.walked = walked(heap) - before;
-        heap.prompt.cells.youth.set_depth(held.walked);
-    }
-}
-
-impl Held {
+impl RootSnapshot {
     /// The objects that roots held at the last look.
     pub(super) fn objects(&self) -> &[ObjectRef] {
         &self.objects
@@ -73,8 +62,8 @@ impl Held {
     /// Whether a round is to pass them over.
     pub(super) fn set_marks(&self, marked: bool) {
         self.objects.iter().for_each(|object| match marked {
-            true => SHOWN.set(object.address()),
-            false => SHOWN.clear(object.address()),
+            true => REACHED.set(object.address()),
+            false => REACHED.clear(object.address()),
         });
     }
 

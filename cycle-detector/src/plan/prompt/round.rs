@@ -16,7 +16,7 @@ use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
 use crate::plan::prompt::level_budget::LEVELS;
 use tally_heap::memory::list::List;
-use tally_heap::memory::range::{BUFFERED, SHOWN};
+use tally_heap::memory::range::{BUFFERED, REACHED};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::{CellSpace, FIRST_ROUND};
 use tally_heap::report::epoch_report::EpochReport;
@@ -64,7 +64,7 @@ impl Rings {
         }
         let handed = heap.prompt.cells.handed_cells();
         let cells = handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed);
-        self.purses.fill(cells as i64);
+        self.budgets.fill(cells as i64);
         let mut freed = self.try_sources(heap, report, unbounded);
         let most = if unbounded { usize::MAX } else { AT_ONCE.max(cells as usize) };
         let mut tried = most.min(self.left_over() + heap.candidates.len());
@@ -90,7 +90,7 @@ impl Rings {
             freed += self.try_sources(heap, report, unbounded);
         }
         for level in 0..LEVELS.len() {
-            while !self.slice.ends() && (unbounded || self.purses.can_pay(level)) {
+            while !self.slice.ends() && (unbounded || self.budgets.can_pay(level)) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, Turn::Waited(level), unbounded);
             }
@@ -119,7 +119,7 @@ impl Rings {
             return 0;
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));
-        if SHOWN.get(candidate.address()) {
+        if REACHED.get(candidate.address()) {
             if !self.held.try_push(candidate) {
                 give_up(heap, candidate);
             }
@@ -269,7 +269,7 @@ impl Rings {
 
 /// How many batches ago the candidate's block was young, by doublings: objects that live long die in other ways than others.
 pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
-    let batches = heap.prompt.cells.youth.number.wrapping_sub(CellSpace::age_of(candidate.address()));
+    let batches = heap.prompt.cells.nursery.number.wrapping_sub(CellSpace::age_of(candidate.address()));
     (u16::BITS - batches.leading_zeros()) as usize
 }
 

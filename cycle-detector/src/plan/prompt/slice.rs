@@ -1,7 +1,7 @@
 //! How much a round may do before the program has its turn. `[BOUND]`
 
-use crate::plan::deferred::epoch::CHUNK_UNITS;
 use crate::plan::prompt::level_budget::LEVELS;
+use crate::stops::CHUNK_UNITS;
 use std::time::{Duration, Instant};
 
 /// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted.

@@ -24,19 +24,15 @@
 //!
 //! Not sliced: the roots, twice; the young objects of one batch. `[BOUND]`
 
+mod advance;
 mod finalizable;
 
 use super::marker::Marker;
 use super::proof::{Place, Proof};
-use crate::driver::Collector;
-use crate::plan::deferred::epoch::CHUNK_UNITS;
-use crate::plan::deferred::step::Progress;
 use crate::record_walk::RecordWalk;
 use finalizable::HELD_AT_ONCE;
-use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::memory::range::MARK;
-use tally_heap::plan::prompt::CellSpace;
 
 /// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
 const BATCHES_BEFORE_MAX: u32 = 64;
@@ -63,7 +59,7 @@ pub(super) enum Stage {
     Free,
 }
 
-/// See the file's first lines.
+/// The mark in slices: its stage and cursors.
 #[derive(Debug, Default)]
 pub struct SlicedMark {
     stage: Stage,
@@ -145,252 +141,10 @@ pub(super) enum Blocks {
     Suspected,
 }
 
-impl Collector {
-    /// Begins a mark in slices, unless one is running.
-    pub(crate) fn start_sliced_mark(&mut self, heap: &mut Heap) {
-        if !self.sliced_mark.is_running() {
-            heap.statistics.marks += 1;
-            let mark = &mut self.sliced_mark;
-            mark.waiting_left = 0;
-            mark.enter(Stage::Clear);
-            (mark.freed, mark.has_queued, mark.has_stuck, mark.left_marks) = (0, false, false, true);
-            mark.batches_before = 0;
-            self.counted_marks.cap.begin_pace(heap);
-            mark.marker = std::mem::take(&mut self.counted_marks.marker);
-            heap.prompt.watch.mark_runs = true;
-        }
-    }
-
-    /// A slice of the running mark: up to `units`, or as long as the heap's slices are, and at least a chunk.
-    pub(super) fn sliced_mark_slice(&mut self, heap: &mut Heap) {
-        heap.statistics.slices += 1;
-        self.sliced_mark.marker.note_that_the_program_ran();
-        self.slice_units = 0;
-        if let Some(units) = heap.options.slice_units {
-            self.advance_sliced_mark(heap, units.into());
-        } else {
-            let start = Instant::now();
-            while self.sliced_mark.is_running() {
-                self.advance_sliced_mark(heap, CHUNK_UNITS);
-                if start.elapsed().as_nanos() as u64 >= heap.options.slice_ns {
-                    break;
-                }
-            }
-        }
-        heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
-    }
-
-    /// Works for about `ns` nanoseconds, at least a chunk; true when the mark has come to its end.
-    pub(crate) fn sliced_mark_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
-        self.sliced_mark.marker.note_that_the_program_ran();
-        let start = Instant::now();
-        loop {
-            let units = heap.options.slice_units.map_or(CHUNK_UNITS, i64::from);
-            self.slice_units = 0;
-            self.advance_sliced_mark(heap, units);
-            heap.statistics.slice_units_max = heap.statistics.slice_units_max.max(self.slice_units);
-            if !self.sliced_mark.is_running() {
-                return true;
-            }
-            if start.elapsed().as_nanos() as u64 >= ns {
-                return false;
-            }
-        }
-    }
-
-    /// Does the rest of the mark, however long it takes.
-    pub(super) fn finish_sliced_mark(&mut self, heap: &mut Heap) {
-        self.sliced_mark.marker.note_that_the_program_ran();
-        while self.sliced_mark.is_running() {
-            self.advance_sliced_mark(heap, i64::MAX);
-        }
-    }
-
-    /// A mark that stops the world comes, and will judge everything: objects not yet known to be dead are left to it.
-    pub(super) fn replace_sliced_mark(&mut self, heap: &mut Heap) {
-        if self.sliced_mark.is_final() {
-            self.finish_sliced_mark(heap);
-        }
-        if self.sliced_mark.is_running() {
-            self.give_up_sliced_mark(heap);
-        }
-        if std::mem::take(&mut self.sliced_mark.left_marks) {
-            super::mark::clear_marks(heap);
-        }
-    }
-
-    /// The evidence for the mark counts for another.
-    fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
-        self.abandon_proof(heap);
-        heap.suspects += self.sliced_mark.suspects;
-        self.counted_marks.lost += self.sliced_mark.lost;
-        self.end_watch(heap);
-    }
-
-    /// Does about `units` of work.
-    fn advance_sliced_mark(&mut self, heap: &mut Heap, units: i64) {
-        let start = Instant::now();
-        if std::mem::take(&mut heap.prompt.watch.begin_anew) && self.sliced_mark.proves() {
-            self.abandon_proof(heap);
-            self.sliced_mark.enter(Stage::Clear);
-        }
-        let mut spent = 0;
-        while spent < units && self.sliced_mark.is_running() {
-            if heap.prompt.watch.starved && self.sliced_mark.proves() {
-                self.give_up_sliced_mark(heap);
-                break;
-            }
-            spent += self.step_of_sliced_mark(heap, units - spent);
-        }
-        self.slice_units += spent as u64;
-        self.counted_marks.cap.note_work(spent as u64);
-        heap.statistics.mark_units += spent as u64;
-        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
-    }
-
-    fn step_of_sliced_mark(&mut self, heap: &mut Heap, units: i64) -> i64 {
-        let mark = &mut self.sliced_mark;
-        if let Some(spent) = mark.follow(heap, units) {
-            return spent;
-        }
-        match mark.stage {
-            Stage::Off => 0,
-            Stage::Clear => match mark.next_place(heap, Blocks::All) {
-                Some(place) => clear_at(place),
-                None => self.begin_discovery_in_slices(heap),
-            },
-            Stage::Discover => {
-                heap.set_watch(true);
-                mark.enter(Stage::Suspect);
-                1
-            }
-            Stage::Suspect => match mark.next_place(heap, Blocks::All) {
-                Some(place) => mark.proof.suspect(place, &mut mark.marker),
-                None => {
-                    mark.enter(Stage::HeldBack);
-                    1
-                }
-            },
-            Stage::HeldBack => mark.sum_held_back(heap),
-            Stage::Sum => match mark.proof.sum_chunk(heap) {
-                Some(spent) => spent,
-                None => match mark.next_place(heap, Blocks::Suspected) {
-                    Some(place) => mark.proof.sum(heap, place),
-                    None => self.begin_judging(heap),
-                },
-            },
-            Stage::Judge => match mark.next_place(heap, Blocks::Suspected) {
-                Some(place) => mark.proof.judge(heap, place, &mut mark.marker),
-                None => mark.decide(heap),
-            },
-            Stage::Weak => mark.clear_weak_to_condemned(heap, units),
-            Stage::Hold => mark.hold_finalizable(heap),
-            Stage::Show => mark.show_finalizable(heap),
-            Stage::Finalize => mark.end_finalize(heap),
-            Stage::Keys => mark.empty_held_back(heap),
-            Stage::Slots => mark.forget_slots_of_condemned(heap, units),
-            Stage::Release => mark.release(heap),
-            Stage::Free => match mark.free(heap) {
-                Some(spent) => spent,
-                None => self.end_sliced_mark(heap),
-            },
-        }
-    }
-
-    /// Young objects are judged together, so that all that are left are grown up; then the roots.
-    fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
-        let may_judge = self.progress != Progress::Mark && heap.finalizers.depth() == 0;
-        if may_judge && heap.prompt.cells.youth.is_due() && self.sliced_mark.batches_before < BATCHES_BEFORE_MAX {
-            self.sliced_mark.batches_before += 1;
-            let before = heap.statistics.trial_edges;
-            self.prompt_round(heap, false);
-            // It has looked at the roots, too.
-            return CHUNK_UNITS + (heap.statistics.trial_edges - before) as i64;
-        }
-        let queued = heap.finalizers.queue.len();
-        self.judge_all_young(heap);
-        let mark = &mut self.sliced_mark;
-        mark.has_queued |= heap.finalizers.queue.len() != queued;
-        mark.suspects = std::mem::take(&mut heap.suspects);
-        mark.lost = std::mem::take(&mut self.counted_marks.lost);
-        heap.specials.mark_begins();
-        heap.prompt.passed_over.discovery_begins();
-        heap.prompt.cells.born_marked = true;
-        heap.free_lists().into_iter().for_each(CellSpace::mark_list);
-        mark.enter(Stage::Discover);
-        mark.waiting_left = heap.finalizers.queue.len();
-        heap.list_dying_large();
-        let spent = self.show_roots_to_sliced_mark(heap);
-        self.held.note(heap);
-        spent
-    }
-
-    fn show_roots_to_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
-        let mut marker = std::mem::take(&mut self.sliced_mark.marker);
-        self.mark_roots(heap, &mut marker);
-        self.sliced_mark.marker = marker;
-        self.report.roots as i64 + 1
-    }
-
-    /// The objects that roots hold are alive.
-    fn begin_judging(&mut self, heap: &mut Heap) -> i64 {
-        self.sliced_mark.enter(Stage::Judge);
-        let spent = self.show_roots_to_sliced_mark(heap);
-        self.held.note(heap);
-        spent
-    }
-
-    fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
-        let mark = &mut self.sliced_mark;
-        let (freed, lost, suspects) = (mark.freed, mark.lost, mark.suspects);
-        let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
-        if floats {
-            heap.prompt.passed_over.note();
-        }
-        heap.prompt.passed_over.mark_has_ended();
-        mark.has_stuck = mark.proof.has_stuck;
-        mark.proof = Proof::default();
-        heap.statistics.cyclic_garbage_objects += freed;
-        let awaited = self.sliced_mark.marker.counted_bytes();
-        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
-        self.counted_marks.cap.note_mark(heap, true, awaited);
-        self.open_round(heap);
-        self.report.freed_by_mark = freed;
-        self.close_round(heap);
-        self.end_watch(heap);
-        1
-    }
-
-    /// Nothing is proved; a suspected object is a candidate again when a reference to it goes.
-    fn abandon_proof(&mut self, heap: &mut Heap) {
-        let mark = &mut self.sliced_mark;
-        mark.proof.blocks.iter().for_each(|&block| Proof::clear(Place::Block(block)));
-        (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
-        mark.proof = Proof::default();
-        mark.marker.reset();
-        // They are dead all the same, and nothing leads to them.
-        heap.queue_found_by_mark();
-        heap.set_watch(false);
-        heap.set_mark_condemns(false);
-        heap.prompt.passed_over.note();
-        heap.prompt.watch.touched.clear();
-    }
-
-    fn end_watch(&mut self, heap: &mut Heap) {
-        let mut marker = std::mem::take(&mut self.sliced_mark.marker);
-        marker.reset();
-        self.counted_marks.marker = marker;
-        heap.prompt.watch = Default::default();
-        heap.set_mark_condemns(false);
-        heap.prompt.cells.born_marked = false;
-        self.sliced_mark.enter(Stage::Off);
-    }
-}
-
 impl SlicedMark {
     /// Follows what has been marked, or touched meanwhile; `None` when there is nothing.
     fn follow(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
-        let touched = std::mem::take(&mut heap.prompt.watch.touched);
+        let touched = std::mem::take(&mut heap.prompt.touched.objects);
         let spent = touched.len() as i64;
         // Some have died since.
         touched.into_iter().filter(|&object| heap.is_still_there(object)).for_each(|it| self.marker.visit_later(it));

@@ -6,13 +6,14 @@
 //! borrow are not counted, so the bound is not exact. Frames that `longjmp` has skipped add what they may have left behind
 //! (`left_behind`).
 
-use crate::driver::Collector;
-use crate::plan::deferred::verify::{Violation, check_acyclic, wrong};
-use crate::root_source::RootList;
+mod running;
+
+use crate::recount::{check_acyclic, wrong};
 use std::collections::{HashMap, HashSet};
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::CellSpace;
+use tally_heap::report::violation::Violation;
 use tally_heap::{Heap, ObjectRef};
 
 #[derive(Default)]
@@ -38,56 +39,6 @@ pub fn verify(heap: &mut Heap) -> Result<(), Violation> {
     }
     check_garbage(heap, &recount)?;
     check_statistics(heap, &recount)
-}
-
-/// Recounts a heap while compiled code runs, with `in_flight` references in registers at most.
-pub(super) fn verify_running(heap: &mut Heap, collector: &mut Collector, in_flight: u64) -> Result<(), Violation> {
-    let mut recount = recount(heap)?;
-    let steps_before = collector.stack.unwinder_steps();
-    let mut roots = RootList::with_names();
-    collector.stack.visit(heap, &mut roots);
-    for (root, root_name) in roots.named() {
-        *recount.from_roots.entry(root).or_default() += 1;
-        if let Some(zeal) = &heap.zeal
-            && !zeal.has_seen(root)
-        {
-            let what = format!("{root_name} holds {}", heap.place(zeal, root.address()));
-            return Err(wrong("ROOT", what));
-        }
-    }
-    let native_frames = collector.stack.unwinder_steps() - steps_before;
-    let has_left = collector.left_behind.native_code_has_left(native_frames, heap.finalizers.depth());
-    let landed = std::mem::take(&mut heap.prompt.landed) || has_left;
-    collector.left_behind.recounted(landed, recount.unaccounted());
-    for object in collector.left_behind.objects() {
-        recount.from_roots.entry(object).or_default();
-    }
-    check_garbage(heap, &recount)?;
-    for &object in &recount.objects {
-        let (count, held) = (u64::from(object.exact_count()), recount.heap(object));
-        if object.is_stuck() {
-            continue;
-        }
-        if count < held {
-            let what = format!("{} has count {count}, and {held} references in objects lead to it", name(object));
-            return Err(wrong("EXACT", what));
-        }
-        let roots = recount.roots(object) + in_flight;
-        let left_behind = collector.left_behind.of(object);
-        if count - held > roots + left_behind {
-            let jumped = if left_behind == 0 {
-                String::new()
-            } else {
-                format!(", and {left_behind} counts of frames that longjmp has left")
-            };
-            let what = format!(
-                "{} has count {count}: {held} references in objects, and at most {roots} roots{jumped}",
-                name(object)
-            );
-            return Err(wrong("EXACT", what));
-        }
-    }
-    Ok(())
 }
 
 impl Recount {
@@ -157,7 +108,7 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
             return Err(wrong("PENDING", what));
         }
         // Objects that a mark has proved dead lose the references of ephemerons without a note.
-        let condemns = heap.specials.mark_condemns || heap.prompt.watch.condemns;
+        let condemns = heap.mark_phase().condemns() || heap.mark_phase().frees();
         let condemned = condemns && !MARK.get(object.address());
         if object.exact_count() == 0 && !flagged && !condemned {
             return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
@@ -195,13 +146,13 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     roots.extend(heap.pending_objects());
     heap.prompt.for_each_dying_reference(|object| roots.push(object));
     reach(&mut reached, roots);
-    let alone: HashSet<ObjectRef> = heap.prompt.cells.youth.alone().collect();
+    let alone: HashSet<ObjectRef> = heap.prompt.cells.nursery.alone().collect();
     let is_noted = |object: &ObjectRef| {
         let is_young = object.is_settled() && CellSpace::is_young(object.address());
         let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
         object.has(prompt_flag::CANDIDATE) || is_young || is_the_marks || alone.contains(object)
     };
-    let is_suspected = |object: &ObjectRef| heap.prompt.watch.is_on && !MARK.get(object.address());
+    let is_suspected = |object: &ObjectRef| heap.mark_phase().watches() && !MARK.get(object.address());
     let noted = recount.objects.iter().copied().filter(|object| is_noted(object) || is_suspected(object)).collect();
     reach(&mut reached, noted);
     match recount.objects.iter().find(|object| !reached.contains(object)) {
@@ -227,7 +178,7 @@ fn check_statistics(heap: &mut Heap, recount: &Recount) -> Result<(), Violation>
     heap.refresh_statistics();
     let (said, found) = (heap.statistics.live_objects, recount.objects.len() as u64);
     let dying = heap.prompt.takes_apart();
-    if said != found && !dying && !heap.prompt.watch.condemns {
+    if said != found && !dying && !heap.mark_phase().frees() {
         return Err(wrong("EXACT", format!("statistics say {said} objects, the heap holds {found}")));
     }
     Ok(())

@@ -111,10 +111,10 @@ impl State {
 
     fn clash(&self) -> Option<String> {
         if self.temporaries.contains(&CLASH) {
-            return Some("temporaries that have a count on one way here have none on another".into());
+            return Some("a temporary has a count on one path to this place and none on another".into());
         }
         let slot = self.slots.iter().position(|&holds| holds == Holds::Clash)?;
-        Some(format!("root {slot} owns what it holds on one way here and borrows it on another"))
+        Some(format!("root {slot} owns its object on one path to this place and borrows it on another"))
     }
 }
 
@@ -170,7 +170,7 @@ impl Checker<'_> {
         }
         if !state.credits.is_empty() {
             let end = block.terminator().expect("a block ends in a terminator");
-            self.blame(end, "a credit is left that nobody takes");
+            self.blame(end, "a count is left over that no write, root or result takes");
             state.credits.clear();
         }
         state
@@ -214,7 +214,7 @@ impl Checker<'_> {
                 if state.slots[slot] == Holds::Owns {
                     self.blame(
                         instruction,
-                        &format!("root {} is overwritten while it owns what it holds", self.root(slot)),
+                        &format!("root {} is overwritten while it owns its object", self.root(slot)),
                     );
                 }
                 state.slots[slot] = if instruction.operand(0).is_null() { Holds::Null } else { Holds::Borrows };
@@ -282,7 +282,10 @@ impl Checker<'_> {
             }
             Operation::Lend | Operation::Unlend => {
                 if state.lent == (operation == Operation::Lend) {
-                    self.blame(at, "roots are lent twice, or not at all");
+                    self.blame(
+                        at,
+                        "the frame is announced twice as one whose roots others may write to, or not at all",
+                    );
                 }
                 state.lent = operation == Operation::Lend;
             }
@@ -323,7 +326,13 @@ impl Checker<'_> {
         let Some(holds) = state.slots.get_mut(slot) else { return self.blame(at, "there is no such root") };
         let before = std::mem::replace(holds, to);
         if !from.contains(&before) {
-            self.blame(at, &format!("root {} is {before:?} here", self.root(slot)));
+            let held = match before {
+                Holds::Null => "holds null here",
+                Holds::Borrows => "borrows its object here",
+                Holds::Owns => "owns its object here already",
+                Holds::Clash => "is in two states here, by which path was taken",
+            };
+            self.blame(at, &format!("root {} {held}", self.root(slot)));
         }
     }
 
@@ -350,7 +359,7 @@ impl Checker<'_> {
             self.counted(state, at);
         } else if self.callees.of_call(call) == Callee::GcWrite {
             if !call.argument(0).is_null() && state.credits.pop().is_none() {
-                self.blame(at, "nobody has counted what is written here");
+                self.blame(at, "the reference written here has not been counted");
             }
             self.falls(state, at);
         }
@@ -386,38 +395,38 @@ impl Checker<'_> {
     fn counted(&mut self, state: &State, at: Value) {
         for (slot, holds) in state.slots.iter().enumerate() {
             if matches!(holds, Holds::Borrows | Holds::Clash) {
-                self.blame(at, &format!("root {} has no count for what it holds at this safepoint", self.root(slot)));
+                self.blame(at, &format!("root {} has no count for its object at this safepoint", self.root(slot)));
             }
         }
         if !state.temporaries.is_empty() {
             self.blame(at, "a temporary's count is forgotten at this safepoint");
         }
         if !state.credits.is_empty() {
-            self.blame(at, "a credit is left that nobody takes");
+            self.blame(at, "a count is left over that no write, root or result takes");
         }
     }
 
     fn nothing_waits(&mut self, state: &State, at: Value) {
         if state.fallen {
-            self.blame(at, "a count fell since the last drain: what died waits beyond this safepoint");
+            self.blame(at, "a count fell since the last drain: dead objects wait beyond this safepoint");
         }
     }
 
     fn frame_is_empty(&mut self, state: &State, at: Value) {
         if let Some(slot) = state.slots.iter().position(|holds| matches!(holds, Holds::Owns | Holds::Clash)) {
-            self.blame(at, &format!("root {} still owns what it holds when the frame goes away", self.root(slot)));
+            self.blame(at, &format!("root {} still owns its object when the frame goes away", self.root(slot)));
         }
         if let Some(&root) = state.counting.first() {
-            self.blame(at, &format!("root {} still counts what it held when the frame goes away", self.root(root)));
+            self.blame(at, &format!("root {} still counts its old object when the frame goes away", self.root(root)));
         }
         if !state.temporaries.is_empty() {
             self.blame(at, "a temporary still has its count when the frame goes away");
         }
         if !state.credits.is_empty() {
-            self.blame(at, "a credit is left that nobody takes");
+            self.blame(at, "a count is left over that no write, root or result takes");
         }
         if state.lent {
-            self.blame(at, "the frame goes away, and its roots are still lent");
+            self.blame(at, "the frame goes away while it is still announced as one whose roots others may write to");
         }
     }
 
@@ -439,7 +448,7 @@ impl Checker<'_> {
             self.blame(end, "the result comes without the count that callers expect");
         }
         if end.is(Opcode::LLVMRet) && state.fallen && !self.facts.returns_in_memory(self.function) {
-            self.blame(end, "a count fell since the last drain: what died outlives the function");
+            self.blame(end, "a count fell since the last drain: dead objects outlive the function");
         }
     }
 }

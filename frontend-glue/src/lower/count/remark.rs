@@ -49,13 +49,13 @@ impl Saving {
 impl fmt::Display for Saving {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Saving::Moved => write!(f, "no count: the value's own moves along"),
-            Saving::MovedToRoot { root } => write!(f, "no count: the value's own moves to root `{root}`"),
+            Saving::Moved => write!(f, "no count: the value's own count moves along"),
+            Saving::MovedToRoot { root } => write!(f, "no count: the value's own count moves to root `{root}`"),
             Saving::LastUse { root } => {
                 write!(f, "no count: this is the last use of root `{root}`, whose count moves along")
             }
             Saving::Unseen { root } => {
-                write!(f, "no count: root `{root}` borrowed what it held, from safepoint to safepoint")
+                write!(f, "no count: root `{root}` borrowed its object from safepoint to safepoint")
             }
             Saving::Postponed => write!(f, "no count here: the next safepoint makes up for this write"),
             Saving::Borrowed { root } => {

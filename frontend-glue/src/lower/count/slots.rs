@@ -8,7 +8,7 @@
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::OneWord;
-use crate::lower::module_record::root_id;
+use crate::lower::named_root::root_id;
 use crate::lower::roots::Root;
 use tally_compiled::module::record::OWN_ROOT;
 

@@ -62,7 +62,7 @@ fn fault(call: Call, tag: &str, is_safepoint: bool) -> Option<(String, String)> 
     let impossible = IMPOSSIBLE.into_iter().find(|(known, ..)| *known == tag);
     let (why, help) = impossible.map_or(
         (
-            "LLVM knows none of this name that it could make code of",
+            "LLVM generates no code for a bundle of this name",
             "take the bundle off, or run the pass that reads it first",
         ),
         |(_, why, help)| (why, help),

@@ -35,7 +35,7 @@ impl Landings {
         for (place, of) in landings(function) {
             let (first, expected) = *self.first.get_or_insert((place, of));
             let fault = if !is_pair(of) {
-                format!("{} of type {}, of which LLVM makes no code", place.opcode_name(), of.print())
+                format!("LLVM generates no code for {} of type {}", place.opcode_name(), of.print())
             } else if of != expected {
                 let other = first.function().name();
                 format!("{} of type {}, and of {} in @{other}", place.opcode_name(), of.print(), expected.print())

@@ -69,7 +69,7 @@ impl Allocation {
         let Foreign { function, strategy } = foreign;
         let entry = &self.entry;
         let message = format!(
-            "@{entry} makes objects of Tally's heap, and Tally does not find what roots of gc \"{strategy}\" in @{}{of} hold",
+            "@{entry} allocates on Tally's heap, but Tally cannot read roots of gc \"{strategy}\" in @{}{of}",
             function.name()
         );
         let finding = match self.place {
@@ -84,9 +84,7 @@ impl Foreign {
     /// The finding about this function of the module `name`, in a program of which `other` has a heap of Tally's.
     pub(crate) fn refused(self, name: &str, other: &str) -> Diagnostic {
         let strategy = self.strategy;
-        let message = format!(
-            "Tally does not find what roots of gc \"{strategy}\" hold, and {other} has objects of Tally's heap"
-        );
+        let message = format!("Tally cannot read roots of gc \"{strategy}\", and {other} allocates on Tally's heap");
         let first = self.function.instructions().into_iter().find(|place| place.debug_place().is_some());
         let finding = match first {
             Some(place) => Diagnostic::at(name, place, message),

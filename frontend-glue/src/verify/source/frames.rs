@@ -18,7 +18,7 @@ pub(crate) const MOST_ROOTS: usize = (u16::MAX as usize - 3) / 2;
 /// Attributes under which slots lie elsewhere, and where that is.
 const ELSEWHERE: [(&str, &str, &str); 3] = [
     ("safestack", "another stack", "compile without -fsanitize=safe-stack"),
-    ("naked", "a frame that is not there", "let it be all assembler, without gc"),
+    ("naked", "a frame that does not exist", "write all of it in assembler, without gc"),
     ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
 ];
 

@@ -85,7 +85,7 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
         return refuse("gcroot of an alloca of more than 1 GiB, which no stack holds", help);
     }
     if of.is_pointer() && module.size_of(of) != 8 {
-        let help = "a reference is a pointer of 64 bits; root one, and cast what is loaded";
+        let help = "a reference is a pointer of 64 bits; root one, and cast the loaded value";
         return refuse("gcroot of a pointer that is not as wide as a reference", help);
     }
     if !how.is_constant() || how.is_undef() {
@@ -110,7 +110,7 @@ fn shared_result(result: Value) -> Option<(&'static str, &'static str)> {
     const COPY: &str = "build the struct in another alloca that is a root, and return a copy of that";
     if !result.is_parameter_with("noalias") {
         let help = "mark the parameter noalias, or build the struct in another alloca that is a root, and return a copy of that";
-        return Some(("gcroot of a struct that is returned in memory which others may see", help));
+        return Some(("gcroot of a struct that is returned in memory that other code may see", help));
     }
     result.function_of_parameter().instructions().into_iter().find_map(|user| match user.opcode() {
         Some(Opcode::LLVMStore) if user.operand(0).base() == result && user.operand(1).base() == result => Some((
@@ -120,10 +120,10 @@ fn shared_result(result: Value) -> Option<(&'static str, &'static str)> {
         Some(Opcode::LLVMCall) => {
             let call = user.as_call().filter(|call| call.is_musttail())?;
             let is_part = |value: &Value| value.base() == result && *value != result;
-            call.arguments().iter().any(is_part).then_some((
-                "gcroot of a struct that is returned, a part of which is passed to a guaranteed tail call",
-                COPY,
-            ))
+            call.arguments()
+                .iter()
+                .any(is_part)
+                .then_some(("gcroot of a struct that is returned and passed in part to a guaranteed tail call", COPY))
         }
         _ => None,
     })

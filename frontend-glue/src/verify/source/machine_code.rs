@@ -33,12 +33,12 @@ fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> boo
     let mut fine: HandleSet<Type> = HandleSet::default();
     for function in module.functions().filter(|function| function.has_body()) {
         let fault = |value: Value, of: Type| {
-            let message = format!("the type {}, of which there is no x86-64 code", of.print());
+            let message = format!("the type {}, which has no x86-64 code", of.print());
             Diagnostic::at(name, value, message).help("compile for x86-64")
         };
         let signature = std::iter::once(function.value_type().return_type()).chain(function.value_type().parameters());
         if let Some(of) = signature.into_iter().find(|&of| !is_of_x86(of, &mut fine) && matters(function, of, false)) {
-            let message = format!("the type {}, of which there is no x86-64 code", of.print());
+            let message = format!("the type {}, which has no x86-64 code", of.print());
             findings.push(Diagnostic::about_function(name, function, message).help("compile for x86-64"));
             continue;
         }

@@ -19,7 +19,7 @@ use crate::lower::descriptor::Descriptor;
 use crate::lower::global_slots::{self, global_behind};
 
 /// What may be stored wrongly, and what to do.
-const NULL_HELP: &str = "write null with gcwrite, too (TALLY_WRITE_GLOBAL(variable, NULL)): under the prompt plan the object that stood there keeps its count otherwise";
+const NULL_HELP: &str = "write null with gcwrite, too (TALLY_WRITE_GLOBAL(variable, NULL)): otherwise the old object keeps its count under the prompt plan";
 
 /// The global variables that the module writes with gcwrite.
 pub(super) fn written_globals(callees: &Callees) -> HandleSet<Value> {
@@ -85,7 +85,7 @@ impl Search<'_> {
         {
             return None;
         }
-        let help = "write references into objects with llvm.gcwrite (TALLY_WRITE), or they may die there";
+        let help = "write references into objects with llvm.gcwrite (TALLY_WRITE), or their targets may die too early";
         Some((format!("an object, at offset {offset} of @{type_name}, which is a reference"), help))
     }
 
@@ -98,7 +98,7 @@ impl Search<'_> {
         if self.is_written(store.function(), &references, is_global) {
             return None;
         }
-        let help = "write to it with gcwrite each time (TALLY_WRITE_GLOBAL): under the prompt plan nothing counts it otherwise";
+        let help = "write to it with gcwrite each time (TALLY_WRITE_GLOBAL): otherwise nothing counts it under the prompt plan";
         Some((format!("the global @{}, which gcwrite writes elsewhere", global.name()), help))
     }
 

@@ -62,7 +62,7 @@ fn of_object(module: Module, callees: &Callees, (what, place): (&str, Value), ob
 
 fn of_source(module: Module, callees: &Callees, what: &str, object: Source, slots: &[Source]) -> Fault {
     if object.value.is(Opcode::LLVMAlloca) {
-        let help = "write to objects of the heap; what is on the stack is rooted, and stored to plainly";
+        let help = "write to objects of the heap; root the variable on the stack, and store to it plainly";
         return Some((format!("{what} whose object is on the stack"), help));
     }
     let name = object.value.as_call()?.callee().name();

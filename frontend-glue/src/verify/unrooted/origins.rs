@@ -8,7 +8,7 @@ use super::memory::split;
 use super::summaries::only_called;
 use crate::analysis::callee::{Callee, Callees, runtime_symbol};
 use crate::llvm::{HandleSet, Module, Opcode, Value};
-use crate::lower::module_record::base_global;
+use crate::lower::global_slots::base_global;
 use tally_compiled::symbols::RuntimeSymbol;
 
 /// Addresses with more sources than this are not followed.

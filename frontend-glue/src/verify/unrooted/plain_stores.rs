@@ -45,7 +45,7 @@ pub(super) fn of_store(callees: &Callees, module: Module, name: &str, store: &Pl
             }
             (
                 "an object".to_owned(),
-                "write references into objects with llvm.gcwrite (TALLY_WRITE), or they may die there",
+                "write references into objects with llvm.gcwrite (TALLY_WRITE), or their targets may die too early",
             )
         }
         Some(Origin::Global(global)) => (

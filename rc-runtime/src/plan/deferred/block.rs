@@ -19,6 +19,7 @@
 //! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty for a while give
 //! their memory back to the system.
 
+use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::{List, Queue};
 use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
 
@@ -34,24 +35,6 @@ const GIVEN_BACK_UNITS: i64 = 256;
 /// Blocks in which objects are dying right now, as likely as not.
 const SWEPT_LATER: usize = 8;
 const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
-
-/// States of a block.
-pub mod state {
-    /// No hole worth using.
-    pub const FULL: u8 = 0;
-    /// Empty.
-    pub const FREE: u8 = 1;
-    /// Has holes, listed.
-    pub const RECYCLABLE: u8 = 2;
-    /// Allocated into since the last flip, or still to be swept after it.
-    pub const TOUCHED: u8 = 3;
-    /// Something died in it since it was swept.
-    pub const FREED_INTO: u8 = 4;
-    /// Part of a large object.
-    pub const LARGE: u8 = 5;
-    /// Cells of one size, under the prompt plan.
-    pub const CELLS: u8 = 6;
-}
 
 /// The blocks of one heap.
 #[derive(Debug, Default)]
@@ -317,20 +300,6 @@ impl Drop for BlockSpace {
             crate::memory::block_source::give_back(block, 1);
         }
     }
-}
-
-/// Zeroes every table entry of a block.
-pub fn clear_tables(block: u32) {
-    let (start, end) = (block_start(block), block_start(block + 1));
-    LIVE.clear_range(start, end);
-    UNLOGGED.clear_range(start, end);
-    range::MARK.clear_range(start, end);
-    range::BUFFERED.clear_range(start, end);
-    // SAFETY: the block is the caller's; its counts and entry are mapped.
-    unsafe {
-        std::ptr::write_bytes(range::count_cell(start), 0, ((end - start) >> 4) as usize);
-    }
-    range::clear_block_info(block);
 }
 
 /// Clears the unlogged bits of the slots that a hole can hold, from `start + 8` to `end - 8`. The neighbours' slots, at most

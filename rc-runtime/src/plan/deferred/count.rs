@@ -92,7 +92,7 @@ impl Heap {
         self.statistics.promoted_objects += 1;
         self.statistics.live_objects += 1;
         self.statistics.live_bytes += bytes;
-        if self.marking {
+        if self.mark_phase().keeps_the_dead() {
             MARK.set(object.address());
         }
         object.set_stamp(0);
@@ -143,7 +143,7 @@ impl Heap {
     /// keep it until the mark ends.
     #[inline(always)]
     pub fn reclaim(&mut self, object: ObjectRef) {
-        if self.marking {
+        if self.mark_phase().keeps_the_dead() {
             object.add_flags(flag::DEAD);
             self.dead_queue.push(object);
         } else {
@@ -204,7 +204,7 @@ impl Heap {
         object.set_count(0);
         BUFFERED.clear(object.address());
         if let Some(zeal) = &mut self.zeal {
-            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
         }
     }
 
@@ -226,7 +226,7 @@ impl Heap {
     /// A large object that died young goes away without having been counted.
     pub fn free_young_large(&mut self, object: ObjectRef) {
         if let Some(zeal) = &mut self.zeal {
-            zeal.bury(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
         } else {
             self.free_large(object);
         }

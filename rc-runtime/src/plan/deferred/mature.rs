@@ -1,10 +1,9 @@
 //! Walking over the mature objects of a heap: over all of them, or in steps with the program running in between.
 
 use crate::heap::Heap;
+use crate::memory::block_state::state;
 use crate::memory::range::{BLOCK_BYTES, LIVE, block_info, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
-use crate::plan::Plan;
-use crate::plan::deferred::block::state;
 
 /// Where a walk in steps is, in the blocks of small objects.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,11 +64,8 @@ impl Heap {
         Some(spent)
     }
 
-    /// Calls `visit` with every mature object of the heap, large ones included; under the prompt plan with every object.
+    /// Calls `visit` with every mature object of the heap, large ones included.
     pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        if self.plan == Plan::Prompt {
-            return self.for_each_counted(visit);
-        }
         for place in 0..self.blocks.owned.len() {
             let block = self.blocks.owned[place];
             // SAFETY: this heap's block.

@@ -15,23 +15,23 @@
 //!
 //! A slot that is no root after all (memory of native code, passed to the same function) is held in the same way.
 
-use crate::heap::Heap;
+mod note;
+
 use crate::memory::list::List;
-use crate::memory::range;
 use crate::object::{ObjectRef, Slot};
 
 /// Noted slots that are looked at without waiting for a drain.
 const NOTED_MAX: usize = 1024;
 
-/// See the file's first lines.
+/// Stores to address-taken roots, and the objects held for them.
 #[derive(Debug, Default)]
-pub struct Lent {
+pub struct AddressTaken {
     noted: List<u64>,
     /// Slots with what they held when they were looked at, the highest address first.
     held: List<(u64, ObjectRef)>,
 }
 
-impl Lent {
+impl AddressTaken {
     /// Objects that are held on behalf of a slot.
     pub fn held(&self) -> impl Iterator<Item = ObjectRef> + '_ {
         self.held.iter().map(|&(_, object)| object)
@@ -41,77 +41,6 @@ impl Lent {
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         !self.noted.is_empty() || !self.held.is_empty()
-    }
-}
-
-impl Heap {
-    /// A reference may have been stored to `slot`, a word of this thread's stack, whose frames in use begin at `sp`.
-    pub fn note_lent_store(&mut self, slot: u64, sp: u64) {
-        let noted = &mut self.prompt.lent.noted;
-        if noted.last() != Some(&slot) {
-            noted.push(slot);
-        }
-        if noted.len() == NOTED_MAX {
-            self.hold_noted(sp);
-        }
-        self.context_mut().pending = 1;
-    }
-
-    /// A drain: holds the references stored since the last drain, and releases those that are no longer stored.
-    #[cold]
-    pub(super) fn settle_lent(&mut self) {
-        let context = self.context_mut();
-        // Without compiled code on the stack there are no roots.
-        let (sp, fp) = if context.exit_pc == 0 { (u64::MAX, u64::MAX) } else { (context.exit_sp, context.exit_fp) };
-        self.hold_noted(sp);
-        let mut place = self.prompt.lent.held.len();
-        while place > 0 {
-            place -= 1;
-            let (slot, object) = self.prompt.lent.held[place];
-            if slot >= sp && slot > fp {
-                break;
-            }
-            if slot < sp || word(slot) != object.address() {
-                self.prompt.lent.held.remove(place);
-                self.decrement_exact(object);
-            }
-        }
-    }
-
-    /// Holds what the noted slots at `sp` and above hold.
-    fn hold_noted(&mut self, sp: u64) {
-        let mut noted = std::mem::take(&mut self.prompt.lent.noted);
-        for slot in noted.drain(..).filter(|&slot| slot >= sp) {
-            let (found, held) = (self.held_in(slot), &mut self.prompt.lent.held);
-            let place = held.partition_point(|&(other, _)| other > slot);
-            let before = held.get(place).filter(|&&(other, _)| other == slot).map(|&(_, object)| object);
-            if found == before {
-                continue;
-            }
-            match (found, before) {
-                (Some(object), Some(_)) => held[place] = (slot, object),
-                (Some(object), None) => held.insert(place, (slot, object)),
-                (None, _) => _ = held.remove(place),
-            }
-            if let Some(object) = found {
-                object.increment_exact();
-            }
-            if let Some(object) = before {
-                self.decrement_exact(object);
-            }
-        }
-        self.prompt.lent.noted = noted;
-    }
-
-    /// The object of this heap that a slot holds. Its frame may have gone since it was noted, and the word be anything.
-    fn held_in(&self, slot: u64) -> Option<ObjectRef> {
-        let address = word(slot);
-        if address & 7 != 0 || !range::in_heap(address) || !range::is_reserved(address) {
-            return None;
-        }
-        // SAFETY: not null, and looked up before it is taken for an object.
-        let found = unsafe { ObjectRef::from_address(address) };
-        self.is_still_there(found).then_some(found)
     }
 }
 

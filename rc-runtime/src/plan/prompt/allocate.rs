@@ -12,13 +12,12 @@
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
 use super::count::{FRESH, SETTLED};
-use crate::allocate::{OutOfMemory, name_of, range_used_up};
 use crate::heap::Heap;
 use crate::memory::large::LargeSpace;
 use crate::memory::range::{BLOCK_BYTES, MARK};
 use crate::memory::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::Plan;
+use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
 use crate::type_registry::TypeInfo;
 
 impl Heap {
@@ -28,11 +27,11 @@ impl Heap {
         let absurd = || OutOfMemory::Absurd { length, type_name: name_of(info) };
         let length = self.length_of(info, length);
         let cell = info.cell_bytes(length).ok_or_else(absurd)?;
-        if self.zeal.is_some() || self.prompt.watch.mark_runs || self.round_is_due() || self.drain_is_due() {
+        if self.zeal.is_some() || self.mark_phase().wants_turns() || self.round_is_due() || self.drain_is_due() {
             self.allocation_safepoint();
         }
         self.fails_as_asked(info, cell)?;
-        let meta = info.fresh_meta(Plan::Prompt);
+        let meta = info.fresh_meta_prompt();
         let object = if cell > LARGEST_CELL {
             self.allocate_large_counted(info, cell)?
         } else {
@@ -57,7 +56,7 @@ impl Heap {
             }
             let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
-            self.prompt.cells.youth.note_large(blocks as u64 * BLOCK_BYTES);
+            self.prompt.cells.nursery.note_large(blocks as u64 * BLOCK_BYTES);
             self.note_growth();
         }
         if let Some(zeal) = &mut self.zeal {

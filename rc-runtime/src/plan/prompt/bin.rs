@@ -5,9 +5,9 @@
 
 use super::CellSpace;
 use super::cells::{entry, link};
+use crate::memory::block_state::state;
 use crate::memory::range::{BLOCK_BYTES, block_of};
 use crate::object::{HEADER_BYTES, ObjectRef};
-use crate::plan::deferred::block::state;
 
 /// The free cells of one block, while it has more to come.
 /// While there is a bin with something in it, its block's entry is out of date.

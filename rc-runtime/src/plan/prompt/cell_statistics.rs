@@ -7,14 +7,14 @@
 
 use super::CellSpace;
 use super::cells::entry;
+use crate::memory::block_state::state;
 use crate::memory::size_class::{CLASSES, class_cell};
 use crate::object::prompt_flag;
-use crate::plan::deferred::block::state;
 use crate::report::histogram::Histogram;
 
 /// Counters that follow from the blocks.
 #[derive(Debug, Default)]
-pub struct CellTally {
+pub struct CellStatistics {
     /// Objects allocated so far.
     pub allocated_objects: u64,
     /// Bytes of their cells.
@@ -39,7 +39,7 @@ impl CellSpace {
     }
 
     /// The counters; `lists` are the context's free lists.
-    pub fn tally(&self, lists: &[u64]) -> CellTally {
+    pub fn tally(&self, lists: &[u64]) -> CellStatistics {
         let mut left = [0; CLASSES as usize];
         for (class, &first) in lists.iter().enumerate() {
             let mut cell = first;
@@ -56,7 +56,7 @@ impl CellSpace {
                 used[entry.class as usize] += entry.used as u64;
             }
         }
-        let mut tally = CellTally::default();
+        let mut tally = CellStatistics::default();
         for class in 0..CLASSES {
             let (place, cell) = (class as usize, class_cell(class));
             let (allocated, live) = (self.handed[place] - left[place], used[place] - left[place]);

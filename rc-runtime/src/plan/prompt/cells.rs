@@ -17,15 +17,15 @@
 //!
 //! Expected cost of a free: two loads, two stores, and the block's entry, which is the same line for a thousand cells.
 
-use super::Youth;
+use super::Nursery;
 use super::bin::Bin;
 use super::count::FRESH;
+use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::memory::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::deferred::block::{clear_tables, state};
-use crate::plan::prompt::free_blocks::Spare;
+use crate::plan::prompt::free_blocks::FreeBlocks;
 
 /// Bytes of cells that are carved at once.
 const CARVED_AT_ONCE: u64 = 4096;
@@ -66,18 +66,18 @@ struct Class {
     listed: List<u32>,
 }
 
-/// See the file's first lines.
+/// The small objects of a heap of the prompt plan: its blocks and their cells.
 #[derive(Debug)]
 pub struct CellSpace {
     /// Every block this heap owns for small objects.
     pub owned: List<u32>,
     /// Those of them that hold nothing.
-    pub(super) spare: Spare,
+    pub(super) spare: FreeBlocks,
     classes: List<Class>,
     /// Number of the heap, entered into each block.
     pub owner: u32,
     /// Cells that are candidates together.
-    pub youth: Youth,
+    pub nursery: Nursery,
     /// Objects allocated during a sliced mark are allocated black: cells that are handed out are marked.
     pub born_marked: bool,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
@@ -88,10 +88,10 @@ impl Default for CellSpace {
     fn default() -> Self {
         CellSpace {
             owned: List::new(),
-            spare: Spare::default(),
+            spare: FreeBlocks::default(),
             classes: (0..CLASSES).map(|_| Class::default()).collect(),
             owner: 0,
-            youth: Youth::default(),
+            nursery: Nursery::default(),
             born_marked: false,
             handed: List::filled(0, CLASSES as usize),
         }
@@ -206,7 +206,7 @@ impl CellSpace {
         let opened = entry(block);
         (opened.free, opened.used, opened.carved) = (0, 0, 0);
         (opened.state, opened.class) = (state::CELLS, class as u8);
-        (opened.listed, opened.age) = (false, self.youth.number);
+        (opened.listed, opened.age) = (false, self.nursery.number);
         range::set_owner(block, self.owner);
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);

@@ -37,8 +37,8 @@ impl DyingLarge {
 impl Heap {
     /// The program runs before the cascade goes on: to a mark that proves, the objects on the stack count as touched.
     pub(super) fn touch_next_of(&mut self, cascade: &Cascade) {
-        if self.prompt.watch.is_on {
-            cascade.next.into_iter().chain(cascade.estate.iter()).for_each(|object| self.note_touched(object));
+        if self.mark_phase().watches() {
+            cascade.next.into_iter().chain(cascade.release_stack.iter()).for_each(|object| self.note_touched(object));
         }
     }
 
@@ -53,29 +53,29 @@ impl Heap {
 
     /// A mark that begins to discover comes to what large objects that are being taken apart still hold.
     pub fn list_dying_large(&mut self) {
-        self.prompt.watch.dying_large = self.prompt.dying_large().map(|dying| dying.object).collect();
-        self.prompt.watch.dying_chunk = 0;
+        self.prompt.touched.dying_large = self.prompt.dying_large().map(|dying| dying.object).collect();
+        self.prompt.touched.dying_chunk = 0;
     }
 
     /// A large object begins to be taken apart.
     pub(super) fn note_dying_large(&mut self, object: ObjectRef) {
-        let watch = &mut self.prompt.watch;
-        watch.starved |= !watch.dying_large.try_push(object);
-        watch.dying_chunk = 0;
+        let touched = &mut self.prompt.touched;
+        touched.starved |= !touched.dying_large.try_push(object);
+        touched.dying_chunk = 0;
     }
 
     /// Calls `visit` with some of what a large object that is being taken apart still holds. How many; `None` when nothing is
     /// left of any.
     pub fn visit_dying_large(&mut self, visit: impl FnMut(ObjectRef)) -> Option<i64> {
-        let object = *self.prompt.watch.dying_large.last()?;
+        let object = *self.prompt.touched.dying_large.last()?;
         let dying = self.prompt.dying_large().find(|dying| dying.object == object);
-        let Some((chunk, visited)) = dying.and_then(|dying| dying.visit_from(self.prompt.watch.dying_chunk, visit))
+        let Some((chunk, visited)) = dying.and_then(|dying| dying.visit_from(self.prompt.touched.dying_chunk, visit))
         else {
-            self.prompt.watch.dying_large.pop();
-            self.prompt.watch.dying_chunk = 0;
+            self.prompt.touched.dying_large.pop();
+            self.prompt.touched.dying_chunk = 0;
             return Some(1);
         };
-        self.prompt.watch.dying_chunk = chunk;
+        self.prompt.touched.dying_chunk = chunk;
         Some(1 + visited)
     }
 }

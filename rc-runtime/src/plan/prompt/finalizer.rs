@@ -7,7 +7,9 @@
 //! again afterwards.
 
 use crate::heap::Heap;
+use crate::memory::list::List;
 use crate::object::{ObjectRef, prompt_flag};
+use crate::plan::prompt::interrupted::InterruptedDrain;
 
 impl Heap {
     /// Runs the object's finalizer; true when the object is dead afterwards.
@@ -56,6 +58,17 @@ impl Heap {
         }
     }
 
+    /// Puts every object of which `is_due` in front of the queue. Returns how many there are.
+    pub(crate) fn queue_counted_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {
+        let (held, others) = self.take_queue(is_due);
+        let mut found = List::new();
+        self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
+        found.iter().for_each(|object| object.increment_exact());
+        // Those that waited already were held by a count, and are among what was found.
+        held.iter().for_each(|&object| self.decrement_exact(object));
+        self.put_first_in_the_queue(found, others)
+    }
+
     /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
     #[inline(always)]
     pub(crate) fn let_registered_anew_go(&mut self) {
@@ -79,14 +92,37 @@ impl Heap {
         }
     }
 
-    /// A finalizer begins: drains inside it take what becomes pending from now on. Answers what drains took before.
-    pub(crate) fn enter_nested_drains(&mut self) -> usize {
+    /// The program is called: drains inside that call take what becomes pending from now on. Returns what is to be restored.
+    pub(crate) fn interrupt_drain(&mut self) -> InterruptedDrain {
         let from = self.pending_count();
-        std::mem::replace(&mut self.prompt.drain_from, from)
+        InterruptedDrain {
+            drain_from: std::mem::replace(&mut self.prompt.drain_from, from),
+            units_left: self.prompt.units_left,
+            protected: self.prompt.protected.len(),
+        }
     }
 
     /// It has ended.
-    pub(crate) fn leave_nested_drains(&mut self, drain_from: usize) {
-        self.prompt.drain_from = drain_from;
+    pub(crate) fn resume_drain(&mut self, interrupted: InterruptedDrain) {
+        self.prompt.drain_from = interrupted.drain_from;
+        self.prompt.units_left = interrupted.units_left;
+    }
+
+    /// The program has left calls by a jump: objects that were protected since the innermost that is left began are not any more.
+    pub(crate) fn end_protection(&mut self, interrupted: InterruptedDrain) {
+        self.prompt.protected.truncate(interrupted.protected);
+    }
+
+    /// No call is left: settings that a step or a complete drain has changed apply again.
+    pub(crate) fn restore_settings(&mut self) {
+        if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
+            (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
+        }
+    }
+
+    /// One of a set that the mark has not found all of is held until its finalizer has run.
+    pub fn hold_with_set(&mut self, object: ObjectRef) {
+        object.increment_exact();
+        self.finalizers.note_found_by_mark(object);
     }
 }

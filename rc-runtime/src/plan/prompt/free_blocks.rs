@@ -11,9 +11,9 @@
 //! ```
 
 use super::cells::entry;
+use crate::memory::block_state::state;
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, UNLOGGED, block_start};
-use crate::plan::deferred::block::state;
 
 /// A heap grows by this part of what it has …
 const GROWTH: usize = 16;
@@ -26,9 +26,9 @@ const IDLE_LOOKS: u32 = 16;
 /// Blocks given back at one look, at most.
 const GIVEN_BACK_AT_ONCE: usize = 64;
 
-/// See the file's first lines.
+/// Blocks without objects, kept for the next use.
 #[derive(Debug, Default)]
-pub(super) struct Spare {
+pub(super) struct FreeBlocks {
     free: List<u32>,
     given_back: List<u32>,
     /// Fewest free blocks in the last `looks` looks: as many were idle all the time.
@@ -38,7 +38,7 @@ pub(super) struct Spare {
     taken: u32,
 }
 
-impl Spare {
+impl FreeBlocks {
     /// A block that holds nothing; a new one is entered in `owned`. `None` when the range is used up.
     pub(super) fn take(&mut self, owned: &mut List<u32>) -> Option<u32> {
         self.taken += 1;
@@ -121,13 +121,13 @@ mod tests {
     impl Drop for Owned {
         fn drop(&mut self) {
             for &block in &self.0 {
-                crate::plan::deferred::block::clear_tables(block);
+                crate::memory::block_state::clear_tables(block);
                 crate::memory::block_source::give_back(block, 1);
             }
         }
     }
 
-    fn take(spare: &mut Spare, owned: &mut Owned, count: usize) -> List<u32> {
+    fn take(spare: &mut FreeBlocks, owned: &mut Owned, count: usize) -> List<u32> {
         (0..count).map(|_| spare.take(&mut owned.0).expect("room")).collect()
     }
 
@@ -135,7 +135,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn a_heap_that_grows_has_blocks_ahead_and_they_count_as_free() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
+        let (mut spare, mut owned) = (FreeBlocks::default(), Owned(List::new()));
         take(&mut spare, &mut owned, 64);
         let ahead = owned.0.len() - 64;
         assert!(ahead > 0 && ahead <= 64 / GROWTH, "{ahead} blocks");
@@ -147,7 +147,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn idle_blocks_go_back_to_the_system_and_are_taken_again() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
+        let (mut spare, mut owned) = (FreeBlocks::default(), Owned(List::new()));
         for block in take(&mut spare, &mut owned, 10) {
             spare.put(block);
         }
@@ -162,7 +162,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn blocks_in_use_between_two_looks_are_not_idle() {
         range::reserve().expect("address space");
-        let (mut spare, mut owned) = (Spare::default(), Owned(List::new()));
+        let (mut spare, mut owned) = (FreeBlocks::default(), Owned(List::new()));
         for block in take(&mut spare, &mut owned, 10) {
             spare.put(block);
         }

@@ -26,11 +26,11 @@
 use super::CellSpace;
 use super::cells::entry;
 use super::count::{FRESH, SETTLED};
+use crate::memory::block_state::state;
 use crate::memory::list::List;
 use crate::memory::range::{BLOCK_BYTES, MARK, block_of, block_start, count_cell};
 use crate::memory::size_class::{class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
-use crate::plan::deferred::block::state;
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;
@@ -57,7 +57,7 @@ pub struct YoungBlocks {
 
 /// The blocks of the next batch.
 #[derive(Debug, Default)]
-pub struct Youth {
+pub struct Nursery {
     blocks: List<u32>,
     /// Bytes of cells handed out since the last batch, and of large objects.
     bytes: u64,
@@ -84,7 +84,7 @@ pub struct Carved {
     pub count: u64,
 }
 
-impl Youth {
+impl Nursery {
     /// Whether a batch is full.
     #[inline(always)]
     pub fn is_due(&self) -> bool {
@@ -92,7 +92,7 @@ impl Youth {
     }
 
     /// Whether so much is young that it takes several batches, and not so much that these must not wait for the program.
-    pub fn is_pile(&self) -> bool {
+    pub fn is_backlog(&self) -> bool {
         (PILE_BYTES.max(2 * self.deep)..PATIENCE_BYTES.max(4 * self.deep)).contains(&self.bytes)
     }
 
@@ -121,16 +121,16 @@ impl CellSpace {
             CellSpace::mark_list(first);
         }
         let entry = entry(block);
-        entry.age = self.youth.number;
-        self.youth.bytes += new * class_cell(entry.class as u32);
+        entry.age = self.nursery.number;
+        self.nursery.bytes += new * class_cell(entry.class as u32);
         if !entry.young {
-            if self.youth.off || new * SPARSE < among {
+            if self.nursery.off || new * SPARSE < among {
                 return self.born_grown_up(first);
             }
             entry.young = true;
-            self.youth.blocks.push(block);
+            self.nursery.blocks.push(block);
         }
-        self.youth.cells += new;
+        self.nursery.cells += new;
     }
 
     /// Marks all cells that are linked from `first` on.
@@ -144,7 +144,7 @@ impl CellSpace {
         let class = entry(block_of(first)).class;
         for_each_linked(first, |cell| {
             cell.set_count(FRESH & !SETTLED);
-            self.youth.alone.push((cell, class));
+            self.nursery.alone.push((cell, class));
         });
     }
 
@@ -156,7 +156,7 @@ impl CellSpace {
             let is_cell = entry.class == class && entry.owner == self.owner && cell.address() < end;
             is_cell && cell.meta() != 0 && !cell.has(prompt_flag::DEAD)
         };
-        let alone = std::mem::take(&mut self.youth.alone);
+        let alone = std::mem::take(&mut self.nursery.alone);
         alone.into_iter().filter(is_left).map(|(cell, _)| cell).collect()
     }
 
@@ -180,23 +180,23 @@ impl CellSpace {
     /// Begins a batch, of a bounded number of blocks or of all; [`end_youth`](Self::end_youth) must follow. Bounded, it has
     /// at least as many as the depth of the stack asks for.
     pub fn batch(&mut self, bounded: bool) -> YoungBlocks {
-        let youth = &mut self.youth;
-        youth.number = youth.number.wrapping_add(1);
-        let blocks = std::mem::take(&mut youth.blocks);
+        let nursery = &mut self.nursery;
+        nursery.number = nursery.number.wrapping_add(1);
+        let blocks = std::mem::take(&mut nursery.blocks);
         let all = blocks.len().max(1) as u64;
-        let for_depth = youth.deep.saturating_mul(all) / youth.bytes.max(1);
+        let for_depth = nursery.deep.saturating_mul(all) / nursery.bytes.max(1);
         let most = if bounded { for_depth.max(BATCH_BYTES / BLOCK_BYTES) as usize } else { usize::MAX };
         let judged = blocks.len().min(most);
         let rest = &blocks[judged..];
         rest.iter().for_each(|&block| CellSpace::set_young(block, false));
-        let cells = youth.cells;
-        youth.bytes = youth.bytes * rest.len() as u64 / all;
-        youth.cells = cells * rest.len() as u64 / all;
+        let cells = nursery.cells;
+        nursery.bytes = nursery.bytes * rest.len() as u64 / all;
+        nursery.cells = cells * rest.len() as u64 / all;
         let members_max = match rest.is_empty() {
             true => cells,
             false => blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum(),
         };
-        YoungBlocks { cells: cells - youth.cells, members_max, judged, blocks }
+        YoungBlocks { cells: cells - nursery.cells, members_max, judged, blocks }
     }
 
     /// The survivors of the blocks that were judged have grown up. The cells left of those on the context's `lists` are born
@@ -209,16 +209,16 @@ impl CellSpace {
             lists.iter().copied().filter(is_left).partition(|&first| CellSpace::is_young(first));
         for first in alone {
             let class = entry(block_of(first)).class;
-            for_each_linked(first, |cell| self.youth.alone.push((cell, class)));
+            for_each_linked(first, |cell| self.nursery.alone.push((cell, class)));
         }
         rest.iter().for_each(|&block| CellSpace::set_young(block, true));
         blocks.drain(..judged).for_each(|block| entry(block).young = false);
-        self.youth.blocks = blocks;
+        self.nursery.blocks = blocks;
         for first in left {
             for_each_linked(first, |cell| cell.set_count(FRESH));
             let block = block_of(first);
             entry(block).young = true;
-            self.youth.blocks.push(block);
+            self.nursery.blocks.push(block);
         }
     }
 

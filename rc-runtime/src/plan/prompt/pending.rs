@@ -19,9 +19,9 @@
 
 use super::{Cascade, Prompt};
 use crate::heap::Heap;
+use crate::memory::block_state::state;
 use crate::memory::range::{self, block_info, block_of};
 use crate::object::{ObjectRef, prompt_flag};
-use crate::plan::deferred::block::state;
 use crate::services::finalizer::ROUNDS_MAX;
 use crate::type_registry;
 use std::time::Instant;
@@ -224,7 +224,7 @@ impl Heap {
             // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
             // the rest to the next safepoint.
             let mut rounds = 0;
-            while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.errands.are_due() {
+            while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.post_clear.are_due() {
                 let called = (*heap).finalizers.called;
                 let has_turn = Heap::run_errands(heap);
                 Heap::drain_pending(heap);
@@ -430,7 +430,7 @@ impl Heap {
         {
             self.end_timed_slice(start, left);
         }
-        let due = left || self.pending_len() != 0 || self.specials.errands.are_due() || self.prompt.lent.is_due();
+        let due = left || self.pending_len() != 0 || self.specials.post_clear.are_due() || self.prompt.lent.is_due();
         let due = due || !self.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
         self.context_mut().pending = due as u64;
     }

@@ -11,7 +11,7 @@ use std::ops::Deref;
 /// More objects than this are sorted.
 const FEW: usize = 16;
 
-/// See the file's first lines.
+/// The objects that a running drain leaves alone.
 #[derive(Debug, Default)]
 pub struct Protected {
     objects: List<ObjectRef>,

@@ -32,7 +32,7 @@ pub(super) const BEYOND: u32 = prompt_flag::ODD | prompt_flag::LARGE | prompt_fl
 
 /// A stack of references that no object holds any more, and that are still counted.
 #[derive(Debug)]
-pub(super) struct Estate {
+pub(super) struct ReleaseStack {
     len: usize,
     words: [MaybeUninit<u64>; ROOM],
 }
@@ -60,14 +60,14 @@ pub(super) enum Stop {
     Beyond(ObjectRef),
 }
 
-impl Default for Estate {
+impl Default for ReleaseStack {
     #[inline(always)]
     fn default() -> Self {
-        Estate { len: 0, words: [const { MaybeUninit::uninit() }; ROOM] }
+        ReleaseStack { len: 0, words: [const { MaybeUninit::uninit() }; ROOM] }
     }
 }
 
-impl Estate {
+impl ReleaseStack {
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -111,7 +111,7 @@ impl Shape {
     }
 }
 
-impl Estate {
+impl ReleaseStack {
     /// Lets go of `first`, and of all that wait above `height`.
     #[inline(never)]
     pub(super) fn let_go(

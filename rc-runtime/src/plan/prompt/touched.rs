@@ -16,26 +16,18 @@
 //!
 //! Expected cost while no mark proves anything: one load and one branch for each candidate, and for each weak slot that is read.
 
-use crate::heap::Heap;
-use crate::memory::list::List;
-use crate::memory::range::{MARK, block_info};
-use crate::object::{ObjectRef, prompt_flag};
-use crate::plan::deferred::block::state;
-use crate::plan::prompt::CellSpace;
-use crate::services::special::FADES;
-use crate::visit::Part;
+mod note;
 
-/// See the file's first lines.
+use crate::memory::list::List;
+use crate::object::ObjectRef;
+
+/// The touched objects, and what else a mark in slices must look at.
 #[derive(Debug, Default)]
-pub struct Watch {
-    /// A mark runs: each allocation that comes to the runtime, and each safepoint that does, is to give it its turn.
-    pub mark_runs: bool,
-    /// Touched objects are marked, and listed.
-    pub is_on: bool,
-    /// Upgrades ask for more than the object's header: it is on, or something condemned or fading might be yielded.
+pub struct Touched {
+    /// Upgrades ask for more than the object's header: a mark proves, or something condemned or fading might be yielded.
     pub asks_at_upgrades: bool,
     /// Unmarked objects that were touched; they are marked now.
-    pub touched: List<ObjectRef>,
+    pub objects: List<ObjectRef>,
     /// Large objects that are being taken apart: a mark comes to what they still hold, a chunk at a time.
     pub dying_large: List<ObjectRef>,
     /// The chunk of the last of them that is next, or a later one.
@@ -44,117 +36,6 @@ pub struct Watch {
     pub starved: bool,
     /// The proof is void: all objects were shown to the program. The mark begins anew.
     pub begin_anew: bool,
-    /// Unmarked objects are dead, and go in slices. An object flagged `DEAD` has released its references.
-    pub condemns: bool,
-    /// A large object of those, and the next of its chunks to release.
+    /// A large object of the condemned, and the next of its chunks to release. A condemned object flagged `DEAD` has released its references.
     pub condemned_large: Option<(ObjectRef, u64)>,
-}
-
-impl Watch {
-    /// Whether the object is among the condemned.
-    #[inline(always)]
-    pub fn condemns(&self, object: ObjectRef) -> bool {
-        self.condemns && !MARK.get(object.address())
-    }
-}
-
-impl Heap {
-    /// If a mark is proving that the object is dead: it may not be.
-    #[cold]
-    #[inline(never)]
-    pub fn note_touched(&mut self, object: ObjectRef) {
-        if self.prompt.watch.is_on && !MARK.get(object.address()) {
-            MARK.set(object.address());
-            let watch = &mut self.prompt.watch;
-            watch.starved |= !watch.touched.try_push(object);
-        }
-    }
-
-    /// A weak slot is read while a mark proves: what it yields is alive, and a candidate, as it may have been before
-    /// the proof: the program uses it by roots, and nothing is noted for roots.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        let condemned = self.specials.mark_condemns && !MARK.get(object.address());
-        let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
-        if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
-            return None;
-        }
-        if self.prompt.watch.is_on && !MARK.get(object.address()) {
-            self.note_candidate(object);
-        }
-        Some(object)
-    }
-
-    /// The watch goes on or off.
-    pub fn set_watch(&mut self, is_on: bool) {
-        self.prompt.watch.is_on = is_on;
-        self.prompt.watch.dying_large.clear();
-        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
-    }
-
-    /// From now on, or no longer, unmarked objects are dead, and no weak slot yields one.
-    pub fn set_mark_condemns(&mut self, condemns: bool) {
-        self.specials.mark_condemns = condemns;
-        self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
-    }
-
-    /// Whether an upgrade must ask for more than the object's header.
-    pub(crate) fn upgrades_ask(&self) -> bool {
-        self.prompt.watch.is_on || self.specials.mark_condemns || self.specials.fading != 0
-    }
-
-    /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.
-    pub fn marks_in_slices(&self) -> bool {
-        self.sliced_drains && self.zeal.is_none()
-    }
-
-    /// Whether a mark in slices runs, or one is asked for at each safepoint.
-    #[inline(always)]
-    pub(crate) fn mark_wants_its_turn(&self) -> bool {
-        self.prompt.watch.mark_runs || self.options.eager_marks && self.marks_in_slices()
-    }
-
-    /// Whether a former object of this heap still is one, and is not being taken apart.
-    pub fn is_still_there(&self, object: ObjectRef) -> bool {
-        if !self.owns(object) {
-            return false;
-        }
-        // SAFETY: the entry of a block of this heap.
-        let is_there = match unsafe { (*block_info(object.block())).state } {
-            state::CELLS => CellSpace::object_at(object.address()) == Some(object),
-            state::LARGE => self.large.holds(object),
-            _ => false,
-        };
-        is_there && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
-    }
-
-    /// References to live objects that condemned objects have not released yet: for recounts.
-    pub fn for_each_condemned_reference(&mut self, mut visit: impl FnMut(ObjectRef)) {
-        if !self.prompt.watch.condemns {
-            return;
-        }
-        let survives = |target: &ObjectRef| MARK.get(target.address());
-        let is_condemned =
-            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
-        let large = (0..self.large.places()).filter_map(|place| self.large.at(place));
-        for object in blocks.chain(large).filter(is_condemned) {
-            Heap::for_each_counted_reference(object, |target| {
-                if survives(&target) {
-                    visit(target);
-                }
-            });
-        }
-        if let Some((object, next)) = self.prompt.watch.condemned_large {
-            let info = object.type_info();
-            for chunk in next..info.chunk_count(info.length(object)) {
-                info.for_each_reference(object, Part::Chunk(chunk), |target| {
-                    if survives(&target) {
-                        visit(target);
-                    }
-                });
-            }
-        }
-    }
 }

@@ -8,12 +8,12 @@
 //! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
 //! others, roughly the newest first.
 
-use super::{ROUNDS_MAX, RUNNING};
+use super::ROUNDS_MAX;
+use super::call_program::RUNNING;
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::object::{ObjectRef, flag};
-use crate::plan::Plan;
+use crate::object::ObjectRef;
 use crate::type_registry::{self, TypeInfo};
 use crate::visit::Part;
 use rustc_hash::FxHashSet;
@@ -65,15 +65,9 @@ impl Heap {
                 }
                 for _ in 0..remaining {
                     let Some(object) = (&mut *heap).take_waiting() else { break };
-                    match (*heap).plan {
-                        Plan::Deferred => Heap::run_waiting(heap, object),
-                        Plan::Prompt => Heap::finalize_in_cycle(heap, object),
-                    }
+                    Heap::finalize_one(heap, object);
                 }
-                if (*heap).plan == Plan::Prompt {
-                    Heap::drain_all(heap);
-                    (&mut *heap).let_registered_anew_go();
-                }
+                Heap::settle_after_finalizers(heap);
             }
             !(&mut *heap).has_remaining(is_meant)
         }
@@ -81,54 +75,27 @@ impl Heap {
 
     /// Puts everything that is to be finalized in front of the queue, in order. Answers how much that is.
     fn queue_remaining(&mut self, is_meant: &dyn Fn(&TypeInfo) -> bool) -> usize {
-        if !type_registry::has_finalizers() || self.plan == Plan::Deferred && self.finalizers.due == 0 {
+        if !type_registry::has_finalizers() {
             return 0;
         }
-        let mut found = List::new();
-        let is_due = |object: ObjectRef| object.needs_finalizer() && is_meant(object.type_info());
-        if self.plan == Plan::Deferred {
-            // Afterwards no object is young, and no mark is running.
-            self.with_driver(|driver, heap| driver.collect(heap));
-        }
+        self.queue_finalizable(&|object| object.needs_finalizer() && is_meant(object.type_info()))
+    }
+
+    /// Takes the queue: those of which `is_due`, which a count holds, and the others.
+    pub(crate) fn take_queue(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> (List<ObjectRef>, List<ObjectRef>) {
         let waiting = std::mem::take(&mut self.finalizers.queue);
-        let (held, others): (List<ObjectRef>, List<ObjectRef>) =
-            waiting.into_iter().partition(|&object| is_due(object));
-        if self.plan == Plan::Prompt {
-            self.for_each_counted(|_, object| found.extend(is_due(object).then_some(object)));
-            found.iter().for_each(|object| object.increment_exact());
-            // Those that waited already were held by a count, and are among what was found.
-            held.iter().for_each(|&object| self.decrement_exact(object));
-            return self.put_first_in_the_queue(found, others);
-        }
-        held.iter().for_each(|object| object.add_flags(flag::FOUND));
-        self.for_each_mature(|heap, object| {
-            if object.count() == 0 || object.has(flag::DEAD) || !is_due(object) {
-                return;
-            }
-            if !object.has(flag::FOUND) {
-                heap.increment(object);
-            }
-            object.remove_flags(flag::FOUND);
-            found.push(object);
-        });
-        self.put_first_in_the_queue(found, others)
+        waiting.into_iter().partition(|&object| is_due(object))
     }
 
     /// Answers how many were found.
-    fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
+    pub(crate) fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
         let count = found.len();
         self.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
         count
     }
 
     fn has_remaining(&mut self, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
-        let mut found = false;
-        let mut look = |object: ObjectRef| found |= object.needs_finalizer() && is_meant(object.type_info());
-        match self.plan {
-            Plan::Deferred => self.for_each_mature(|_, object| look(object)),
-            Plan::Prompt => self.for_each_counted(|_, object| look(object)),
-        }
-        found || self.plan == Plan::Deferred && !self.finalizers.young.is_empty()
+        self.has_finalizable(&|object| object.needs_finalizer() && is_meant(object.type_info()))
     }
 
     fn in_last_order(&mut self, mut objects: List<ObjectRef>) -> List<ObjectRef> {
@@ -150,9 +117,7 @@ impl Heap {
     fn abandon_running_finalizers(&mut self) {
         RUNNING.set(std::ptr::null_mut());
         self.abandon_calls(u64::MAX);
-        if self.plan == Plan::Prompt {
-            self.let_registered_anew_go();
-        }
+        self.settle_after_abandoned_calls();
     }
 }
 

@@ -20,74 +20,46 @@
 //! being taken apart goes on at this safepoint. Native code that jumps, and calls deeper at once without touching the place
 //! of the number, is found out later, by the first safepoint that comes from above.
 
-use super::RUNNING;
+use super::call::Call;
+use super::call_program::RUNNING;
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::ObjectRef;
-use crate::plan::Plan;
-
-/// A call that has not returned.
-#[derive(Debug)]
-pub(crate) struct Call {
-    /// Where its number lies, in the frame of its caller.
-    frame: u64,
-    number: u64,
-    /// The program has landed in a frame above.
-    left: bool,
-    /// The heap whose finalizer ran on this thread before.
-    outer: *mut Heap,
-    /// Objects that were protected for those further out.
-    protected: usize,
-    drain_from: usize,
-    units_left: i64,
-    anchor: [u64; 4],
-    lent: u64,
-}
-
-impl Call {
-    fn is_left(&self, here: u64) -> bool {
-        // SAFETY: above `here`, on this thread's stack.
-        self.left || self.frame < here || unsafe { std::ptr::read_volatile(self.frame as *const u64) } != self.number
-    }
-}
+use crate::plan::call_state::CallState;
 
 /// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
 pub fn note_landing(here: u64) {
     // SAFETY: this thread's context, and its heap, if it has one.
     let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
     heap.note_landing_of_host(here);
-    heap.prompt.landed = true;
+    heap.note_landed();
     let mut any = false;
     for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);
     }
-    if any && heap.plan == Plan::Prompt {
-        heap.context_mut().pending = 1;
-    } else if any {
-        heap.finalizers_are_ready();
-        heap.set_poll(true);
+    if any {
+        heap.request_callbacks();
     }
 }
 
 impl super::Finalizers {
-    /// Objects that were protected when the innermost call began.
-    pub(crate) fn protected_outside(&self) -> usize {
-        self.calls.last().map_or(0, |call| call.protected)
+    /// What the innermost call has interrupted, if the program is called.
+    pub(crate) fn interrupted(&self) -> Option<CallState> {
+        self.calls.last().map(|call| call.interrupted)
     }
 }
 
 impl Heap {
     /// The program is called with an object; `frame` is where the caller keeps the number that is returned.
     pub(super) fn begin_call(&mut self, object: ObjectRef, frame: u64) -> u64 {
-        let drain_from = self.enter_nested_drains();
+        let interrupted = self.interrupt_for_call();
         let number = self.finalizers.called ^ frame.rotate_left(32) | 1;
         self.finalizers.called += 1;
         self.finalizers.running.push(object);
-        let (units_left, protected) = (self.prompt.units_left, self.prompt.protected.len());
-        let outer = RUNNING.replace(self);
+        let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
-        let call = Call { frame, number, left: false, outer, protected, drain_from, units_left, anchor, lent };
+        let call = Call { frame, number, left: false, outer, interrupted, anchor, lent };
         self.finalizers.calls.push(call);
         number
     }
@@ -102,15 +74,14 @@ impl Heap {
         }
         self.close_call();
         // By one the finalizer may have saved its object.
-        self.count_handles();
+        self.count_new_handles();
     }
 
     /// Undoes the changes of the innermost call.
     fn close_call(&mut self) -> Option<ObjectRef> {
         let call = self.finalizers.calls.pop()?;
-        RUNNING.set(call.outer);
-        self.leave_nested_drains(call.drain_from);
-        self.prompt.units_left = call.units_left;
+        RUNNING.set(call.outer.cast());
+        self.resume_after_call(call.interrupted);
         let context = self.context_mut();
         context.set_exit_anchor(call.anchor);
         context.lent = call.lent;
@@ -132,9 +103,7 @@ impl Heap {
         while self.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
             let depth = self.finalizers.calls.len() - 1;
             let object = self.close_call().expect("one for each call");
-            if self.plan == Plan::Prompt {
-                self.take_over_parked(depth);
-            }
+            self.take_over_interrupted(depth);
             self.finalizers.done.push(object);
             left.push(object);
         }
@@ -145,8 +114,7 @@ impl Heap {
         // The program is at this safepoint, and its frames that lent roots since are gone, as those of the calls are.
         context.set_exit_anchor(anchor);
         context.lent = context.lent.min(lent);
-        let protected = self.finalizers.protected_outside();
-        self.prompt.protected.truncate(protected);
+        self.end_protection_of_left_calls();
         if self.finalizers.calls.is_empty() {
             self.end_interrupted_work();
         }
@@ -155,21 +123,11 @@ impl Heap {
 
     /// No call is left on the stack, and no frame of the collector.
     fn end_interrupted_work(&mut self) {
-        self.specials.errands.abandon();
+        self.specials.post_clear.abandon();
         let finalizers = &mut self.finalizers;
         (finalizers.collecting, finalizers.collect_wanted) = (false, false);
         finalizers.done.append(&mut finalizers.later);
-        if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
-            (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
-        }
-        match self.plan {
-            Plan::Prompt => self.context_mut().pending = 1,
-            Plan::Deferred if self.specials.errands.are_due() => {
-                self.finalizers_are_ready();
-                self.set_poll(true);
-            }
-            Plan::Deferred => {}
-        }
+        self.request_interrupted_work();
     }
 
     /// Tells the hook of the objects whose finalizers were left.

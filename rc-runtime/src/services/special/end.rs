@@ -1,18 +1,15 @@
 //! How a special object ends: the steps of `special`'s table, at once and in slices. `[WEAK]` `[BOUND]`
 
-use super::{CONDEMNED, FADES};
+use super::{CONDEMNED, FADES, SLOT_UNITS};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, flag};
 use crate::services::builtin;
-use crate::services::weak::{Node, WeakKind};
+use crate::services::weak::WeakKind;
+use crate::services::weak::links::Node;
 
 /// As many units as anything may take.
 const ALL: i64 = i64::MAX / 2;
-/// Units of a weak slot: its record, its neighbours' and those of target and holder may all be in memory that is not in the cache,
-/// where a plain reference is next to others: two microseconds. A slice looks at the clock after a number of units; with one unit
-/// for a slot it did so after several milliseconds.
-pub(crate) const SLOT_UNITS: i64 = 24;
-/// The same if its holder has a callback: that runs outside of the slice, but soon after it.
+/// Units of a weak slot whose holder is told that it was cleared: that is run outside of the slice, but soon after it.
 const ERRAND_UNITS: i64 = 32;
 /// Slots that may hang on what one verdict finds dead and takes apart at once: 4096 take a tenth of a millisecond.
 pub const SLOTS_AT_ONCE: i64 = 4096;
@@ -155,7 +152,7 @@ impl Heap {
                 true => self.specials.fading += 1,
                 false => self.specials.fading -= 1,
             }
-            self.prompt.watch.asks_at_upgrades = self.upgrades_ask();
+            self.note_what_fades();
         }
     }
 }

@@ -18,10 +18,10 @@
 //! Whatever allocates is a safepoint, and callbacks that run there may change the map: the change to make is looked up
 //! anew after each allocation.
 
-use super::{Entry, WeakMode};
-use crate::allocate::OutOfMemory;
+use super::{ENTRIES_PER_BUCKET, Entry, WeakMode};
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
+use crate::out_of_memory::OutOfMemory;
 use crate::services::builtin;
 
 /// In a map: its directory.
@@ -33,8 +33,6 @@ pub(super) const BUCKETS: u64 = 32;
 /// In a bucket: how many of its places are in use.
 const USED_OF_BUCKET: u64 = 8;
 
-/// Live entries for each bucket, when the next one is split.
-pub const ENTRIES_PER_BUCKET: u64 = 256;
 const SMALLEST_BUCKET: u64 = 8;
 
 /// The places in the directory and in a bucket for a key.

@@ -1,9 +1,9 @@
 //! The objects of a trial: which may be followed, which judged, and the trial table's notes on each.
 
+use tally_heap::memory::block_state::state;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{block_info, prefetch_count, trial_cell};
 use tally_heap::object::flag;
-use tally_heap::plan::deferred::block::state;
 use tally_heap::{Heap, ObjectRef};
 
 /// Which objects a trial may follow.
@@ -67,7 +67,7 @@ pub(super) fn push_within(list: &mut List<ObjectRef>, object: ObjectRef) -> bool
 /// rings that hang on a large live heap would make all of that a candidate, ring after ring. (As a suspect each, rings
 /// that die old started a mark of the live heap, which was in vain and a fifth of the run.)
 pub(super) fn release_survivor(heap: &mut Heap, target: ObjectRef) -> u64 {
-    if heap.mark_discovers {
+    if heap.mark_phase().is_shown_references() {
         heap.show_to_mark(target);
     }
     heap.decrement_only(target).into()

@@ -1,12 +1,13 @@
 //! The dead that have finalizers, in steps: a million that died together are held, marked and queued while the program runs.
 //!
 //! The proof has listed them, weak references to the dead are cleared, and no upgrade yields a key that is
-//! (`mark_condemns`): the program cannot come to any of it, so the set stays as it is between two steps. What finalizers are
+//! (`MarkPhase::condemns`): the program cannot come to any of it, so the set stays as it is between two steps. What finalizers are
 //! for is followed once all of them are held.
 
 use super::super::proof::is_suspected;
 use super::{SlicedMark, Stage};
 use tally_heap::Heap;
+use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 
 /// Objects that one step goes through.
@@ -45,7 +46,7 @@ impl SlicedMark {
             self.has_queued |= self.queued != 0;
             heap.queue_found_by_mark();
             // Finalizers may have weak references made to what they reach.
-            heap.set_mark_condemns(false);
+            heap.set_mark_phase(MarkPhase::Proves);
             self.enter(Stage::Finalize);
         }
         spent

@@ -15,7 +15,7 @@ impl Heap {
     #[cold]
     pub(crate) fn log_block(&mut self, block: u32) {
         self.statistics.blocks_logged += 1;
-        let condemns = self.marking && !self.mark_discovers;
+        let condemns = self.mark_phase().condemns();
         let (mut shape, mut run) = (Shape::NONE, Run::default());
         let end = block_start(block) + BLOCK_BYTES;
         let mut cell = block_start(block);

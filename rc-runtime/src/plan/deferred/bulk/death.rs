@@ -13,7 +13,7 @@ impl Heap {
     ///
     /// Not while a mark is running, and not in zeal.
     pub fn free_queued(&mut self, mut units: i64) -> (i64, u64) {
-        debug_assert!(!self.marking && !self.mark_discovers && self.zeal.is_none());
+        debug_assert!(!self.mark_phase().keeps_the_dead() && self.zeal.is_none());
         let mut queue = std::mem::take(&mut self.free_queue);
         let mut shape = Shape::NONE;
         let before = self.statistics.freed_mature_objects;
@@ -33,7 +33,7 @@ impl Heap {
     /// Objects that are dead, and whose references are released: frees their memory, or, while a mark is
     /// running, keeps it until the mark ends.
     pub fn reclaim_all(&mut self, dead: &[ObjectRef]) {
-        if self.marking || self.zeal.is_some() {
+        if self.mark_phase().keeps_the_dead() || self.zeal.is_some() {
             for &object in dead {
                 object.set_count(0);
                 self.reclaim(object);

@@ -33,7 +33,7 @@ impl Heap {
     fn promote_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
         let offsets: [u64; N] = shape.offsets();
         let Shape { meta, cell, .. } = *shape;
-        let marking = self.marking;
+        let marking = self.mark_phase().keeps_the_dead();
         let mut promoted = 0;
         while units > 0
             && let Some(&object) = queue.last()

@@ -41,7 +41,7 @@ impl Heap {
     ///
     /// Not while a mark discovers.
     pub fn reconcile_plain(&mut self, log: &mut Log, cursor: &mut LogCursor, mut units: i64) -> i64 {
-        debug_assert!(!self.mark_discovers);
+        debug_assert!(!self.mark_phase().is_shown_references());
         let mut shape = Shape::NONE;
         while units > 0 {
             let words = log.rest(cursor);

@@ -4,8 +4,9 @@
 //! A call may be left by `longjmp`, and what it has interrupted goes on then. And cycles are judged inside it: a mark
 //! must follow what dying objects still hold, and pass over the entries of the pending list that a drain is done with. `[RECLAIM]`
 
-use super::{Cascade, DyingLarge, for_each_held_by_waiting};
-use crate::heap::Heap;
+mod resume;
+
+use super::{DyingLarge, for_each_held_by_waiting};
 use crate::memory::list::List;
 use crate::object::ObjectRef;
 use crate::plan::prompt::Prompt;
@@ -16,7 +17,7 @@ use std::ops::Range;
 pub(in crate::plan::prompt) struct Parked {
     next: Option<ObjectRef>,
     /// Its references begin there in the list of all.
-    estate: usize,
+    release_stack: usize,
     waiting: u64,
     height: usize,
     large: List<DyingLarge>,
@@ -52,47 +53,5 @@ impl Prompt {
     /// Whether a drain that a call of the program has interrupted is done with this entry of the pending list.
     pub(in crate::plan::prompt) fn has_drained(&self, at: usize) -> bool {
         self.parked.iter().any(|parked| parked.gap.contains(&at))
-    }
-}
-
-impl Heap {
-    /// While the program runs the heap has the dying structures: the call may be left by `longjmp`.
-    #[inline(never)]
-    pub(super) fn park(&mut self, cascade: &mut Cascade, gap: &Range<usize>) {
-        self.touch_next_of(cascade);
-        let estate = self.prompt.parked_references.len();
-        self.prompt.parked_references.extend(cascade.estate.iter());
-        cascade.estate.clear();
-        let (next, waiting, height) = (cascade.next.take(), cascade.waiting, cascade.height);
-        (cascade.waiting, cascade.height) = (0, 0);
-        let (large, depth) = (std::mem::take(&mut cascade.large), self.finalizers.depth() as usize);
-        self.prompt.parked.push(Parked { next, estate, waiting, height, large, gap: gap.clone(), depth });
-    }
-
-    /// The call has returned.
-    #[inline(never)]
-    pub(super) fn take_out(&mut self, cascade: &mut Cascade) {
-        if let Some(parked) = self.prompt.parked.pop() {
-            (cascade.next, cascade.waiting, cascade.height) = (parked.next, parked.waiting, parked.height);
-            cascade.large = parked.large;
-            self.prompt.parked_references.drain(parked.estate..).for_each(|target| cascade.estate.push(target));
-        }
-    }
-
-    /// The call at this depth was left: its dying structures go on with other cascades, and the pending list has no gap.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn take_over_parked(&mut self, depth: usize) {
-        if let Some(gap) = self.prompt.parked.last().filter(|parked| parked.depth == depth).map(|last| last.gap.clone())
-        {
-            let mut cascade = Cascade::default();
-            self.take_out(&mut cascade);
-            if cascade.next.is_some() || cascade.estate.len() != 0 || cascade.waiting != 0 {
-                self.prompt.cascades.push(cascade);
-            }
-            if !gap.is_empty() {
-                self.close_gap(gap.start, gap.end);
-            }
-        }
     }
 }

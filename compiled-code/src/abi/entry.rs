@@ -1,0 +1,57 @@
+//! What the C symbols have in common: the heap of this thread, a type that is registered, and an allocation that fails for good.
+
+use tally_heap::OutOfMemory;
+use tally_heap::context::current;
+use tally_heap::descriptor::{DescriptorFault, TypeDescriptor};
+use tally_heap::fatal::{self, STATUS_MEMORY, STATUS_USAGE};
+use tally_heap::heap::Heap;
+use tally_heap::object::ObjectRef;
+use tally_heap::type_registry::{self, TypeInfo};
+
+/// The heap attached to this thread, made and attached if there is none yet.
+#[inline(always)]
+pub fn thread_heap<'a>() -> &'a mut Heap {
+    // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
+    unsafe {
+        let context = current();
+        if (*context).heap.is_null() {
+            make_thread_heap();
+        }
+        &mut *(*context).heap
+    }
+}
+
+#[cold]
+fn make_thread_heap() {
+    // SAFETY: this thread's context.
+    let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
+    let heap = Box::leak(crate::program::make_heap());
+    heap.attach();
+    let context = heap.context_mut();
+    context.set_exit_anchor(anchor);
+    context.entry = entry;
+}
+
+/// The type of a descriptor that describes a root under the prompt plan.
+pub(crate) fn root_type(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
+    registered(descriptor)
+}
+
+/// The type of a descriptor. One that cannot be registered ends the process.
+pub(crate) fn registered(descriptor: &'static TypeDescriptor) -> &'static TypeInfo {
+    match type_registry::register(descriptor) {
+        Ok(id) => id.info(),
+        Err(error) => {
+            let out_of_room = matches!(error.fault, DescriptorFault::Range(_));
+            fatal::stop(if out_of_room { STATUS_MEMORY } else { STATUS_USAGE }, &error)
+        }
+    }
+}
+
+/// The address of a new object. Without memory for it the process ends.
+pub(crate) fn answer(allocated: Result<ObjectRef, OutOfMemory>) -> u64 {
+    match allocated {
+        Ok(object) => object.address(),
+        Err(error) => fatal::stop(STATUS_MEMORY, &error),
+    }
+}

@@ -1,0 +1,140 @@
+//! What the heap asks its driver for under the deferred plan: a slice, an epoch, a collection.
+
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::epoch::Phase;
+use tally_heap::Heap;
+use tally_heap::epoch_driver::EpochDriver;
+use tally_heap::report::epoch_report::EpochReport;
+use tally_heap::report::violation::Violation;
+
+impl DeferredDriver {
+    /// Whether anything is left to do before the next flip could be waited for in peace.
+    pub fn has_work(&self, heap: &Heap) -> bool {
+        self.judges(heap) || heap.large.leaving.blocks() != 0
+    }
+
+    /// Whether it is not yet known of all objects whether they are dead, or dead ones are still there; the memory of large ones
+    /// may be on its way back.
+    pub(crate) fn judges(&self, heap: &Heap) -> bool {
+        self.phase != Phase::Idle || self.mark.is_running() || self.has_deaths(heap)
+    }
+
+    /// Whether dead objects wait for their children to be released, or blocks for their sweep.
+    pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
+        let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
+        !heap.free_queue.is_empty() || dying || heap.blocks.has_freed_into()
+    }
+
+    /// Runs pending work to its end.
+    pub fn finish(&mut self, heap: &mut Heap) {
+        while self.has_work(heap) {
+            self.work(heap, i64::MAX / 2);
+        }
+        heap.set_poll(heap.zeal.is_some() || heap.finalizers.are_ready());
+    }
+
+    /// Flips and runs the passes of the flip to their end; a running mark is left where it is.
+    pub fn run_epoch(&mut self, heap: &mut Heap) {
+        heap.inspect();
+        while self.phase != Phase::Idle {
+            self.work(heap, i64::MAX / 2);
+        }
+        self.flip(heap);
+        self.run_passes(heap);
+        if heap.zeal.is_some() {
+            self.end_zeal_epoch(heap);
+        }
+    }
+
+    /// Runs the passes of the last flip, and the deaths they cause, to their end.
+    pub(crate) fn run_passes(&mut self, heap: &mut Heap) {
+        while self.phase != Phase::Idle || self.has_deaths(heap) {
+            self.work(heap, i64::MAX / 2);
+        }
+    }
+
+    /// Zeal marks now and then, so that what trials leave over is found and poisoned too, and verifies where it looked.
+    fn end_zeal_epoch(&mut self, heap: &mut Heap) {
+        let looks = heap.options.zeal_looks;
+        if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) && !self.mark.is_running() {
+            self.start_mark(heap);
+            self.finish(heap);
+        }
+        heap.set_poll(true);
+        if heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
+            && let Err(violation) = self.verify_quiet(heap)
+        {
+            heap.violation(violation.invariant, &violation.what);
+        }
+    }
+
+    /// Everything that nothing reaches goes. Returns how many objects died.
+    pub fn collect_all(&mut self, heap: &mut Heap) -> u64 {
+        let before = heap.statistics.freed_objects();
+        // It costs as much as the heap is large in any case.
+        heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
+        self.finish(heap);
+        self.run_epoch(heap);
+        // A mark that the epoch's end has started sees the same roots.
+        if !self.mark.is_running() {
+            self.start_mark(heap);
+        }
+        self.finish(heap);
+        // Objects that a log named, and the roots of the first flip, are released at the next.
+        self.run_epoch(heap);
+        self.finish(heap);
+        heap.statistics.freed_objects() - before
+    }
+}
+
+impl EpochDriver for DeferredDriver {
+    fn on_block_taken(&mut self, heap: &mut Heap) {
+        self.pace_allocation(heap);
+    }
+
+    fn on_poll(&mut self, heap: &mut Heap) {
+        self.pace_poll(heap);
+    }
+
+    fn collect(&mut self, heap: &mut Heap) -> u64 {
+        self.stopped(heap, DeferredDriver::collect_all)
+    }
+
+    fn step(&mut self, heap: &mut Heap, ns: u64) -> bool {
+        heap.statistics.slices += 1;
+        let ended = self.stopped(heap, |driver, heap| driver.step_for(heap, ns));
+        self.update_poll(heap);
+        ended
+    }
+
+    fn epoch(&mut self, heap: &mut Heap) {
+        self.stopped(heap, DeferredDriver::run_epoch);
+    }
+
+    /// Nothing is protected beside roots: those are found at flips.
+    fn protect_roots(&mut self, _heap: &mut Heap) {}
+
+    fn frame_is_reached(&mut self, heap: &mut Heap) {
+        DeferredDriver::frame_is_reached(self, heap);
+    }
+
+    fn flip(&mut self, heap: &mut Heap) {
+        self.flip_now(heap);
+    }
+
+    fn work(&mut self, heap: &mut Heap, units: i64) {
+        self.stopped(heap, |driver, heap| driver.work_slice(heap, units));
+    }
+
+    fn has_work(&self, heap: &Heap) -> bool {
+        DeferredDriver::has_work(self, heap)
+    }
+
+    fn verify(&mut self, heap: &mut Heap) -> Result<(), Violation> {
+        self.verify_quiet(heap)
+    }
+
+    fn last_report(&self) -> &EpochReport {
+        &self.stops.last_report
+    }
+}

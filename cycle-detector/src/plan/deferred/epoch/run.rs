@@ -1,0 +1,124 @@
+//! The loop: a slice, the phases, deaths and the mark beside them. `[ORDER]` `[BOUND]`
+
+use super::{Phase, share};
+use crate::plan::deferred::DeferredDriver;
+use crate::stops::CHUNK_UNITS;
+use std::time::Instant;
+use tally_heap::Heap;
+
+impl DeferredDriver {
+    /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
+    pub fn slice(&mut self, heap: &mut Heap, units: i64) {
+        if let Some(units) = heap.options.slice_units {
+            heap.statistics.slices += 1;
+            return self.stopped(heap, |driver, heap| driver.work_slice(heap, units.into()));
+        }
+        let limit_ns = heap.options.slice_ns;
+        self.stopped(heap, |driver, heap| {
+            let start = Instant::now();
+            let mut left = units;
+            driver.stops.slice_units = 0;
+            while left > 0 && driver.has_work(heap) {
+                driver.work(heap, CHUNK_UNITS.min(left));
+                left -= CHUNK_UNITS;
+                if start.elapsed().as_nanos() as u64 > limit_ns {
+                    break;
+                }
+            }
+            driver.stops.note_slice(heap);
+            heap.statistics.slices += 1;
+        });
+    }
+
+    /// Does about `units` of work: the phase's, deaths, the mark's, memory's, in this order. Each task gets two thirds of the
+    /// remaining budget while others wait. Together they exceed the budget by one step at most. `[BOUND]`
+    pub(crate) fn work(&mut self, heap: &mut Heap, units: i64) {
+        let leaves = heap.large.leaving.blocks() != 0;
+        let others = self.has_deaths(heap) || self.mark.is_running() || leaves;
+        let mut left = units - share(units, others);
+        left += self.advance(heap, units - left);
+        if left > 0 {
+            let deaths = share(left, self.mark.is_running() || leaves);
+            left += self.release_deaths(heap, deaths) - deaths;
+        }
+        if left > 0 {
+            let mark = share(left, leaves);
+            left += self.mark_for(heap, mark) - mark;
+        }
+        if left > 0 {
+            left = heap.large.leaving.give_back(left);
+        }
+        self.stops.slice_units += (units - left) as u64;
+    }
+
+    pub(in crate::plan::deferred::epoch) fn mark_for(&mut self, heap: &mut Heap, units: i64) -> i64 {
+        if !self.mark.is_running() {
+            return units;
+        }
+        let start = Instant::now();
+        let left = self.advance_mark(heap, units);
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+        heap.statistics.mark_units += (units - left) as u64;
+        left
+    }
+
+    /// The same as one slice of its own.
+    pub(crate) fn work_slice(&mut self, heap: &mut Heap, units: i64) {
+        self.stops.slice_units = 0;
+        self.work(heap, units);
+        self.stops.note_slice(heap);
+    }
+
+    /// Does up to `units` of the phase's work and moves on to the next phase when it is done; returns the units left.
+    pub(in crate::plan::deferred::epoch) fn advance(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
+        while units > 0 {
+            let (left, done) = match self.phase {
+                Phase::Idle => return units,
+                Phase::Count => self.reconcile(heap, units),
+                Phase::Sweep => self.sweep(heap, units),
+                Phase::Release => self.release(heap, units),
+                Phase::Try => {
+                    let start = Instant::now();
+                    let outcome = self.try_candidates(heap, units);
+                    heap.statistics.trial_ns += start.elapsed().as_nanos() as u64;
+                    outcome
+                }
+            };
+            units = left;
+            if done {
+                self.enter_next_phase(heap);
+            }
+        }
+        units
+    }
+
+    pub(in crate::plan::deferred::epoch) fn enter_next_phase(&mut self, heap: &mut Heap) {
+        self.phase = match self.phase {
+            Phase::Idle => Phase::Idle,
+            Phase::Count => {
+                self.bury_the_young(heap);
+                Phase::Sweep
+            }
+            Phase::Sweep => Phase::Release,
+            Phase::Release => {
+                self.fill_purse();
+                Phase::Try
+            }
+            Phase::Try => {
+                self.end_epoch(heap);
+                Phase::Idle
+            }
+        };
+    }
+
+    pub(in crate::plan::deferred::epoch) fn end_epoch(&mut self, heap: &mut Heap) {
+        self.stops.close_report(heap);
+        self.trigger.learn(&self.stops.report);
+        self.release_complete_set(heap);
+        let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
+        self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
+        if self.mark_is_due(heap) {
+            self.start_mark(heap);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Slices at allocation and at polls; is a flip due?
+
+use super::{ALLOCATION_UNITS, CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS, URGENCY};
+use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::epoch::Phase;
+use std::time::Duration;
+use tally_heap::Heap;
+
+impl DeferredDriver {
+    /// The mutator takes a block.
+    pub(crate) fn pace_allocation(&mut self, heap: &mut Heap) {
+        if !heap.is_running() {
+            return;
+        }
+        if self.has_work(heap) {
+            // A structure dies, and the heap would grow meanwhile: it had better die faster.
+            let urgency = if self.has_deaths(heap) && heap.blocks.grows() { URGENCY } else { 1 };
+            // A mark has as much as the passes.
+            let shares = 1 + i64::from(self.mark.is_running());
+            self.slice(heap, ALLOCATION_UNITS * urgency * shares);
+            self.hurry(heap);
+        }
+        if heap.given_bytes >= heap.options.epoch_bytes {
+            if self.phase != Phase::Idle {
+                // Behind: a bigger slice, and the epoch is simply extended.
+                self.slice(heap, ALLOCATION_UNITS * 4);
+            }
+            self.flip_now(heap);
+        } else if heap.log.entries >= heap.log_poll_at {
+            self.flip_for_the_log(heap);
+        } else if heap.finalizers.has_chain() {
+            self.flip_for_a_chain(heap);
+        }
+        self.update_poll(heap);
+    }
+
+    /// Garbage is bounded although the mark's share of the time does not suffice.
+    pub(in crate::plan::deferred::trigger) fn hurry(&mut self, heap: &mut Heap) {
+        let mut slices = 1;
+        while slices < OVERDUE_SLICES && self.mark.is_running() && self.mark.evidence.is_overdue(heap) {
+            self.slice(heap, ALLOCATION_UNITS * 2);
+            slices += 1;
+        }
+    }
+
+    /// The mutator polls.
+    pub(crate) fn pace_poll(&mut self, heap: &mut Heap) {
+        if !heap.is_running() {
+            return heap.set_poll(false);
+        }
+        if heap.zeal.is_some() {
+            return self.stopped(heap, DeferredDriver::run_epoch);
+        }
+        if self.has_work(heap) {
+            if heap.options.slice_units.is_none() && !self.stops.mutator_had_its_turn() {
+                return;
+            }
+            self.slice(heap, POLL_UNITS);
+        }
+        if heap.log.entries >= heap.log_poll_at {
+            self.flip_for_the_log(heap);
+        } else if heap.finalizers.has_chain() {
+            self.flip_for_a_chain(heap);
+        }
+        self.update_poll(heap);
+    }
+
+    /// The next of a list of objects that ask for owners first is found when the last has been released, by the next flip. If each
+    /// waited until as much was allocated as between two flips, a million of them would never come to their end.
+    pub(in crate::plan::deferred::trigger) fn flip_for_a_chain(&mut self, heap: &mut Heap) {
+        let predicted = Duration::from_nanos(self.stops.last_report.work_ns);
+        let timed = heap.options.slice_units.is_none();
+        if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
+            self.flip_now(heap);
+        }
+    }
+
+    pub(in crate::plan::deferred::trigger) fn flip_for_the_log(&mut self, heap: &mut Heap) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        if heap.options.slice_units.is_some() || self.trigger.log_pays(heap.log.entries) {
+            self.flip_now(heap);
+        } else {
+            heap.log_poll_at = heap.log.entries + heap.options.log_entries / 16 + 1;
+        }
+    }
+
+    /// Flips unless the last flip's passes are still running.
+    pub(crate) fn flip_now(&mut self, heap: &mut Heap) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        let stop_the_world = heap.options.stop_the_world;
+        self.stopped(heap, |driver, heap| {
+            driver.flip(heap);
+            if stop_the_world {
+                driver.finish(heap);
+            }
+        });
+    }
+
+    pub(crate) fn update_poll(&self, heap: &mut Heap) {
+        let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
+        let due = due || heap.finalizers.are_ready() || heap.finalizers.has_chain();
+        heap.set_poll(due);
+    }
+}

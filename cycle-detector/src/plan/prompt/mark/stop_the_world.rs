@@ -1,0 +1,141 @@
+//! The mark that stops the world.
+
+use super::super::marker::Marker;
+use super::{
+    BYTES_PER_OBJECT, NEXT_TO_NOTHING, WAITING_PER_SUSPECT, clear_marks, patience, sweep, unmarked_with_finalizer,
+};
+use crate::plan::prompt::PromptDriver;
+use std::time::Instant;
+use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::list::List;
+use tally_heap::memory::range::MARK;
+use tally_heap::object::prompt_flag;
+use tally_heap::{Heap, ObjectRef};
+
+impl PromptDriver {
+    /// Whether suspects and growth together say that a mark would pay.
+    pub(in crate::plan::prompt) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
+        let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
+        let marks = &mut self.counted_marks;
+        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
+        let patience = patience(worth, heap.kept_bytes());
+        if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
+            return true;
+        }
+        if self.rings.catches_up() {
+            return false;
+        }
+        let (marks, used) = (&self.counted_marks, heap.kept_bytes());
+        if worth == 0.0 {
+            return false;
+        }
+        let base = marks.base_bytes.max(heap.options.epoch_bytes);
+        used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
+    }
+
+    /// Marks, and frees unmarked objects. Returns the number of objects freed.
+    pub(crate) fn prompt_mark(&mut self, heap: &mut Heap) -> u64 {
+        let start = Instant::now();
+        self.replace_sliced_mark(heap);
+        self.open_round(heap);
+        heap.statistics.marks += 1;
+        let suspects = std::mem::take(&mut heap.suspects);
+        let lost = std::mem::take(&mut self.counted_marks.lost);
+        let mut marker = std::mem::take(&mut self.counted_marks.marker);
+        heap.specials.mark_begins();
+        self.mark_roots(heap, &mut marker);
+        heap.finalizers.queue.iter().for_each(|&object| marker.show(object));
+        heap.prompt.for_each_dying_reference(|object| marker.show(object));
+        let mut units = marker.finish(heap);
+        let is_dead =
+            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+        let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
+        let finalizable = unmarked_with_finalizer(heap);
+        heap.set_mark_phase(MarkPhase::Condemns);
+        match finalizable.is_empty() {
+            true => heap.begin_reclaim_all(&special),
+            false => heap.begin_reclaim_before_finalizers(&special),
+        }
+        if !finalizable.is_empty() {
+            marker.count_bytes();
+        }
+        for &object in &finalizable {
+            marker.show(object);
+        }
+        units += marker.finish(heap);
+        let mut awaited = marker.counted_bytes();
+        for ephemeron in marker.take_held_back() {
+            if !heap.is_held_back(ephemeron) {
+                // Its keys wait for finalizers.
+                awaited += heap.bytes_of_dead_ephemeron(ephemeron);
+            }
+            units += heap.empty_ephemeron(ephemeron);
+        }
+        heap.statistics.mark_units += units as u64;
+        marker.reset();
+        self.counted_marks.marker = marker;
+        special.into_iter().filter(is_dead).for_each(|object| heap.dismantle(object));
+        heap.set_mark_phase(MarkPhase::Off);
+        let freed = sweep(heap);
+        for object in finalizable {
+            object.increment_exact();
+            heap.finalizers.queue.push_back(object);
+        }
+        heap.statistics.cyclic_garbage_objects += freed;
+        self.stops.report.freed_by_mark = freed;
+        clear_marks(heap);
+        self.held.note(heap);
+        heap.prompt.passed_over = Default::default();
+        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.counted_marks.cap.note_mark(heap, false, awaited);
+        self.close_round(heap);
+        heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
+        freed
+    }
+
+    /// But for what waits for its finalizer, and what dying objects hold: there may be millions of those, each of them with a
+    /// count for it.
+    pub(in crate::plan::prompt) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
+        marker.most = heap.options.list_entries_max;
+        self.find_held(heap);
+        self.held.objects().iter().for_each(|&root| marker.show(root));
+        let mut roots = 0;
+        let mut show = |root| {
+            roots += 1;
+            marker.show(root);
+        };
+        heap.finalizers.done.iter().copied().chain(heap.finalizers.held_beside_lists()).for_each(&mut show);
+        heap.immortals.objects().for_each(&mut show);
+        heap.prompt.lent.held().for_each(&mut show);
+        heap.pending_objects().for_each(&mut show);
+        heap.statistics.roots_walked += roots;
+        let slots = tally_heap::services::global_roots::for_each_reference(|root, _| {
+            if heap.owns(root) {
+                marker.show(root);
+            }
+        });
+        heap.statistics.roots_walked += slots;
+        self.stops.report.roots = marker.waiting();
+    }
+
+    /// It freed so many objects, and found so many bytes that only finalizers still need, which are as good as freed; and it
+    /// freed so many objects more than samples and batches had led to expect.
+    pub(in crate::plan::prompt) fn learn_from_mark(
+        &mut self,
+        heap: &Heap,
+        found: (u64, u64),
+        unexpected: u64,
+        suspects: u64,
+    ) {
+        let (freed, awaited) = found;
+        let (marks, used) = (&mut self.counted_marks, heap.kept_bytes().saturating_sub(awaited));
+        marks.base_bytes = used;
+        if suspects != 0 {
+            marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
+        }
+        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT + (awaited as f64) < used as f64 / 8.0 {
+            true => (marks.growth_halves * 2).min(8),
+            false => 1,
+        };
+    }
+}

@@ -1,0 +1,205 @@
+//! What is done at a poll and at an epoch of the prompt plan: a round, a batch, a slice of the mark.
+//!
+//! A round begins with a look at the roots (`root_snapshot`), and closes a report, as an epoch does under the deferred plan.
+
+use crate::plan::prompt::PromptDriver;
+use crate::plan::prompt::garbage_cap::Haste;
+use crate::plan::prompt::slice::Slice;
+use crate::progress::Progress;
+use std::time::Instant;
+use tally_heap::memory::list::List;
+use tally_heap::plan::prompt::FIRST_ROUND;
+use tally_heap::report::epoch_report::EpochReport;
+use tally_heap::{Heap, ObjectRef};
+
+/// Candidates between two rounds, at most, in a small heap; in a large one, one for so many bytes in use.
+const GAP_MAX: usize = 8 << 10;
+const BYTES_PER_CANDIDATE: u64 = 512;
+/// References that a round's trials may follow at once, with a pause goal.
+const ROUND_UNITS: i64 = 16 << 10;
+/// Trials have this part of a slice at least, however long the batch took.
+const TRIALS_SHARE: u64 = 4;
+
+impl PromptDriver {
+    /// At a poll: a round, if one is due, or a slice of the mark that runs, if the program had its turn since the last. While
+    /// a pile is young, rounds wait for the program, too, and take turns with the mark: else what that has proved dead
+    /// would stay until all of the pile is judged.
+    pub(crate) fn prompt_poll(&mut self, heap: &mut Heap) {
+        let mark_runs = self.sliced_mark.is_running();
+        let rounds_wait = mark_runs && self.progress == Progress::Mark;
+        let piled = heap.marks_in_slices() && heap.prompt.cells.nursery.is_backlog();
+        let marks_turn = piled && mark_runs && self.sliced_mark.is_next;
+        let haste = if mark_runs { self.counted_marks.cap.haste(heap) } else { Haste::None };
+        if rounds_wait || self.sliced_mark.proves() || marks_turn || haste == Haste::Much || !heap.round_is_due() {
+            if mark_runs && (haste != Haste::None || self.program_had_its_turn(heap)) {
+                self.sliced_mark.is_next = false;
+                self.stopped(heap, PromptDriver::sliced_mark_slice);
+                while self.sliced_mark.is_running() && self.counted_marks.cap.haste(heap) == Haste::Much {
+                    self.stopped(heap, PromptDriver::sliced_mark_slice);
+                }
+            }
+            if heap.options.eager_marks && heap.marks_in_slices() {
+                self.start_sliced_mark(heap);
+            }
+            return;
+        }
+        if piled && !self.program_had_its_turn(heap) {
+            return;
+        }
+        self.sliced_mark.is_next = true;
+        self.stopped(heap, |driver, heap| {
+            driver.prompt_round(heap, false);
+            if !driver.sliced_mark.is_running() && driver.counted_mark_is_due(heap) {
+                match heap.marks_in_slices() {
+                    true => driver.start_sliced_mark(heap),
+                    false => _ = driver.prompt_mark(heap),
+                }
+            }
+        });
+    }
+
+    /// Slices of fixed units ask for no time.
+    fn program_had_its_turn(&self, heap: &Heap) -> bool {
+        heap.options.slice_units.is_some() || self.stops.mutator_had_its_turn()
+    }
+
+    /// Every candidate is tried, without bounds; under zeal when that is due.
+    pub(crate) fn prompt_epoch(&mut self, heap: &mut Heap) {
+        self.finish_sliced_mark(heap);
+        let looks = heap.options.zeal_looks;
+        if heap.zeal.as_mut().is_none_or(|zeal| zeal.round_is_due(looks)) {
+            let before = units_of_rounds(heap);
+            self.prompt_round(heap, true);
+            let units = units_of_rounds(heap) - before;
+            heap.zeal.iter_mut().for_each(|zeal| zeal.note_round(units));
+        }
+        if heap.zeal.is_some() {
+            if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) {
+                self.prompt_mark(heap);
+            }
+            let in_flight = heap.prompt.protected.len() as u64;
+            if heap.finalizers.queue.is_empty()
+                && heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
+                && let Err(violation) = self.verify_running(heap, in_flight)
+            {
+                heap.violation(violation.invariant, &violation.what);
+            }
+        }
+    }
+
+    pub(crate) fn prompt_round(&mut self, heap: &mut Heap, unbounded: bool) {
+        let start = Instant::now();
+        self.open_round(heap);
+        self.find_held(heap);
+        let protected = hold_protected(heap);
+        self.rings.unbounded = unbounded;
+        let mut freed = self.batch_round(heap, unbounded);
+        let judges = unbounded || self.rings.are_due(heap);
+        if judges {
+            self.held.set_marks(true);
+            self.rings.slice = match heap.marks_in_slices() && !unbounded {
+                true => trial_slice(heap, start),
+                false => Slice::default(),
+            };
+            freed += self.rings_round(heap, unbounded);
+            self.held.set_marks(false);
+        }
+        let noted = self.held.note(heap);
+        heap.prompt.round_at = match judges {
+            // The others have their turn with the next batch, if not before.
+            true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
+            true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
+            false => heap.prompt.round_at + noted,
+        };
+        release_protected(protected);
+        heap.statistics.cyclic_garbage_objects += freed;
+        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+        self.close_round(heap);
+    }
+
+    fn rings_round(&mut self, heap: &mut Heap, unbounded: bool) -> u64 {
+        let full = heap.candidates.len() >= heap.prompt.round_at;
+        let (before, mut freed) = (heap.statistics.trial_edges, 0);
+        loop {
+            let more = self.rings.round(heap, &mut self.stops.report, unbounded);
+            freed += more;
+            // An object that lost a reference from a dead ring may be part of another.
+            if !unbounded || more == 0 {
+                break;
+            }
+        }
+        let edges = heap.statistics.trial_edges - before;
+        // Rounds that free little come less often.
+        let gap_max = GAP_MAX.max((heap.kept_bytes() / BYTES_PER_CANDIDATE) as usize);
+        let gap = &mut self.round_gap;
+        if unbounded || freed * 8 >= edges {
+            *gap = (*gap / 8).max(FIRST_ROUND);
+        } else if full {
+            *gap = (*gap * 2).clamp(FIRST_ROUND, gap_max);
+        }
+        freed
+    }
+
+    fn batch_round(&mut self, heap: &mut Heap, always: bool) -> u64 {
+        let judged = self.batch.judge(heap, &mut self.rings, always);
+        heap.statistics.trial_edges += judged.edges;
+        self.stops.report.freed_by_trial += judged.freed;
+        self.counted_marks.lost += judged.lost + self.rings.lost();
+        judged.freed
+    }
+
+    /// Young objects are judged together: all that are left are grown up.
+    pub(crate) fn judge_all_young(&mut self, heap: &mut Heap) {
+        let protected = hold_protected(heap);
+        let freed = self.batch_round(heap, true);
+        release_protected(protected);
+        heap.statistics.cyclic_garbage_objects += freed;
+        heap.prompt.candidates_elsewhere = self.rings.waiting() + self.rings.left_over();
+    }
+
+    pub(crate) fn open_round(&mut self, heap: &mut Heap) {
+        heap.epoch = heap.epoch.wrapping_add(1);
+        heap.statistics.epochs += 1;
+        self.stops.report = EpochReport::open(heap);
+        heap.given_bytes = 0;
+    }
+
+    pub(crate) fn close_round(&mut self, heap: &mut Heap) {
+        self.stops.close_report(heap);
+    }
+}
+
+/// References that trials have followed, and frames and slots that were walked for them.
+fn units_of_rounds(heap: &Heap) -> u64 {
+    heap.statistics.trial_edges + heap.statistics.frames_walked + heap.statistics.roots_walked
+}
+
+/// The bounds of the trials of a round that began at `start`, with its batch.
+fn trial_slice(heap: &Heap, start: Instant) -> Slice {
+    match heap.options.slice_units {
+        Some(units) => Slice::of_units(units.into()),
+        None => {
+            let (ns, spent) = (heap.options.slice_ns, start.elapsed().as_nanos() as u64);
+            Slice::of_time(ROUND_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
+        }
+    }
+}
+
+/// Protected objects are held from outside although no count says so.
+fn hold_protected(heap: &mut Heap) -> List<ObjectRef> {
+    let held: List<ObjectRef> = heap
+        .prompt
+        .protected
+        .iter()
+        .copied()
+        .filter(|object| object.exact_count() != 0 && !object.is_stuck())
+        .collect();
+    held.iter().for_each(|object| object.increment_exact());
+    held
+}
+
+fn release_protected(held: List<ObjectRef>) {
+    for object in held {
+        object.set_exact_count(object.exact_count() - 1);
+    }
+}

@@ -1,0 +1,17 @@
+//! The roots are looked at.
+
+use super::{KEPT, visit};
+use crate::plan::prompt::PromptDriver;
+use tally_heap::Heap;
+
+impl PromptDriver {
+    /// Looks at the roots.
+    pub(in crate::plan::prompt) fn find_held(&mut self, heap: &mut Heap) {
+        let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
+        let (before, held) = (walked(heap), &mut self.held);
+        held.objects.clear_to(KEPT);
+        visit(&mut *self.stack, heap, &mut held.objects);
+        held.walked = walked(heap) - before;
+        heap.prompt.cells.nursery.set_depth(held.walked);
+    }
+}

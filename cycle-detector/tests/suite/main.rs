@@ -1,0 +1,31 @@
+//! The tests of the collector, and of heap and collector together, in one executable: each module is a suite. `cargo test -p tally-collector --test suite address_space::` runs one alone.
+
+mod address_space;
+mod boundaries;
+mod bounds;
+mod candidates;
+mod control;
+mod data_arrays;
+mod ephemerons;
+mod evidence;
+mod finalizers;
+mod fork;
+mod heap;
+mod large_deaths;
+mod large_objects;
+mod limits;
+mod mark_and_log;
+mod mature_walk;
+mod memory;
+mod modules;
+mod prompt;
+mod small_range;
+mod stops;
+mod trace_functions;
+mod trials;
+mod verification;
+mod weak;
+mod weak_callbacks;
+mod weak_maps;
+mod weak_random;
+mod weak_slices;

@@ -1,0 +1,60 @@
+//! Which counts the prompt plan saves (`Patterns`): `ownership` and its neighbours ask, `--save-counts` says it in words.
+//!
+//! Each saving has a switch, so that a test or a measurement can leave one out. Without any of them what comes out is the plan
+//! read literally, and is as correct.
+
+/// Which counts are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patterns {
+    /// The count of a fresh object or of a result goes to who wants one.
+    pub moves: bool,
+    /// Roots borrow between safepoints.
+    pub lazy_roots: bool,
+    /// Calls in which nothing is released are no safepoints to the counts.
+    pub quiet_calls: bool,
+    /// A root's count goes along with its last use.
+    pub last_use: bool,
+    /// Results bring their count.
+    pub owned_results: bool,
+    /// Loops of writes put counts off until the next safepoint.
+    pub postponed: bool,
+}
+
+impl Patterns {
+    /// The plan read literally.
+    pub const NONE: Patterns = Patterns::all(false);
+    /// Everything on.
+    pub const ALL: Patterns = Patterns::all(true);
+
+    const fn all(on: bool) -> Patterns {
+        Patterns { moves: on, lazy_roots: on, quiet_calls: on, last_use: on, owned_results: on, postponed: on }
+    }
+}
+
+impl std::str::FromStr for Patterns {
+    type Err = String;
+
+    /// `all`, `none`, or names between commas.
+    fn from_str(text: &str) -> Result<Patterns, String> {
+        let mut patterns = Patterns::NONE;
+        for name in text.split(',') {
+            match name {
+                "none" => patterns = Patterns::NONE,
+                "all" => patterns = Patterns::ALL,
+                "moves" => patterns.moves = true,
+                "lazy-roots" => patterns.lazy_roots = true,
+                "quiet-calls" => patterns.quiet_calls = true,
+                "last-use" => patterns.last_use = true,
+                "owned-results" => patterns.owned_results = true,
+                "postponed" => patterns.postponed = true,
+                _ => {
+                    return Err(format!(
+                        "nothing that saves counts is called {name:?}; there are moves, lazy-roots, quiet-calls, last-use, \
+                         owned-results and postponed, all and none"
+                    ));
+                }
+            }
+        }
+        Ok(patterns)
+    }
+}

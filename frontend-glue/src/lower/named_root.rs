@@ -1,0 +1,49 @@
+//! A root as stack maps and people name it: its id, and the words that stand beside the id in the module's record.
+
+use tally_compiled::module::record::LENT_ROOT;
+
+/// Names one root for people: it stands in the record and in the lowering's report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedRoot {
+    /// As in the stack maps.
+    pub id: u64,
+    /// The variable.
+    pub name: String,
+    /// The function it belongs to.
+    pub function: String,
+    /// Name of the descriptor's global; none for a plain reference.
+    pub descriptor: Option<String>,
+}
+
+/// The id of a root: a hash (FNV-1a) of where it comes from, so that it is the same in every build of the program.
+pub(super) fn root_id(module: &str, function: &str, name: &str, number: usize) -> u64 {
+    let text = format!("{module}\0{function}\0{name}\0{number}");
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    // The bit is set for roots that are lent.
+    (hash & !LENT_ROOT).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::root_id;
+    use tally_compiled::module::record::LENT_ROOT;
+
+    #[test]
+    fn ids_tell_roots_apart_and_are_never_zero() {
+        let ids = [
+            root_id("m", "f", "a", 0),
+            root_id("m", "f", "a", 1),
+            root_id("m", "f", "b", 0),
+            root_id("m", "g", "a", 0),
+            root_id("n", "f", "a", 0),
+            root_id("m", "fa", "", 0),
+        ];
+        for (index, id) in ids.iter().enumerate() {
+            assert!(*id != 0 && *id & LENT_ROOT == 0);
+            assert!(!ids[..index].contains(id));
+        }
+        assert_eq!(ids[0], root_id("m", "f", "a", 0));
+    }
+}

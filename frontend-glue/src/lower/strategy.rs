@@ -1,0 +1,18 @@
+//! How a module says what it is to Tally: the strategies of its functions, and the flag that a lowering leaves.
+
+use crate::llvm::Module;
+use tally_heap::plan::Plan;
+
+/// The strategy that Tally implements.
+pub const STRATEGY: &str = Plan::Deferred.strategy();
+
+/// The same under the prompt plan.
+pub const PROMPT_STRATEGY: &str = Plan::Prompt.strategy();
+
+/// The module flag of a lowered module.
+pub const LOWERED_FLAG: &str = "tally.lowered";
+
+/// The plan that a module was lowered for; `None` for a module that is not lowered.
+pub(crate) fn plan_of_lowered(module: Module) -> Option<Plan> {
+    Plan::of_code(module.flag(LOWERED_FLAG)?)
+}

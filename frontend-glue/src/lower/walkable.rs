@@ -1,0 +1,41 @@
+//! What the stack walk needs of every function of a lowered module, ours and the program's: a frame pointer, an unwind table,
+//! frames that touch each of their pages, and no inlining of bare tail calls.
+
+use super::Cure;
+use crate::llvm::Value;
+use crate::llvm::call::{Call, Position};
+
+/// Gives `function` what the walk needs, but for what a test leaves out.
+pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
+    if without != Some(Cure::FramePointers) {
+        function.set_string_attribute("frame-pointer", "all");
+    }
+    if without != Some(Cure::UnwindTables) && !function.has_attribute("uwtable") {
+        // 2: valid at every instruction, not only at calls.
+        function.set_attribute("uwtable", 2);
+    }
+    touch_every_page(function);
+    let has_musttail = || function.calls().any(Call::is_musttail);
+    if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
+        function.remove_attribute(Position::Function, "alwaysinline");
+        function.set_attribute("noinline", 0);
+    }
+}
+
+/// A large frame touches each of its pages: it cannot step over the guard page into other memory. What a frontend says of the
+/// distance is dropped where it is more than a page, or nothing, at which LLVM crashes.
+fn touch_every_page(function: Value) {
+    const PROBE: &str = "probe-stack";
+    const INLINE: &str = "inline-asm";
+    const DISTANCE: &str = "stack-probe-size";
+    if function.string_attribute(PROBE).is_some_and(|probe| probe != INLINE) {
+        return;
+    }
+    function.set_string_attribute(PROBE, INLINE);
+    // Under this one LLVM calls a function of the name `inline-asm`.
+    function.remove_string_attribute("no-stack-arg-probe");
+    let is_sound = |bytes: &str| bytes.parse::<u32>().is_ok_and(|bytes| (16..=4096).contains(&bytes));
+    if function.string_attribute(DISTANCE).is_some_and(|bytes| !is_sound(&bytes)) {
+        function.remove_string_attribute(DISTANCE);
+    }
+}

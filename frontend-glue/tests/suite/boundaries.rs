@@ -1,0 +1,51 @@
+//! Where managed code meets what is not: other threads, native callers and callees, exceptions, signals, the end of the
+//! stack, the host that loads and unloads code. Promised in `docs/port/embedding.md`, for both plans: `program.rs` says how
+//! each test comes to run under either.
+
+mod anchors;
+mod callbacks;
+mod deep_stacks;
+mod ends;
+mod finalizers;
+mod host;
+mod host_in_c;
+mod llvm_interface;
+mod native_code;
+mod program;
+mod signals;
+mod stack_overflow;
+mod thread_locals;
+mod threads;
+
+use program::Folder;
+use std::process::Command;
+use tally_kit::folder::Outcome;
+use tally_llvm::lower::Plan;
+
+/// A program that ends in peace.
+fn prints(stdout: &str) -> Outcome {
+    Outcome { status: Some(0), stdout: stdout.into(), stderr: String::new() }
+}
+
+/// Runs a program in both ways, at both ends of optimisation, with a leak check and an epoch every 64 KiB.
+fn runs(program: &str, stdout: &str) {
+    let folder = Folder::with(&[("program.c", program)]);
+    for level in ["0", "2"] {
+        let jit = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
+        assert_eq!(folder.tally(&jit), prints(stdout), "tally run --opt {level}");
+        folder.build(&["--opt", level, "program.c"]);
+        let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
+        assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
+    }
+}
+
+/// All other tests, in a process of that plan.
+#[test]
+fn everything_here_holds_under_the_prompt_plan() {
+    if program::plan() == Plan::Prompt {
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    let ran = Command::new(own).arg("boundaries::").env(program::VARIABLE, Plan::Prompt.strategy()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+}

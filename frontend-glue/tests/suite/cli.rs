@@ -1,0 +1,15 @@
+//! The `tally` command as a user meets it: what it prints, what it leaves, how it ends.
+
+mod build;
+mod deaths;
+mod diagnostics;
+mod global_tables;
+mod headers;
+mod input_errors;
+mod machine;
+mod managed;
+mod mixed;
+mod plans;
+mod refused;
+mod run;
+mod usage;

@@ -1,0 +1,56 @@
+//! What is typed wrong, and what `--help` says.
+
+use tally_kit::folder::Folder;
+
+#[test]
+fn help_begins_with_what_tally_is_and_an_example() {
+    let outcome = Folder::with(&[]).tally(&["--help"]);
+    assert_eq!(outcome.status, Some(0));
+    let first_screen: Vec<&str> = outcome.stdout.lines().take(24).collect();
+    let first_screen = first_screen.join("\n");
+    for word in ["Tally manages the memory", "tally run examples/", "run ", "build ", "lower ", "verify ", "maps "] {
+        assert!(first_screen.contains(word), "{word} is missing in\n{first_screen}");
+    }
+}
+
+#[test]
+fn every_subcommand_has_help_with_examples() {
+    for subcommand in ["run", "build", "lower", "verify", "maps"] {
+        let outcome = Folder::with(&[]).tally(&[subcommand, "--help"]);
+        assert_eq!(outcome.status, Some(0));
+        assert!(outcome.stdout.contains(&format!("Examples:\n  tally {subcommand} ")), "{}", outcome.stdout);
+    }
+}
+
+#[test]
+fn bad_usage_is_status_2_and_names_the_mistake() {
+    let folder = Folder::with(&[("a.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage: tally"),
+        (&["run"], "<FILE>"),
+        (&["walk", "a.ll"], "walk"),
+        (&["run", "--opt", "9", "a.ll"], "[possible values: 0, 1, 2, 3, s]"),
+        (&["run", "--heap-limit", "big", "a.ll"], "`big` is not a size"),
+        (&["run", "--epoch-bytes", "8 apples", "a.ll"], "`8 apples` is not a size"),
+        (&["run", "--pause-goal", "5", "a.ll"], "`5` is not a time"),
+        (&["run", "--gc-name", "mine", "a.ll"], "NAME=refcount"),
+        (&["run", "--gc-name", "mine=marksweep", "a.ll"], "marksweep"),
+        (&["build", "a.ll"], "--output <EXE>"),
+        (&["lower", "a.ll"], "--output <OUT>"),
+        (&["lower", "a.ll", "-o", "a.txt"], "a.txt: unknown kind of output"),
+        (&["maps", "a.ll", "b.ll"], "b.ll"),
+    ];
+    for (arguments, expected) in cases {
+        let outcome = folder.tally(arguments);
+        assert_eq!(outcome.status, Some(2), "{arguments:?}: {outcome:?}");
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_wrong_variable_is_named() {
+    let folder = Folder::with(&[("a.ll", "define i32 @main() {\n  ret i32 0\n}\n")]);
+    let outcome = folder.tally_with(&[("TALLY_HEAP_LIMIT", "lots")], &["run", "a.ll"]);
+    assert_eq!(outcome.status, Some(2));
+    assert!(outcome.stderr.starts_with("tally: TALLY_HEAP_LIMIT: `lots` is not a size"), "{}", outcome.stderr);
+}

@@ -1,0 +1,174 @@
+//! One hazard's program: what its comments ask for, and the ways in which it is run.
+
+use std::path::{Path, PathBuf};
+use tally_kit::folder::{Folder, Outcome};
+
+pub const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+/// Executables, and zeal, where code differs most.
+const TWO_LEVELS: [&str; 2] = ["0", "2"];
+const TINY_EPOCHS: &str = "4KiB";
+/// The same program, counted at once: at level 0 read literally, else with all patterns.
+const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
+
+/// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
+/// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
+const SAVINGS: [&str; 9] = [
+    "none",
+    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
+    "moves,quiet-calls,last-use,owned-results,postponed",
+    "moves,lazy-roots,last-use,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,owned-results,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,postponed",
+    "moves,lazy-roots,quiet-calls,last-use,owned-results",
+    "postponed",
+    "all",
+];
+
+/// A program and what it expects.
+#[derive(Debug)]
+pub struct Program {
+    pub name: String,
+    pub file: PathBuf,
+    /// The other modules.
+    pub others: Vec<PathBuf>,
+    pub withouts: Vec<Without>,
+    levels: Vec<String>,
+    zeal: bool,
+    refused: Option<String>,
+    /// What `tally run` says, if only an executable can do it.
+    linked_only: Option<String>,
+    /// What is said under the prompt plan, if it is refused there alone.
+    prompt_refused: Option<String>,
+}
+
+/// `; WITHOUT cure at level: text`
+#[derive(Debug)]
+pub struct Without {
+    pub cure: String,
+    pub level: String,
+    pub shows: String,
+}
+
+pub fn folder_of_programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hazards")
+}
+
+/// All of them, or the one that the environment names.
+pub fn all_programs() -> Vec<Program> {
+    let wanted = std::env::var("TALLY_HAZARD").ok();
+    let entries = std::fs::read_dir(folder_of_programs()).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll") && !file.ends_with("support.ll"));
+    files.sort();
+    assert!(files.len() > 72, "the programs are missing");
+    let programs = files.into_iter().map(Program::read);
+    programs.filter(|program| wanted.as_ref().is_none_or(|wanted| *wanted == program.name)).collect()
+}
+
+impl Program {
+    fn read(file: PathBuf) -> Program {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(text.starts_with("; Hazard: "), "{name} does not say what its hazard is");
+        let mut program = Program {
+            name,
+            file,
+            others: vec![folder_of_programs().join("support.ll")],
+            withouts: Vec::new(),
+            levels: LEVELS.map(str::to_owned).to_vec(),
+            zeal: true,
+            refused: None,
+            linked_only: None,
+            prompt_refused: None,
+        };
+        for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
+            let Some((keyword, rest)) = line.split_once(": ") else { continue };
+            match keyword {
+                "WITH" => program.others.extend(rest.split(' ').map(|name| folder_of_programs().join(name))),
+                "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
+                "ZEAL" => program.zeal = rest != "no",
+                "LINKED-ONLY" => program.linked_only = Some(rest.to_owned()),
+                "PROMPT-REFUSED" => program.prompt_refused = Some(rest.to_owned()),
+                "REFUSED" => program.refused = Some(rest.to_owned()),
+                _ => program.withouts.extend(Without::read(keyword, rest)),
+            }
+        }
+        program
+    }
+
+    /// With all cures, in all ways.
+    pub fn check_runs(&self) -> Result<(), String> {
+        let refusal = self.refused.as_ref().or(self.linked_only.as_ref()).map(String::as_str);
+        for (place, level) in self.levels.iter().enumerate() {
+            let run = ["run", "--leak-check", "--epoch-bytes", TINY_EPOCHS, "--opt", level];
+            check(&format!("run at {level}"), &self.tally(&run), refusal)?;
+            if refusal.is_none() {
+                check(
+                    &format!("prompt at {level}"),
+                    &self.tally(&[&run[..], &PROMPT].concat()),
+                    self.prompt_refused.as_deref(),
+                )?;
+            }
+            if refusal.is_none() && self.prompt_refused.is_none() {
+                for saved in self.savings(place) {
+                    let run = [&run[..], &PROMPT, &["--save-counts", saved]].concat();
+                    check(&format!("prompt saving {saved} at {level}"), &self.tally(&run), None)?;
+                }
+            }
+        }
+        if self.refused.is_some() {
+            return Ok(());
+        }
+        for level in TWO_LEVELS.into_iter().filter(|level| self.levels.iter().any(|other| other == level)) {
+            if self.zeal && self.linked_only.is_none() {
+                let zeal = ["run", "--zeal", "--opt", level];
+                check(&format!("zeal at {level}"), &self.tally(&zeal), None)?;
+                if self.prompt_refused.is_none() {
+                    check(&format!("prompt zeal at {level}"), &self.tally(&[&zeal[..], &PROMPT].concat()), None)?;
+                }
+            }
+            let plans = [&[][..], &PROMPT];
+            for plan in plans.into_iter().take(if self.prompt_refused.is_some() { 1 } else { 2 }) {
+                let folder = Folder::compiling_once(&[]);
+                let build = [&["build", "-o", "program", "--opt", level], plan].concat();
+                check(&format!("{build:?}"), &folder.tally(&self.with_files(&build)), None)?;
+                let variables = [("TALLY_EPOCH_BYTES", TINY_EPOCHS), ("TALLY_LEAK_CHECK", "1")];
+                check(&format!("executable of {build:?}"), &folder.program(&variables, &[]), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn savings(&self, place: usize) -> Vec<&'static str> {
+        let of_name = self.name.bytes().map(usize::from).sum::<usize>();
+        match std::env::var_os("TALLY_HAZARD_MATRIX") {
+            Some(_) => SAVINGS.to_vec(),
+            None => vec![SAVINGS[(of_name + place) % SAVINGS.len()]],
+        }
+    }
+
+    fn tally(&self, arguments: &[&str]) -> Outcome {
+        Folder::compiling_once(&[]).tally(&self.with_files(arguments))
+    }
+
+    fn with_files<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let files = std::iter::once(&self.file).chain(&self.others);
+        arguments.iter().copied().chain(files.map(|file| file.to_str().unwrap())).collect()
+    }
+}
+
+/// Whether a run went well, or was refused with these words.
+fn check(what: &str, outcome: &Outcome, refusal: Option<&str>) -> Result<(), String> {
+    let right = match refusal {
+        None => outcome.status == Some(0) && !outcome.stderr.contains("tally"),
+        Some(text) => outcome.status == Some(2) && outcome.stderr.contains(text),
+    };
+    if right { Ok(()) } else { Err(format!("{what}: {outcome:?}")) }
+}
+
+impl Without {
+    fn read(keyword: &str, shows: &str) -> Option<Without> {
+        let (cure, level) = keyword.strip_prefix("WITHOUT ")?.split_once(" at ")?;
+        Some(Without { cure: cure.to_owned(), level: level.to_owned(), shows: shows.to_owned() })
+    }
+}

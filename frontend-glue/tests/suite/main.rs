@@ -1,0 +1,12 @@
+//! The tests of the lowering's surroundings and of the `tally` command, in one executable: each module is a suite. `cargo test -p tally-llvm --test suite boundaries::` runs one alone.
+
+mod boundaries;
+mod cli;
+mod hazards;
+mod ir_contract;
+mod objc_arc;
+mod readers;
+mod scale;
+mod untouched;
+
+tally_kit::counting_allocator!();

@@ -1,0 +1,52 @@
+#!/bin/sh
+# clang for tests that run one C program in many ways: what it made of a file once it does not make again.
+#
+# `tally` turns a C file into the same bitcode whatever the level and the plan, and the suites run each program in about twenty
+# ways. `TALLY_CLANG` names this script for them (kit/src/tally_command.rs); CLANG_ONCE is the folder of what was made, which
+# `cargo xtask test` empties before it begins. A compilation is the same if arguments, place, source and headers beside it and in
+# the folders of -I are the same, but for the names of folders that `tally` makes for one run. Only what was made without a word
+# is kept; everything else goes to clang as it is.
+clang=clang-22
+command -v "$clang" >/dev/null || clang=/usr/lib/llvm-22/bin/clang
+
+output='' include='' source='' before='' same=''
+for word in "$@"; do
+    case $before in
+    -o) output=$word ;;
+    -I) include=$word ;;
+    *)
+        case $word in
+        -ffile-prefix-map=*) ;;
+        *.c) source=$word same="$same $word" ;;
+        *) same="$same $word" ;;
+        esac
+        ;;
+    esac
+    before=$word
+done
+
+case " $* " in
+" --version ") exit 0 ;;
+" -print-prog-name="*)
+    made=$CLANG_ONCE/$(echo "$*" | tr / _)
+    [ -f "$made" ] || { "$clang" "$@" >"$made.$$" && mv "$made.$$" "$made"; } || exit 1
+    exec cat "$made"
+    ;;
+*" -emit-llvm "*) [ -f "$source" ] && [ -n "$include" ] && [ -n "$output" ] || exec "$clang" "$@" ;;
+*) exec "$clang" "$@" ;;
+esac
+
+key=$({ echo "$PWD $same" && cat "$source" "$include"/*.h && cat "$(dirname "$source")"/*.h 2>/dev/null; } | sha256sum)
+made=$CLANG_ONCE/${key%% *}.bc
+if [ -f "$made" ]; then
+    exec cp "$made" "$output"
+fi
+said=$("$clang" "$@" 2>&1)
+status=$?
+if [ -n "$said" ]; then
+    printf '%s\n' "$said" >&2
+elif [ "$status" = 0 ] && [ -f "$output" ]; then
+    # Another process may make the same: who is last puts equal bytes in place of equal bytes.
+    cp "$output" "$made.$$" && mv "$made.$$" "$made"
+fi
+exit "$status"

@@ -1,0 +1,154 @@
+//! The `tally` command for tests: builds it once in a test process, finds it, runs it with a time limit.
+//!
+//! `cargo test` builds no binaries or static libraries of other packages, so the first call here runs
+//! `cargo build -p tally-llvm -p aot-runtime` with the profile and the target directory of the running test (read off
+//! the test's own path, `target/<profile>/deps/<test>`). In a warm tree that takes a fraction of a second. Set
+//! `TALLY_COMMAND` to the path of a `tally` to test that one instead.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// A run is ended after this many seconds; the exit status is then 124.
+const SECONDS_MAX: &str = "300";
+
+/// The variable that names the command to test.
+const COMMAND: &str = "TALLY_COMMAND";
+
+/// The folder of what `kit/clang_once.sh` has made; where there is none, each run of a C program compiles it anew.
+const CLANG_ONCE: &str = "CLANG_ONCE";
+
+/// The clang that does not compile anything twice, where there is a folder for what it has made.
+pub fn clang_once() -> Option<PathBuf> {
+    std::env::var_os(CLANG_ONCE).map(|_| source_tree().join("kit/clang_once.sh"))
+}
+
+/// The root of the source tree.
+pub fn source_tree() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the kit is a folder of the workspace")
+}
+
+/// The path of `tally`, built if need be; `libtally.a` is next to it.
+pub fn tally() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| match std::env::var_os(COMMAND) {
+        Some(named) => PathBuf::from(named),
+        None => {
+            build(&["-p", "tally-llvm", "-p", "aot-runtime"]);
+            profile_folder().join("tally")
+        }
+    })
+}
+
+/// The `tally` of the running test's own profile, with its `libtally.a`: unless that is the release one, command and runtime
+/// check their own assertions, which is how some programs show that they have lost a root. Only for tests of the crate that
+/// the command belongs to: cargo has built it for them.
+pub fn checked_tally() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        // `cargo xtask test` has built the library of this profile, too.
+        if std::env::var_os(COMMAND).is_none() {
+            build(&["-p", "aot-runtime"]);
+        }
+        profile_folder().join("tally")
+    })
+}
+
+/// The same as a word of a shell's line.
+pub fn tally_word() -> &'static str {
+    checked_tally().to_str().expect("the tree lies in a folder whose name is text")
+}
+
+/// Runs `tally` with these arguments in the root of the source tree.
+pub fn run_tally<A: AsRef<OsStr>>(arguments: &[A], environment: &[(&str, &str)]) -> Output {
+    run(tally(), arguments, environment)
+}
+
+/// Runs any program with a time limit in the root of the source tree. `TALLY_*` variables of the caller do not reach it.
+pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg(SECONDS_MAX).arg(program).args(arguments).current_dir(source_tree());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("TALLY_") {
+            command.env_remove(name);
+        }
+    }
+    if let Some(clang) = clang_once() {
+        command.env("TALLY_CLANG", clang);
+    }
+    command.envs(environment.iter().copied()).output().expect("`timeout` of coreutils can be run")
+}
+
+/// What a test shows of a run that went wrong.
+pub fn describe(output: &Output) -> String {
+    let tail = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
+    };
+    format!("{}\n--- stdout\n{}\n--- stderr\n{}\n---", output.status, tail(&output.stdout), tail(&output.stderr))
+}
+
+/// `target/<profile>`, in which the running test lies.
+fn profile_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    test.parent().and_then(Path::parent).expect("a test lies in target/<profile>/deps").to_owned()
+}
+
+fn build(packages: &[&str]) {
+    let folder = profile_folder();
+    let target = folder.parent().expect("a profile's folder lies in the target directory");
+    let profile = match folder.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => "dev",
+        Some(profile) => profile,
+    };
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--profile", profile]).args(packages).arg("--target-dir").arg(target);
+    let status = cargo.current_dir(source_tree()).status().expect("cargo can be run");
+    assert!(status.success(), "`cargo build {}` failed", packages.join(" "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_tree;
+    use std::path::Path;
+    use std::process::{Command, Output};
+
+    fn compile(folder: &Path) -> Output {
+        let mut script = Command::new(source_tree().join("kit/clang_once.sh"));
+        script.args(["-c", "-emit-llvm", "-I", "headers", "-x", "c", "a.c", "-o", "a.bc"]);
+        script.current_dir(folder).env("CLANG_ONCE", folder.join("once")).output().expect("it starts")
+    }
+
+    #[test]
+    fn what_was_compiled_once_is_not_compiled_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("writable");
+        let made = || std::fs::read(folder.path().join("a.bc")).expect("it was made");
+        let kept = || std::fs::read_dir(folder.path().join("once")).expect("readable").count();
+        ["once", "headers"].iter().for_each(|name| std::fs::create_dir(folder.path().join(name)).expect("a folder"));
+        write("headers/x.h", "#define X 1\n");
+        write("beside.h", "#define Y 1\n");
+        write("a.c", "#include <x.h>\n#include \"beside.h\"\nint f(void) { return X + Y; }\n");
+        assert!(compile(folder.path()).status.success());
+        let (first, file) = (made(), std::fs::read_dir(folder.path().join("once")).expect("readable").next());
+        // Something else in its place shows where the next one comes from.
+        std::fs::write(file.expect("it is kept").expect("an entry").path(), "kept").expect("writable");
+        assert!(compile(folder.path()).status.success());
+        assert_eq!(made(), b"kept");
+        for (header, text) in [("headers/x.h", "#define X 2\n"), ("beside.h", "#define Y 2\n")] {
+            write(header, text);
+            assert!(compile(folder.path()).status.success());
+            assert_ne!(made(), b"kept");
+            assert_ne!(made(), first);
+        }
+        assert_eq!(kept(), 3);
+        write("a.c", "#warning said\n");
+        let warned = compile(folder.path());
+        assert!(warned.status.success() && String::from_utf8_lossy(&warned.stderr).contains("said"), "{warned:?}");
+        write("a.c", "int f(void) { return nothing; }\n");
+        assert!(!compile(folder.path()).status.success());
+        assert_eq!(kept(), 3, "what clang says is said each time");
+    }
+}

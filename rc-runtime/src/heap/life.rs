@@ -1,0 +1,232 @@
+//! A heap is made, attached to its thread, asked for work, and dropped.
+
+use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
+use crate::context::Context;
+use crate::epoch_driver::{EpochDriver, NoDriver};
+use crate::mark_phase::MarkPhase;
+use crate::memory::large::LargeSpace;
+use crate::memory::list::List;
+use crate::memory::object_stack::ObjectStack;
+use crate::memory::range::{self, RangeError};
+use crate::object::ObjectRef;
+use crate::plan::Plan;
+use crate::plan::deferred::block::BlockSpace;
+use crate::plan::deferred::log::Log;
+use crate::plan::prompt::Prompt;
+use crate::report::statistics::Statistics;
+use crate::report::utilisation::Utilisation;
+use crate::services::external::External;
+use crate::services::finalizer::Finalizers;
+use crate::services::handle::Handles;
+use crate::services::host_roots::HostRoots;
+use crate::services::immortal::Immortals;
+use crate::services::limits::Limits;
+use crate::services::special::Specials;
+
+impl Heap {
+    /// A heap with nothing in it. The box stays where it is: compiled code holds its address.
+    ///
+    /// # Errors
+    /// [`RangeError`] when the process's heap range cannot be reserved.
+    pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
+        range::reserve()?;
+        let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
+        let mut heap = Box::new(Heap {
+            number: 0,
+            plan: options.plan,
+            context: std::ptr::null_mut(),
+            own_context: Box::default(),
+            epoch: FIRST_EPOCH,
+            blocks: BlockSpace::default(),
+            large: LargeSpace::default(),
+            hole: nowhere,
+            hole_start: 0,
+            overflow: nowhere,
+            given_bytes: 0,
+            log: Log::default(),
+            log_poll_at: options.log_entries,
+            counting: false,
+            roots_uncounted: false,
+            promotion_queue: List::new(),
+            large_promotion: List::new(),
+            free_queue: List::new(),
+            late_queue: List::new(),
+            candidates: List::new(),
+            suspects: 0,
+            mark_phase: MarkPhase::Off,
+            mark_stack: options.plan.mark_stack(&options),
+            mark_overflowed: false,
+            dead_queue: ObjectStack::default(),
+            specials: Specials::default(),
+            host_roots: HostRoots::default(),
+            handles: Handles::default(),
+            immortals: Immortals::default(),
+            external: External::default(),
+            scratch: List::new(),
+            statistics: Statistics::at_first(),
+            utilisation: Utilisation::default(),
+            allocated_bytes_at_flip: 0,
+            zeal: options.zeal.then(Box::default),
+            finalizers: Finalizers::default(),
+            prompt: Prompt::default(),
+            sliced_drains: options.pause_goal_ns.is_some(),
+            due_at_allocation: true,
+            limits: Limits::failing(options.fail_allocation),
+            stopped: false,
+            driver,
+            options,
+        });
+        heap.blocks.quarantine = heap.options.zeal;
+        heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
+        heap.prompt.begin(heap.number, heap.options.trials);
+        heap.context = &raw mut *heap.own_context;
+        heap.context_mut().stamp = FIRST_EPOCH;
+        heap.context_mut().heap = &raw mut *heap;
+        Ok(heap)
+    }
+
+    /// When objects are counted and die.
+    #[inline(always)]
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// What a running mark means to the program.
+    #[inline(always)]
+    pub fn mark_phase(&self) -> MarkPhase {
+        self.mark_phase
+    }
+
+    /// The mark has come to another phase. For the plan's driver.
+    pub fn set_mark_phase(&mut self, phase: MarkPhase) {
+        self.mark_phase = phase;
+        self.note_mark_phase();
+    }
+
+    /// The context through which this heap allocates.
+    #[inline(always)]
+    pub fn context_mut(&mut self) -> &mut Context {
+        // SAFETY: points to this heap's own context, or to the context of the thread it is attached to.
+        unsafe { &mut *self.context }
+    }
+
+    /// Makes this the calling thread's heap: compiled code on this thread allocates here from now on.
+    ///
+    /// # Panics
+    /// If another heap is attached to this thread.
+    pub fn attach(&mut self) {
+        let thread = crate::context::current();
+        // SAFETY: this thread's context.
+        let attached = unsafe { (*thread).heap };
+        assert!(attached.is_null(), "a heap is already attached to this thread; detach it first");
+        // Frames that lend roots may have been entered before the thread had a heap.
+        // SAFETY: this thread's context.
+        let &Context { lent, lent_high, .. } = unsafe { &*thread };
+        let context = self.context_mut();
+        (context.lent, context.lent_high) = (lent, lent_high);
+        self.move_context(thread);
+    }
+
+    /// Whether this thread's compiled code runs on this heap.
+    pub fn is_attached(&self) -> bool {
+        std::ptr::eq(self.context, crate::context::current())
+    }
+
+    /// Undoes [`attach`](Self::attach).
+    pub fn detach(&mut self) {
+        let own = &raw mut *self.own_context;
+        let thread = self.context;
+        self.move_context(own);
+        if !std::ptr::eq(thread, own) {
+            // Frames may be there that lend roots.
+            let &mut Context { lent, lent_high, .. } = self.context_mut();
+            // SAFETY: the context we just moved out of.
+            unsafe { *thread = Context { lent, lent_high, ..Context::default() } };
+        }
+    }
+
+    pub(in crate::heap) fn move_context(&mut self, to: *mut Context) {
+        if std::ptr::eq(self.context, to) {
+            return;
+        }
+        // SAFETY: both are contexts, and they are different.
+        unsafe { std::ptr::copy_nonoverlapping(self.context, to, 1) };
+        self.context = to;
+    }
+
+    /// Whether a poll at a safepoint should call the slow path.
+    pub fn set_poll(&mut self, due: bool) {
+        self.context_mut().poll = due as u32;
+    }
+
+    /// Whether the object lies in a block of this heap.
+    #[inline(always)]
+    pub fn owns(&self, object: ObjectRef) -> bool {
+        self.owns_address(object.address())
+    }
+
+    /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
+    pub fn still_owns(&self, object: ObjectRef) -> bool {
+        range::owner_of(range::block_of(object.address())) == self.number
+    }
+
+    /// Whether an address of the heap range lies in a block of this heap.
+    #[inline(always)]
+    pub fn owns_address(&self, address: u64) -> bool {
+        // SAFETY: the entry of an address in the heap range.
+        unsafe { (*range::block_info(range::block_of(address))).owner == self.number }
+    }
+
+    /// Whether any address at all lies in memory of this heap's objects: in one of its blocks of small ones, or in a large one.
+    pub fn contains(&self, address: u64) -> bool {
+        if !range::in_heap(address) || !range::is_reserved(address) {
+            return false;
+        }
+        // SAFETY: the entry of an address in the reserved range.
+        let state = unsafe { (*range::block_info(range::block_of(address))).state };
+        // Of a large object only the first block has an entry, which stays behind.
+        self.large.object_at(address).is_some()
+            || state != crate::memory::block_state::state::LARGE && self.owns_address(address)
+    }
+
+    /// The same without those.
+    pub fn kept_bytes(&self) -> u64 {
+        self.used_bytes() - self.large.leaving.blocks() * crate::memory::range::BLOCK_BYTES
+    }
+
+    /// Nothing of the program runs any more: objects at zero die; then all finalizers run that have not, if the
+    /// program wants that.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn end_of_program(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            Heap::drain_at_end(heap);
+            if crate::services::finalizer::exit::are_run_at_exit() {
+                Heap::finalize_all(heap);
+            }
+        }
+    }
+
+    /// Calls the epoch driver with the heap.
+    pub fn with_driver<T>(&mut self, call: impl FnOnce(&mut dyn EpochDriver, &mut Heap) -> T) -> T {
+        let mut driver: Box<dyn EpochDriver> = std::mem::replace(&mut self.driver, Box::new(NoDriver));
+        let answer = call(&mut *driver, self);
+        self.driver = driver;
+        answer
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        self.detach();
+    }
+}
+
+impl std::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Heap(epoch {}, {} live objects)", self.epoch, self.statistics.live_objects)
+    }
+}

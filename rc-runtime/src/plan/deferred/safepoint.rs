@@ -1,0 +1,90 @@
+//! Safepoints of the deferred plan: a poll, a step of an explicit collection, zeal's epoch, and what asks for the next.
+
+use crate::heap::Heap;
+use crate::report::statistics::Statistics;
+use crate::turn::LastTurn;
+use crate::type_registry;
+
+impl Heap {
+    /// A safepoint at which work that is due is done.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
+    pub(crate) unsafe fn deferred_poll(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let hurry = std::mem::take(&mut (*heap).external.is_due);
+            (*heap).with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
+            if (*heap).limits.soft_is_due {
+                Heap::run_soft_limit_callback(heap);
+            }
+            Heap::run_ready_finalizers(heap);
+        }
+    }
+
+    /// The end of a safepoint: finalizers and callbacks that are due run.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
+    pub unsafe fn run_ready_finalizers(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (&*heap).finalizers.are_ready() && (&*heap).is_running() {
+                Heap::run_finalizers(heap);
+            }
+        }
+    }
+
+    /// A part of an explicit collection.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
+    pub(crate) unsafe fn deferred_step(heap: *mut Heap, ns: u64) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            // A step gives finalizers their turn now.
+            (*heap).finalizers.last_turn = LastTurn::default();
+            if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
+                Heap::run_finalizers(heap);
+                return false;
+            }
+            let done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
+            done && Heap::finalizers_are_done(heap)
+        }
+    }
+
+    /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it.
+    pub(crate) fn deferred_zeal_epoch(&mut self, words: impl Iterator<Item = u64>) {
+        if !self.is_running() {
+            return;
+        }
+        if let Some(zeal) = &self.zeal {
+            let objects = words.flat_map(|word| {
+                type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address))
+            });
+            self.host_roots.temporary.extend(objects);
+        }
+        self.with_driver(|driver, heap| driver.epoch(heap));
+        self.host_roots.temporary.clear();
+    }
+
+    /// Finalizers or callbacks are due at the next safepoint.
+    pub(crate) fn request_finalizer_turn(&mut self) {
+        self.finalizers_are_ready();
+        self.set_poll(true);
+    }
+
+    /// Young objects are alive as far as is known.
+    pub(crate) fn add_young_to(&self, statistics: &mut Statistics) {
+        let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
+        statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
+        statistics.live_bytes += statistics.allocated_bytes - self.allocated_bytes_at_flip;
+    }
+
+    /// Objects were not counted so far: those that were promoted were allocated.
+    pub(crate) fn count_from_what_is_known(&mut self) {
+        let counted = &mut self.statistics;
+        counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
+        counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
+    }
+}

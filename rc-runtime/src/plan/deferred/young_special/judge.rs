@@ -1,0 +1,86 @@
+//! Dead young special objects end, in steps. `[WEAK]`
+
+use super::{Judgement, LOOK_UNITS};
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+
+impl Heap {
+    /// A young object becomes special.
+    pub(crate) fn list_young_special(&mut self, object: ObjectRef) {
+        if object.is_mature() {
+            return;
+        }
+        match object.stamp() == self.epoch {
+            true => self.specials.young.push(object),
+            false => self.specials.pending.push(object),
+        }
+    }
+
+    /// Deferred plan, when the increments of the flip are done: what became special while young and is not mature is
+    /// dead. Does up to `units` of work; returns the units left, and whether all is done. If it has queued objects for promotion,
+    /// it is to be called again when those are promoted.
+    pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
+        if self.specials.judgement == Judgement::Waits {
+            self.specials.judgement = Judgement::Condemn(0);
+        }
+        while units > 0 {
+            let judgement = self.specials.judgement;
+            if judgement == Judgement::Finalize {
+                let (left, done) = self.judge_young_finalizable(units);
+                if done {
+                    self.specials.judgement = Judgement::Dismantle(0);
+                }
+                if !done || !self.promotion_queue.is_empty() {
+                    return (left, false);
+                }
+                units = left;
+                continue;
+            }
+            let Some(&object) = self.specials.pending.get(judgement.place()) else {
+                match judgement.next_step() {
+                    Some(next) => self.specials.judgement = next,
+                    None => {
+                        self.specials.pending.clear();
+                        return (units, true);
+                    }
+                }
+                continue;
+            };
+            units -= LOOK_UNITS;
+            let dead = !object.is_mature() && object.has(flag::SPECIAL);
+            if self.take_step_of_young(judgement, object, dead, &mut units) {
+                self.specials.judgement = judgement.at_next();
+            }
+        }
+        (units, false)
+    }
+
+    /// Whether the step is done with the object: else it goes on with it.
+    pub(in crate::plan::deferred::young_special) fn take_step_of_young(
+        &mut self,
+        step: Judgement,
+        object: ObjectRef,
+        dead: bool,
+        units: &mut i64,
+    ) -> bool {
+        match step {
+            Judgement::Waits | Judgement::Finalize => unreachable!("has no places"),
+            Judgement::Condemn(_) if dead => self.condemn_special(object, true),
+            Judgement::Begin(_) if dead => {
+                self.specials.finalizers_follow = self.finalizers.has_young();
+                let done = self.begin_reclaim_some(object, units);
+                self.specials.finalizers_follow = false;
+                return done;
+            }
+            Judgement::Dismantle(_) if dead => return self.dismantle_some(object, units),
+            Judgement::Dismantle(_) => self.condemn_special(object, false),
+            // All that are dead have been dismantled: an ephemeron that loses a key here is alive.
+            Judgement::End(_) if dead => match self.end_key_some(object, units) {
+                true => self.end_special(object),
+                false => return false,
+            },
+            Judgement::Condemn(_) | Judgement::Begin(_) | Judgement::End(_) => {}
+        }
+        true
+    }
+}

@@ -1,0 +1,258 @@
+//! Counts change: at a write, at a copy, when a count falls. `[EXACT]`
+
+use super::{CANDIDATES_MAX, CARRY, LOW, SETTLED, bytes_of};
+use crate::heap::Heap;
+use crate::memory::range::{self, BUFFERED};
+use crate::object::{ObjectRef, Slot, prompt_flag};
+use crate::type_registry::{Reading, TypeInfo};
+use crate::visit::Part;
+
+impl Heap {
+    /// Takes one from the object's count.
+    #[inline(always)]
+    pub fn decrement_exact(&mut self, object: ObjectRef) {
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte <= SETTLED {
+            self.note_low(object);
+        }
+    }
+
+    /// Takes one from the count on behalf of a root: to non-zero, nothing is noted.
+    #[inline(always)]
+    pub fn decrement_root(&mut self, object: ObjectRef) {
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte & LOW == 0 {
+            self.note_low(object);
+        }
+    }
+
+    /// The same on behalf of a dead object. Returns true for a possible member of a cycle, which is not noted.
+    #[inline(always)]
+    pub fn decrement_unnoted(&mut self, object: ObjectRef) -> bool {
+        let byte = object.count().wrapping_sub(1);
+        object.set_count(byte);
+        if byte & LOW == 0 {
+            self.note_low(object);
+        }
+        byte < SETTLED && byte != 0
+    }
+
+    /// A decrement has left the byte at zero, or the object is not settled. An object that a root released may be noted here too, when
+    /// 64 come back: that is never wrong.
+    pub fn note_low(&mut self, object: ObjectRef) {
+        if object.low_count() == 0 {
+            let high = object.stamp();
+            if high == 0 {
+                // What was put off came before this.
+                self.apply_postponed();
+                if self.mark_phase().watches() {
+                    self.note_touched(object);
+                }
+                return self.add_pending(object);
+            }
+            object.set_count(object.count() | CARRY as u8);
+            if object.is_stuck() {
+                // Only a mark can tell whether this was the last reference.
+                self.suspects += 1;
+                return;
+            }
+            object.set_stamp(high - CARRY);
+        }
+        if !object.is_settled() {
+            self.note_candidate(object);
+        }
+    }
+
+    /// The count fell to non-zero: the object may hold up a garbage cycle. `[CANDIDATE]`
+    #[inline(always)]
+    pub fn note_candidate(&mut self, object: ObjectRef) {
+        if !self.flag_candidate(object) {
+            return;
+        }
+        if self.candidates.len() >= CANDIDATES_MAX || !self.candidates.try_push(object) {
+            // Given up: it has no bit.
+            BUFFERED.clear(object.address());
+            self.suspects += 1;
+        }
+    }
+
+    /// Marks the object as buffered; false if it is already, or never part of a cycle.
+    #[inline(always)]
+    pub fn flag_candidate(&mut self, object: ObjectRef) -> bool {
+        if self.mark_phase().watches() {
+            self.note_touched(object);
+        }
+        object.settle();
+        let meta = object.meta();
+        if meta & (prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) != 0 {
+            return false;
+        }
+        object.set_meta(meta | prompt_flag::CANDIDATE);
+        BUFFERED.set(object.address());
+        true
+    }
+
+    /// The counted form of [`write`](Self::write).
+    #[inline(never)]
+    pub(crate) fn write_counted(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        let info = object.type_info();
+        if let Reading::Traced(_) = info.reading {
+            let offset = slot.address() - object.address();
+            return self.write_traced(object, offset..offset + 8, || slot.store(word));
+        }
+        if let Some(new) = info.decode(word) {
+            new.increment_exact();
+        }
+        let old = info.decode(slot.read());
+        slot.store(word);
+        if let Some(old) = old {
+            self.decrement_exact(old);
+        }
+    }
+
+    /// The counted form of [`copy_references`](Self::copy_references).
+    pub(crate) fn copy_counted(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        let info = object.type_info();
+        // SAFETY: the caller names `count` readable words and `count` words of the object.
+        let copy = || unsafe { std::ptr::copy(source as *const u64, target.address() as *mut u64, count as usize) };
+        let bytes = bytes_of(object, target, count);
+        if let Reading::Traced(_) = info.reading {
+            return self.write_traced(object, bytes, copy);
+        }
+        info.for_each_slot_among(object, bytes.clone(), |slot| {
+            // SAFETY: as above: the word that this slot is about to hold.
+            let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
+            if let Some(new) = info.decode(word) {
+                new.increment_exact();
+            }
+        });
+        self.release_slots(info, object, bytes);
+        copy();
+    }
+
+    /// The counted form of [`fill_references`](Self::fill_references).
+    pub(crate) fn fill_counted(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        let info = object.type_info();
+        let slots = (0..count).map(|index| object.slot(target.address() - object.address() + index * 8));
+        let bytes = bytes_of(object, target, count);
+        if let Reading::Traced(_) = info.reading {
+            return self.write_traced(object, bytes, || slots.for_each(|slot| slot.store(word)));
+        }
+        if let Some(new) = info.decode(word) {
+            let mut wanted = 0u32;
+            info.for_each_slot_among(object, bytes.clone(), |_| wanted = wanted.saturating_add(1));
+            new.set_exact_count(new.exact_count().saturating_add(wanted));
+        }
+        self.release_slots(info, object, bytes);
+        slots.for_each(|slot| slot.store(word));
+    }
+
+    /// Decrements what the reference slots among `bytes` hold, which are about to be overwritten: at zero an object is
+    /// only noted, not freed.
+    pub(in crate::plan::prompt::count) fn release_slots(
+        &mut self,
+        info: &TypeInfo,
+        object: ObjectRef,
+        bytes: std::ops::Range<u64>,
+    ) {
+        info.for_each_slot_among(object, bytes, |slot| {
+            if let Some(old) = info.decode(slot.read()) {
+                self.decrement_exact(old);
+            }
+        });
+    }
+
+    /// Only `trace` knows which words are references: what it reports of the parts that are written, before and after.
+    pub(in crate::plan::prompt::count) fn write_traced(
+        &mut self,
+        object: ObjectRef,
+        bytes: std::ops::Range<u64>,
+        store: impl FnOnce(),
+    ) {
+        let info = object.type_info();
+        let mut old = std::mem::take(&mut self.prompt.scratch);
+        info.for_each_reference_near(object, bytes.clone(), |target| old.push(target));
+        store();
+        info.for_each_reference_near(object, bytes, ObjectRef::increment_exact);
+        old.drain(..).for_each(|target| self.decrement_exact(target));
+        self.prompt.scratch = old;
+    }
+
+    /// A root of complex shape was stored to: what `slot` holds now is counted, what `shadow` holds, its value when it was
+    /// settled last, is released, and `shadow` becomes a copy. A null slot only releases. `how` describes both; null = every
+    /// word may be a reference.
+    ///
+    /// # Safety
+    /// Both are `bytes` bytes, aligned words, and what they hold by `how` obeys `[HEADER]`.
+    pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&TypeInfo>, bytes: u64) {
+        let each = |address: u64, found: &mut dyn FnMut(ObjectRef)| match how {
+            Some(info) => info.for_each_reference_in_root(address, found),
+            None => {
+                for word in (address..address + bytes).step_by(8) {
+                    // SAFETY: by the caller's promise.
+                    let word = unsafe { Slot::from_address(word) }.read();
+                    if range::in_heap(word) {
+                        // SAFETY: as above.
+                        found(unsafe { ObjectRef::from_address(word) });
+                    }
+                }
+            }
+        };
+        if slot != 0 {
+            each(slot, &mut |new| new.increment_exact());
+        }
+        each(shadow, &mut |old| self.decrement_root(old));
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match slot {
+                0 => std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize),
+                _ => std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize),
+            }
+        }
+    }
+
+    /// A reference outside objects changes from `old` to `new`.
+    #[inline(always)]
+    pub(crate) fn recount_exactly(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
+        new.into_iter().for_each(ObjectRef::increment_exact);
+        if let Some(old) = old {
+            self.decrement_exact(old);
+        }
+    }
+
+    /// Every object of a prompt heap that is alive or pending: not dying, not zeal's dead, not condemned by a mark.
+    pub fn for_each_counted(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
+        if let Some(zeal) = &self.zeal {
+            for object in zeal.living() {
+                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) {
+                    visit(self, object);
+                }
+            }
+            return;
+        }
+        for place in 0..self.prompt.cells.owned.len() {
+            let block = self.prompt.cells.owned[place];
+            for object in super::super::CellSpace::objects_in(block) {
+                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.is_going(object) {
+                    visit(self, object);
+                }
+            }
+        }
+        for place in 0..self.large.places() {
+            if let Some(object) = self.large.at(place)
+                && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+                && !self.is_going(object)
+            {
+                visit(self, object);
+            }
+        }
+    }
+
+    /// Calls `visit` with everything that `object` refers to; by chunk, so that traced arrays need no image of the whole.
+    #[inline(always)]
+    pub fn for_each_counted_reference(object: ObjectRef, visit: impl FnMut(ObjectRef)) {
+        object.type_info().for_each_reference(object, Part::Whole, visit);
+    }
+}

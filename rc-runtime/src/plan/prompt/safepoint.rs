@@ -1,0 +1,311 @@
+//! A safepoint of the prompt plan, a collection, a step of one, and the counters.
+
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::size_class::CLASSES;
+use crate::object::ObjectRef;
+use crate::report::statistics::Statistics;
+use crate::services::finalizer::{ROUNDS_MAX, Turn};
+use crate::turn::LastTurn;
+
+impl Heap {
+    /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
+    ///
+    /// # Safety
+    /// `heap` is a heap of the prompt plan in exclusive use, and no reference to it is in use: finalizers may come
+    /// back to it.
+    pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).stopped {
+                return;
+            }
+            (*heap).inspect();
+            match (*heap).context_mut().lent {
+                0 => Heap::drain_unlent(heap, words),
+                _ if (&mut *heap).puts_drain_off() => return Heap::put_drain_off(heap, words),
+                _ => Heap::drain(heap, words),
+            }
+            // Cycles are judged inside finalizers and callbacks, too, or the garbage of one that runs for long had no bound.
+            let is_outside = (*heap).finalizers.depth() == 0;
+            let zeal = (*heap).zeal.is_some() && is_outside;
+            let external = (*heap).external.is_due;
+            let judges = zeal || external || (*heap).mark_wants_its_turn() || (*heap).round_is_due();
+            let finalizes = !(&*heap).finalizers.queue.is_empty() && is_outside;
+            if judges || finalizes {
+                let held = (&mut *heap).protect_in_flight(words);
+                if external && (&mut *heap).external_bytes_want_a_mark() {
+                    (*heap).with_driver(|driver, heap| driver.collect(heap));
+                    (*heap).note_external_mark();
+                } else if judges {
+                    let all = zeal || external;
+                    if external {
+                        (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+                    }
+                    (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
+                }
+                Heap::end_round(heap, (*heap).begin_turn());
+                (*heap).prompt.protected.truncate(held);
+            }
+            if (*heap).limits.soft_is_due && (*heap).finalizers.depth() == 0 {
+                let held = (&mut *heap).protect_in_flight(words);
+                Heap::run_soft_limit_callback(heap);
+                (*heap).prompt.protected.truncate(held);
+            }
+            (&mut *heap).let_registered_anew_go();
+        }
+    }
+
+    /// Everything at zero dies, all candidates are tried, and what the verdicts bring to zero dies, too.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn prompt_epoch(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            (*heap).inspect();
+            Heap::drain_all(heap);
+            if (*heap).finalizers.depth() == 0 {
+                (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+                (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                Heap::end_round(heap, Turn::ALL);
+                Heap::drain_all(heap);
+            }
+            (&mut *heap).let_registered_anew_go();
+        }
+    }
+
+    /// Whether enough candidates wait for a round of trials.
+    #[inline(always)]
+    pub fn round_is_due(&self) -> bool {
+        self.candidates.len() >= self.prompt.round_at || self.prompt.cells.nursery.is_due()
+    }
+
+    /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
+    /// outermost drain has ended. Answers how many objects died.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+                (*heap).finalizers.collect_wanted = true;
+                return 0;
+            }
+            let before = (*heap).counted_frees();
+            let outer = std::mem::replace(&mut (*heap).finalizers.collecting, true);
+            for _ in 0..ROUNDS_MAX {
+                Heap::drain_all(heap);
+                (*heap).with_driver(|driver, heap| driver.collect(heap));
+                let again = !(*heap).finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
+                Heap::end_round(heap, Turn::ALL);
+                if !again {
+                    break;
+                }
+            }
+            (&mut *heap).let_registered_anew_go();
+            ((*heap).finalizers.collecting, (*heap).finalizers.collect_wanted) = (outer, false);
+            (*heap).prompt.cells.give_idle_back();
+            (&mut *heap).give_back_down_to(0);
+            (*heap).counted_frees() - before
+        }
+    }
+
+    /// An allocation inside a finalizer finds no room: all that no root reaches goes, but for what has a finalizer. That waits
+    /// until none runs.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(crate) unsafe fn collect_inside_finalizer(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if Heap::notice_jumps(heap) {
+                Heap::prompt_collect(heap);
+                return;
+            }
+            Heap::drain(heap, &[]);
+            (*heap).with_driver(|driver, heap| driver.collect(heap));
+            Heap::drain(heap, &[]);
+            (*heap).prompt.cells.give_idle_back();
+            (&mut *heap).give_back_down_to(0);
+        }
+    }
+
+    /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    pub(crate) unsafe fn prompt_step(heap: *mut Heap, ns: u64) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+                return false;
+            }
+            let calls_max = (&mut *heap).calls_in_steps();
+            let is_outermost = (&mut *heap).keep_settings();
+            let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
+            let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
+            // A step gives the collector and finalizers their turn now.
+            (*heap).prompt.slice_start = None;
+            (*heap).finalizers.last_turn = LastTurn::default();
+            (&mut *heap).give_back_for(ns);
+            Heap::drain(heap, &[]);
+            let mut done = false;
+            if !(&mut *heap).has_dying() {
+                let waited = !(&*heap).finalizers.queue.is_empty();
+                if !waited {
+                    done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
+                }
+                let finalizers = !(&*heap).finalizers.queue.is_empty();
+                Heap::end_round(heap, (*heap).begin_turn());
+                done &= !finalizers && !(&mut *heap).has_dying();
+                // Further garbage of finalizers is the next collection's.
+                let rounds = &mut (*heap).prompt.step_rounds;
+                *rounds += u32::from(finalizers && !waited);
+                done |= *rounds > ROUNDS_MAX;
+                *rounds *= u32::from(!done);
+            }
+            done |= (*heap).finalizers.called > calls_max;
+            (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
+            // Otherwise an object registered anew would be held for good in a host that only steps.
+            (&mut *heap).let_registered_anew_go();
+            (*heap).options.slice_ns = slice_ns;
+            (*heap).sliced_drains = goal;
+            (*heap).forget_settings(is_outermost);
+            done
+        }
+    }
+
+    /// Finalizers that may have been called when a collection in steps ends at the latest: one for each object that there was.
+    pub(in crate::plan::prompt) fn calls_in_steps(&mut self) -> u64 {
+        if let Some(most) = self.prompt.step_calls_max {
+            return most;
+        }
+        self.refresh_statistics();
+        self.finalizers.called + self.statistics.live_objects + u64::from(super::pending::NESTED_MAX)
+    }
+
+    /// If the program jumps out of a finalizer, the settings of now apply again. Returns whether this is the outermost request.
+    pub(in crate::plan::prompt) fn keep_settings(&mut self) -> bool {
+        let is_outermost = self.prompt.settings.is_none();
+        self.prompt.settings.get_or_insert((self.sliced_drains, self.options.slice_ns));
+        is_outermost
+    }
+
+    pub(in crate::plan::prompt) fn forget_settings(&mut self, is_outermost: bool) {
+        if is_outermost {
+            self.prompt.settings = None;
+        }
+    }
+
+    /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is called, and those
+    /// that waited for the set to be finalized go on.
+    ///
+    /// # Safety
+    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
+    #[cold]
+    pub(in crate::plan::prompt) unsafe fn notice_jumps(heap: *mut Heap) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let left = (&mut *heap).abandon_left_calls();
+            Heap::go_on_after_jumps(heap, left);
+            (*heap).finalizers.depth() == 0
+        }
+    }
+
+    pub(in crate::plan::prompt) unsafe fn go_on_after_jumps(heap: *mut Heap, left: List<ObjectRef>) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            let any = !left.is_empty();
+            (*heap).prompt.landed |= any;
+            Heap::tell_of_jumps(heap, left);
+            if any && (*heap).finalizers.depth() == 0 {
+                Heap::run_queue(heap, (*heap).begin_turn());
+            }
+        }
+    }
+
+    /// Whether anything is being taken apart, or will be by the next drain; but for what finalizers bring without end.
+    pub fn has_dying(&mut self) -> bool {
+        let waits = !self.prompt.leaves_rest && self.pending_count() > self.prompt.protected.len();
+        waits || !self.prompt.cascades.is_empty()
+    }
+
+    /// After the driver judged cycles: the finalizers it asked for run, as many as have their turn, and what its verdicts
+    /// brought to zero dies. Inside a finalizer those wait until none runs.
+    pub(in crate::plan::prompt) unsafe fn end_round(heap: *mut Heap, turn: Turn) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            if (*heap).finalizers.depth() == 0 {
+                (&mut *heap).order_finalizers();
+                Heap::run_queue(heap, turn);
+            }
+            if (*heap).context_mut().pending != 0 {
+                Heap::drain(heap, &[]);
+            }
+        }
+    }
+
+    pub(in crate::plan::prompt) unsafe fn run_queue(heap: *mut Heap, mut turn: Turn) {
+        // SAFETY: as for `prompt_safepoint`.
+        unsafe {
+            let runs = turn.is_all() || (*heap).finalizers_have_their_turn();
+            while runs && !(&*heap).finalizers.queue.is_empty() && (&mut *heap).has_turn(&mut turn) {
+                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+                Heap::finalize_in_cycle(heap, object);
+            }
+        }
+    }
+
+    /// The first free cell of each class, as the context has them.
+    pub fn free_lists(&mut self) -> [u64; CLASSES as usize] {
+        std::array::from_fn(|class| self.context_mut().free[class])
+    }
+
+    /// Objects freed so far.
+    pub(in crate::plan::prompt) fn counted_frees(&mut self) -> u64 {
+        self.refresh_statistics();
+        self.statistics.freed_mature_objects
+    }
+
+    /// Bytes of the cells of all objects there are now, dead ones not yet found included.
+    pub fn counted_live_bytes(&self) -> u64 {
+        self.prompt.cells.tally(self.context_lists()).live_bytes + self.large.totals().1
+    }
+
+    /// Bytes of all cells allocated so far; those that wait on the context's lists count, too.
+    pub fn counted_allocated_bytes(&self) -> u64 {
+        self.prompt.cells.handed_bytes() + self.large.taken_bytes
+    }
+
+    pub(in crate::plan::prompt) fn context_lists(&self) -> &[u64] {
+        // SAFETY: the context through which this heap allocates.
+        unsafe { &(&(*self.context).free)[..CLASSES as usize] }
+    }
+
+    /// Brings the counters of a prompt heap up to date, which the inline paths do not maintain.
+    pub fn refresh_statistics(&mut self) {
+        self.statistics = self.statistics_now();
+    }
+
+    /// The counters that the inline paths do not maintain, as of now.
+    pub(crate) fn count_cells_into(&self, statistics: &mut Statistics) {
+        let mut cells = self.prompt.cells.tally(self.context_lists());
+        if self.zeal.is_some() {
+            // Dead cells are never given back.
+            (cells.live_objects, cells.live_bytes) = self.prompt.cells.living();
+        }
+        let (large_objects, large_bytes) = self.large.totals();
+        statistics.allocated_objects = cells.allocated_objects + self.large.taken_objects;
+        statistics.allocated_bytes = cells.allocated_bytes + self.large.taken_bytes;
+        statistics.size_histogram = cells.sizes;
+        for (bucket, more) in statistics.size_histogram.buckets.iter_mut().zip(&self.large.taken_sizes.buckets) {
+            *bucket += more;
+        }
+        statistics.live_objects = cells.live_objects + large_objects;
+        statistics.live_bytes = cells.live_bytes + large_bytes;
+        statistics.freed_mature_objects = statistics.allocated_objects - statistics.live_objects;
+        statistics.freed_objects = statistics.freed_mature_objects;
+    }
+}

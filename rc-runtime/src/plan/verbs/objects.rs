@@ -1,0 +1,138 @@
+//! Verbs: objects are made, counted, found, and made immortal.
+
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::range::MARK;
+use crate::object::ObjectRef;
+use crate::out_of_memory::OutOfMemory;
+use crate::plan::Plan;
+use crate::type_registry::TypeInfo;
+
+impl Heap {
+    /// A cell with a header for an object of this plan.
+    #[inline(always)]
+    pub(crate) fn allocate_cell_of_plan(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
+        match self.plan() {
+            Plan::Deferred => self.allocate_uncounted(info, length),
+            Plan::Prompt => self.allocate_counted(info, length),
+        }
+    }
+
+    /// A new object belongs to nothing yet: where objects are born with a count, that goes.
+    #[inline(always)]
+    pub(crate) fn disown(&mut self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => {
+                object.set_exact_count(0);
+                self.add_pending(object);
+            }
+        }
+    }
+
+    /// The object has its first record, or may have one from now on.
+    #[inline(always)]
+    pub(crate) fn note_special_birth(&mut self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred => self.list_young_special(object),
+            Plan::Prompt => {}
+        }
+    }
+
+    /// The object's count, whatever the plan: at the last flip, where 255 is stuck, or now.
+    pub fn count_of(&self, object: ObjectRef) -> u32 {
+        match self.plan() {
+            Plan::Deferred => object.count() as u32,
+            Plan::Prompt => object.exact_count(),
+        }
+    }
+
+    /// Calls `visit` with every object that the plan knows: every mature object, or every object that is not dying.
+    pub fn for_each_known(&mut self, visit: impl FnMut(&mut Heap, ObjectRef)) {
+        match self.plan() {
+            Plan::Deferred => self.for_each_mature(visit),
+            Plan::Prompt => self.for_each_counted(visit),
+        }
+    }
+
+    /// Makes [`for_each_known`](Self::for_each_known) complete: no object is young, or none is at zero.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn make_known(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
+                Plan::Prompt => {
+                    Heap::drain_all(heap);
+                    (&mut *heap).begin_proof_anew();
+                }
+            }
+        }
+    }
+
+    /// An object that [`for_each_known`](Self::for_each_known) visits is not known to be dead.
+    #[inline(always)]
+    pub(crate) fn is_there(&self, object: ObjectRef) -> bool {
+        match self.plan() {
+            Plan::Deferred => self.is_there_by_count(object),
+            Plan::Prompt => true,
+        }
+    }
+
+    /// A mark that concerns the object has not come to it.
+    #[inline(always)]
+    pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
+        let is_concerned = match self.plan() {
+            Plan::Deferred => object.is_mature(),
+            Plan::Prompt => true,
+        };
+        is_concerned && !MARK.get(object.address())
+    }
+
+    /// The object never dies. Twice is as good as once.
+    pub fn make_immortal(&mut self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred => self.make_immortal_at_flip(object),
+            Plan::Prompt => self.make_immortal_at_once(object),
+        }
+    }
+
+    /// These objects, which were immortal, are as mortal as others again.
+    pub(crate) fn make_mortal(&mut self, objects: List<ObjectRef>) {
+        match self.plan() {
+            Plan::Deferred => self.make_mortal_at_flip(objects),
+            Plan::Prompt => self.make_mortal_at_once(objects),
+        }
+    }
+}
+
+impl TypeInfo {
+    /// The meta word of a fresh object under `plan`.
+    #[inline(always)]
+    pub fn fresh_meta(&self, plan: Plan) -> u32 {
+        match plan {
+            Plan::Deferred => self.fresh_meta_deferred(),
+            Plan::Prompt => self.fresh_meta_prompt(),
+        }
+    }
+}
+
+impl Plan {
+    /// A header with this meta word is of an object that is being taken apart: its payload is no longer as the program left it.
+    pub(crate) fn is_taken_apart(self, meta: u32) -> bool {
+        match self {
+            Plan::Deferred => false,
+            Plan::Prompt => meta & crate::object::prompt_flag::DYING != 0,
+        }
+    }
+
+    /// The allocator clears the padding before an object that asks for more alignment than its neighbour's end has.
+    pub(crate) fn clears_padding(self) -> bool {
+        match self {
+            Plan::Deferred => true,
+            Plan::Prompt => false,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Verbs: references come and go, outside objects and in them.
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, Slot};
+use crate::plan::Plan;
+
+impl Heap {
+    /// Holds the object for the runtime itself: while the program is called with it, or while a test looks at it.
+    #[inline(always)]
+    pub fn hold(&mut self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred => self.increment(object),
+            Plan::Prompt => object.increment_exact(),
+        }
+    }
+
+    /// Lets go of what [`hold`](Self::hold) held. Deferred plan: at the next flip.
+    #[inline(always)]
+    pub(crate) fn let_go(&mut self, object: ObjectRef) {
+        match self.plan() {
+            Plan::Deferred => self.finalizers.done.push(object),
+            Plan::Prompt => self.decrement_exact(object),
+        }
+    }
+
+    /// A root of a host in Rust changes from `old` to `new`. What it releases becomes no candidate. `[EXACT]`
+    #[inline(always)]
+    pub fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => {
+                new.into_iter().for_each(ObjectRef::increment_exact);
+                old.into_iter().for_each(|old| self.decrement_root(old));
+            }
+        }
+    }
+
+    /// A root that is no frame's, a global handle for one, changes from `old` to `new`. What it releases may become a candidate.
+    #[inline(always)]
+    pub(crate) fn recount_handle(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.recount_exactly(new, old),
+        }
+    }
+
+    /// Pops roots of a host in Rust until `count` are left, the last first.
+    pub fn truncate_host_roots(&mut self, count: usize) {
+        match self.plan() {
+            Plan::Deferred => self.host_roots.stack.truncate(count),
+            Plan::Prompt => {
+                while self.host_roots.stack.len() > count {
+                    let old = self.host_roots.stack.pop().expect("longer than `count`");
+                    self.recount_root(None, old);
+                }
+            }
+        }
+    }
+
+    /// The handle that is pushed next has a count already.
+    #[inline(always)]
+    pub(crate) fn note_owning_handle(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.note_counted_handle(),
+        }
+    }
+
+    /// Handles that were pushed since the last safepoint are counted, if the plan counts handles.
+    #[inline(always)]
+    pub(crate) fn count_new_handles(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.count_handles(),
+        }
+    }
+
+    /// Writes `word` into `slot` of `object`.
+    #[inline(always)]
+    pub fn write(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        if Heap::must_log(slot) || self.counts_writes() {
+            return self.write_slow(object, slot, word);
+        }
+        slot.store(word);
+    }
+
+    /// Every write is counted, and none is just a store.
+    #[inline(always)]
+    fn counts_writes(&self) -> bool {
+        match self.plan() {
+            Plan::Deferred => false,
+            Plan::Prompt => true,
+        }
+    }
+
+    /// The first write of an epoch, or under the prompt plan every write.
+    #[inline(never)]
+    fn write_slow(&mut self, object: ObjectRef, slot: Slot, word: u64) {
+        match self.plan() {
+            Plan::Deferred => self.write_logged(object, slot, word),
+            Plan::Prompt => self.write_counted(object, slot, word),
+        }
+    }
+
+    /// Copies `count` words from `source` to `target`, which lie in `object`; the ranges may overlap.
+    pub fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+        match self.plan() {
+            Plan::Deferred => self.copy_logged(object, target, source, count),
+            Plan::Prompt => self.copy_counted(object, target, source, count),
+        }
+    }
+
+    /// Writes `word` to `count` words from `target`, which lie in `object`.
+    pub fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+        match self.plan() {
+            Plan::Deferred => self.fill_logged(object, target, word, count),
+            Plan::Prompt => self.fill_counted(object, target, word, count),
+        }
+    }
+
+    /// Whether native code may write references into the object without the barrier, as it is now.
+    pub(crate) fn is_written_plainly(&self, object: ObjectRef) -> bool {
+        match self.plan() {
+            Plan::Deferred => !object.is_mature(),
+            Plan::Prompt => false,
+        }
+    }
+}

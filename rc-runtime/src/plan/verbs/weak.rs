@@ -1,0 +1,73 @@
+//! Verbs: weak slots are read, ephemerons lose what they refer to. `[WEAK]`
+
+use crate::heap::Heap;
+use crate::object::{ObjectRef, Slot};
+use crate::plan::Plan;
+
+impl Heap {
+    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
+    /// `object` is what the slot's word says; `None` when its reclaim has begun. `[WEAK]`
+    #[inline(always)]
+    pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
+        if self.may_be_had(object) {
+            return Some(object);
+        }
+        match self.plan() {
+            Plan::Deferred => self.upgrade_slow(object),
+            Plan::Prompt => self.upgrade_watched(object),
+        }
+    }
+
+    /// Whether an upgrade needs no more than the reference.
+    #[inline(always)]
+    pub fn may_be_had(&self, object: ObjectRef) -> bool {
+        match self.plan() {
+            Plan::Deferred => self.is_rooted_or_young(object),
+            Plan::Prompt => self.is_whole_and_unwatched(object),
+        }
+    }
+
+    /// A mark has come to another phase: upgrades may have to ask for more than before.
+    pub(crate) fn note_mark_phase(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => self.note_what_fades(),
+        }
+    }
+
+    /// The program has given an ephemeron another key, or none: a mark that has come to it, and held it back, looks again.
+    pub(crate) fn note_other_key(&mut self, ephemeron: ObjectRef) {
+        if !ephemeron.type_info().ephemeron {
+            return;
+        }
+        match self.plan() {
+            Plan::Deferred => self.show_ephemeron_again(ephemeron),
+            Plan::Prompt => self.watch_ephemeron(ephemeron),
+        }
+    }
+
+    /// An ephemeron whose key a mark has found dead keeps its values all the same, for now. Adds what it cost to `spent`.
+    pub(crate) fn keeps_dead_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
+        match self.plan() {
+            Plan::Deferred => self.keeps_logged_values(ephemeron, spent),
+            Plan::Prompt => false,
+        }
+    }
+
+    /// An ephemeron loses a value that a mark has found dead: nothing is shown to that mark.
+    pub(crate) fn lose_dead_value(&mut self, slot: Slot, value: ObjectRef) {
+        slot.store(0);
+        match self.plan() {
+            Plan::Deferred => self.decrement(value),
+            Plan::Prompt => value.decrement_dead(),
+        }
+    }
+
+    /// Nulls a reference of an ephemeron whose key is dead.
+    pub(crate) fn empty_slot(&mut self, ephemeron: ObjectRef, slot: Slot) {
+        match self.plan() {
+            Plan::Deferred => self.empty_slot_past_the_log(ephemeron, slot),
+            Plan::Prompt => self.write(ephemeron, slot, 0),
+        }
+    }
+}

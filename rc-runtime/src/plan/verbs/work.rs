@@ -1,0 +1,186 @@
+//! Verbs: work is asked for, and done at safepoints.
+
+use crate::heap::Heap;
+use crate::plan::Plan;
+
+impl Heap {
+    /// The next safepoint comes to the runtime.
+    #[inline(always)]
+    pub(crate) fn request_safepoint(&mut self) {
+        match self.plan() {
+            Plan::Deferred => self.set_poll(true),
+            Plan::Prompt => self.context_mut().pending = 1,
+        }
+    }
+
+    /// The same, and finalizers or callbacks are due there.
+    #[inline(always)]
+    pub(crate) fn request_callbacks(&mut self) {
+        match self.plan() {
+            Plan::Deferred => self.request_finalizer_turn(),
+            Plan::Prompt => self.context_mut().pending = 1,
+        }
+    }
+
+    /// A turn of callbacks has ended before all were called. Prompt plan: the end of the drain sees that.
+    pub(crate) fn put_callbacks_off(&mut self) {
+        match self.plan() {
+            Plan::Deferred => self.request_finalizer_turn(),
+            Plan::Prompt => {}
+        }
+    }
+
+    /// No call of the program is left that the runtime has made: what those have put off is due.
+    pub(crate) fn request_interrupted_work(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {
+                if self.specials.post_clear.are_due() {
+                    self.request_finalizer_turn();
+                }
+            }
+            Plan::Prompt => {
+                self.restore_settings();
+                self.context_mut().pending = 1;
+            }
+        }
+    }
+
+    /// The next allocation comes to the runtime, however much room its hole has, and so does the next safepoint.
+    pub(crate) fn request_work_at_allocation(&mut self) {
+        match self.plan() {
+            Plan::Deferred => {
+                self.retire_hole();
+                self.set_poll(true);
+            }
+            Plan::Prompt => self.context_mut().pending = 1,
+        }
+    }
+
+    /// Collects everything that nothing reaches. Answers how many objects died.
+    ///
+    /// # Safety
+    /// No reference to the heap is in use: finalizers may come back to it.
+    pub unsafe fn collect(heap: *mut Heap) -> u64 {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => Heap::deferred_collect(heap),
+                Plan::Prompt => Heap::prompt_collect(heap),
+            }
+        }
+    }
+
+    /// An explicit collection in parts: works for about `ns` nanoseconds, and returns true when all is done, that is
+    /// when no object is left that was unreachable at the first of these steps. The next step begins another
+    /// collection.
+    ///
+    /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn step(heap: *mut Heap, ns: u64) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => Heap::deferred_step(heap, ns),
+                Plan::Prompt => Heap::prompt_step(heap, ns),
+            }
+        }
+    }
+
+    /// A safepoint at which work that is due is done.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn poll(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => Heap::deferred_poll(heap),
+                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
+            }
+        }
+    }
+
+    /// A safepoint of a host in Rust: the same, if anything has asked for it.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn poll_if_asked(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => {
+                    if (*heap).context_mut().poll != 0 {
+                        Heap::deferred_poll(heap);
+                    }
+                }
+                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
+            }
+        }
+    }
+
+    /// Deferred plan: flips and runs the passes of the flip to their end, then finalizers. Prompt plan: everything at zero dies, and
+    /// all candidates are tried.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn epoch(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => {
+                    (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                    Heap::run_ready_finalizers(heap);
+                }
+                Plan::Prompt => Heap::prompt_epoch(heap),
+            }
+        }
+    }
+
+    /// The same for a recount that follows. Deferred plan: finalizers wait, because what they write is logged.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn epoch_before_recount(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
+                Plan::Prompt => Heap::prompt_epoch(heap),
+            }
+        }
+    }
+
+    /// A safepoint of code that was lowered for zeal; what `count` words from `words` on lead to lives on.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect); the words are readable, and under the prompt plan aligned, or there are none.
+    pub unsafe fn zeal_safepoint(heap: *mut Heap, words: *const u64, count: usize) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => {
+                    // A call's result, of which the lowering passes the bytes.
+                    (&mut *heap).deferred_zeal_epoch((0..count).map(|index| words.add(index).read_unaligned()));
+                }
+                Plan::Prompt if count == 0 => Heap::prompt_safepoint(heap, &[]),
+                Plan::Prompt => Heap::prompt_safepoint(heap, std::slice::from_raw_parts(words, count)),
+            }
+        }
+    }
+
+    /// Nothing of the program runs any more: what is at zero dies.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn drain_at_end(heap: *mut Heap) {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match (*heap).plan() {
+                Plan::Deferred => {}
+                Plan::Prompt => Heap::drain_all(heap),
+            }
+        }
+    }
+}

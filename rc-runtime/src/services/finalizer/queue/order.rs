@@ -1,0 +1,342 @@
+//! Finalizers are registered, found due, put in order and run.
+
+use super::ROUNDS_MAX;
+use crate::descriptor::FinalizeOrder;
+use crate::heap::Heap;
+use crate::memory::list::List;
+use crate::memory::range::MARK;
+use crate::object::{ObjectRef, flag};
+use crate::services::special::AWAITS_FINALIZER;
+use crate::type_registry::{self, TypeInfo};
+use std::cmp::Reverse;
+
+impl Heap {
+    /// An object of a type with a finalizer was allocated.
+    pub(crate) fn note_birth_with_finalizer(&mut self, object: ObjectRef, info: &TypeInfo) {
+        if object.needs_finalizer() {
+            self.note_registration(object, info);
+        }
+    }
+
+    /// The object's finalizer is to run when it is found dead, also if it has run before. False: its type has none.
+    pub fn register_finalizer(&mut self, object: ObjectRef) -> bool {
+        let info = object.type_info();
+        if info.has_finalizer && object.has(flag::FINALIZED) {
+            object.remove_flags(flag::FINALIZED);
+            self.note_registration(object, info);
+        }
+        info.has_finalizer
+    }
+
+    /// The object's finalizer is not to run, also if the object was found dead already.
+    pub fn forget_finalizer(&mut self, object: ObjectRef) {
+        if object.needs_finalizer() {
+            self.end_registration(object);
+        }
+    }
+
+    pub(in crate::services::finalizer::queue) fn note_registration(&mut self, object: ObjectRef, info: &TypeInfo) {
+        self.finalizers.registrations += 1;
+        if info.finalize_order == FinalizeOrder::Reverse {
+            let number = self.finalizers.registrations;
+            self.rest(object).registration = number;
+        }
+        self.note_registered(object);
+    }
+
+    /// Its finalizer runs now, or never.
+    pub(in crate::services::finalizer) fn end_registration(&mut self, object: ObjectRef) {
+        object.add_flags(flag::FINALIZED);
+        self.note_unregistered();
+        if object.has(flag::SPECIAL) {
+            if let Some(rest) = self.rest_of(object) {
+                rest.registration = 0;
+            }
+            self.note_waiting(object, false);
+            self.tidy_special(object);
+        }
+    }
+
+    /// At a flip: the young become pending.
+    pub fn flip_finalizers(&mut self) {
+        self.finalizers.chained &= !self.finalizers.queue.is_empty();
+        let young = &mut self.finalizers.young;
+        debug_assert!(young.pending.is_empty() && young.found.is_empty());
+        std::mem::swap(&mut young.current, &mut young.pending);
+    }
+
+    /// Deferred plan, when the increments of the flip are done and weak references are cleared: finds the dead young
+    /// objects that have finalizers, then holds them. Does up to `units` of work; returns the units left, and whether all are on
+    /// the queue.
+    pub(crate) fn judge_young_finalizable(&mut self, mut units: i64) -> (i64, bool) {
+        while let Some(object) = self.finalizers.young.pending.pop() {
+            // More than once: it was forgotten and registered again.
+            if !object.is_mature() && object.needs_finalizer() && !object.has(flag::FOUND) {
+                object.add_flags(flag::FOUND);
+                self.finalizers.young.found.push(object);
+            }
+            units -= 2;
+            if units <= 0 {
+                return (units, false);
+            }
+        }
+        while let Some(object) = self.finalizers.young.found.pop() {
+            object.remove_flags(flag::FOUND);
+            self.await_finalizer(object);
+            units -= 2;
+            if units <= 0 {
+                return (units, self.finalizers.young.found.is_empty());
+            }
+        }
+        (units, true)
+    }
+
+    /// Deferred plan: the object was found dead and has a finalizer. It is held until that has run.
+    pub fn await_finalizer(&mut self, object: ObjectRef) {
+        self.hold_for_finalizer(object);
+        self.finalizers.queue.push_back(object);
+    }
+
+    /// The same as part of a set that the mark has not found all of.
+    pub fn await_finalizer_with_others(&mut self, object: ObjectRef) {
+        object.remove_flags(flag::FOUND);
+        self.hold_for_finalizer(object);
+        self.finalizers.found_by_mark.push(object);
+    }
+
+    /// The set, as far as the mark has found it.
+    pub fn found_by_mark(&self) -> &[ObjectRef] {
+        &self.finalizers.found_by_mark
+    }
+
+    /// The mark has found all that it could.
+    pub fn queue_found_by_mark(&mut self) {
+        let found = std::mem::take(&mut self.finalizers.found_by_mark);
+        self.finalizers.queue.append(found);
+    }
+
+    pub(in crate::services::finalizer::queue) fn hold_for_finalizer(&mut self, object: ObjectRef) {
+        debug_assert!(object.needs_finalizer());
+        self.increment(object);
+        self.note_waiting(object, true);
+        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.address()) {
+            MARK.set(object.address());
+            self.push_marked(object);
+        }
+    }
+
+    /// The object waits for its finalizer, or does no more: it has a record if anything could yield it meanwhile.
+    pub(in crate::services::finalizer::queue) fn note_waiting(&mut self, object: ObjectRef, waits: bool) {
+        if let Some(record) = self.special_of(object) {
+            record.set(AWAITS_FINALIZER, waits);
+        }
+    }
+
+    /// The epoch has ended: its set is complete.
+    pub fn release_finalizers(&mut self) {
+        self.finalizers.complete = !self.finalizers.queue.is_empty();
+        self.finalizers.ready = false;
+        if self.finalizers.complete || self.specials.post_clear.are_due() {
+            self.finalizers_are_ready();
+        }
+    }
+
+    /// Something waits for the next safepoint.
+    pub(crate) fn finalizers_are_ready(&mut self) {
+        self.finalizers.ready = true;
+        self.due_at_allocation = true;
+    }
+
+    /// Deferred plan, at the end of a safepoint: runs the finalizers of the objects found dead.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub unsafe fn run_finalizers(heap: *mut Heap) {
+        // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
+        unsafe {
+            if (*heap).finalizers.depth() > 0 {
+                let left = (&mut *heap).abandon_left_calls();
+                Heap::tell_of_jumps(heap, left);
+                if (*heap).finalizers.depth() > 0 {
+                    return;
+                }
+            }
+            (*heap).finalizers.ready = false;
+            Heap::run_errands(heap);
+            if std::mem::take(&mut (*heap).finalizers.complete) {
+                (&mut *heap).order_finalizers();
+                // Objects queued meanwhile belong to another set.
+                (*heap).finalizers.left_in_set = (&*heap).finalizers.queue.len();
+            }
+            Heap::run_set(heap);
+            if (&mut *heap).finalizers.takes_wanted_collection() {
+                Heap::collect(heap);
+            }
+        }
+    }
+
+    /// Runs finalizers of the set, as many as have their turn; the others wait for the next safepoint.
+    pub(in crate::services::finalizer::queue) unsafe fn run_set(heap: *mut Heap) {
+        // SAFETY: as for `run_finalizers`.
+        unsafe {
+            let waits = !(*heap).finalizers.collecting && !(*heap).finalizers_have_their_turn();
+            let mut turn = (*heap).begin_turn();
+            while (*heap).finalizers.left_in_set > 0 {
+                if waits || !(&mut *heap).has_turn(&mut turn) {
+                    (&mut *heap).request_finalizer_turn();
+                    return;
+                }
+                let Some(object) = (&mut *heap).take_waiting() else { break };
+                (*heap).finalizers.left_in_set -= 1;
+                Heap::run_waiting(heap, object);
+            }
+            (*heap).finalizers.left_in_set = 0;
+        }
+    }
+
+    /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
+    pub(in crate::services::finalizer) fn take_waiting(&mut self) -> Option<ObjectRef> {
+        let object = self.finalizers.queue.pop_front()?;
+        if self.finalizers.unshown > 0 {
+            self.finalizers.unshown -= 1;
+            self.show_to_mark(object);
+        }
+        Some(object)
+    }
+
+    /// The queue's order is about to change: the running mark sees all of it that it has not come to.
+    pub(in crate::services::finalizer::queue) fn show_waiting(&mut self) {
+        while let Some(left) = self.finalizers.unshown.checked_sub(1) {
+            self.finalizers.unshown = left;
+            self.show_to_mark(self.finalizers.queue[left]);
+        }
+    }
+
+    pub(crate) unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
+        // SAFETY: as for `run_finalizers`.
+        unsafe {
+            if object.needs_finalizer() {
+                Heap::finalize(heap, object);
+            }
+            let finalizers = &mut (&mut *heap).finalizers;
+            // Registered anew: a collection that is running does not find it dead again.
+            let again = finalizers.collecting && object.needs_finalizer();
+            if again { &mut finalizers.later } else { &mut finalizers.done }.push(object);
+        }
+    }
+
+    /// Deferred plan, when a collection in parts has come to its end: runs finalizers. True when there is no reason to
+    /// collect again for their sake: none has run, or they register objects anew, and would do so without end.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn finalizers_are_done(heap: *mut Heap) -> bool {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            let registrations = (*heap).finalizers.registrations;
+            let none = (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due();
+            if (*heap).finalizers.depth() > 0 || none {
+                return true;
+            }
+            Heap::run_finalizers(heap);
+            (*heap).finalizers.registrations != registrations
+        }
+    }
+
+    /// Deferred plan: collects until finalizers have nothing more to say.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn deferred_collect(heap: *mut Heap) -> u64 {
+        // SAFETY: by the caller's promise.
+        unsafe {
+            if (*heap).finalizers.depth() > 0 {
+                let left = (&mut *heap).abandon_left_calls();
+                Heap::tell_of_jumps(heap, left);
+            }
+            if (*heap).finalizers.depth() > 0 || (*heap).finalizers.collecting {
+                (*heap).finalizers.collect_wanted = true;
+                return 0;
+            }
+            let freed = (*heap).statistics.freed_objects();
+            let registrations = (*heap).finalizers.registrations;
+            (*heap).finalizers.collecting = true;
+            for round in 1.. {
+                (*heap).with_driver(|driver, heap| driver.collect(heap));
+                if (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due() {
+                    break;
+                }
+                let called = (*heap).finalizers.called;
+                Heap::run_finalizers(heap);
+                Heap::run_chain(heap, registrations);
+                if round >= crate::services::post_clear_queue::ROUNDS_MAX && (*heap).finalizers.called != called {
+                    break;
+                }
+                if round >= ROUNDS_MAX && (*heap).finalizers.registrations != registrations {
+                    break;
+                }
+            }
+            let finalizers = &mut (&mut *heap).finalizers;
+            finalizers.done.append(&mut finalizers.later);
+            (finalizers.collecting, finalizers.collect_wanted) = (false, false);
+            (*heap).statistics.freed_objects() - freed
+        }
+    }
+
+    /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized
+    /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list whose
+    /// types ask for owners first two epochs find a link; to look at the whole heap for each took quadratic time.
+    pub(in crate::services::finalizer::queue) unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
+        // SAFETY: as for `deferred_collect`.
+        unsafe {
+            while (*heap).finalizers.registrations == registrations {
+                (*heap).with_driver(|driver, heap| driver.epoch(heap));
+                if (&*heap).finalizers.queue.is_empty() {
+                    break;
+                }
+                Heap::run_finalizers(heap);
+            }
+        }
+    }
+
+    /// Puts the queue in the order in which it is to run, and takes off the objects that wait for their owner.
+    pub(crate) fn order_finalizers(&mut self) {
+        if !type_registry::has_ordered_finalizers() {
+            return;
+        }
+        self.show_waiting();
+        let order = |object: ObjectRef| object.type_info().finalize_order;
+        let mut queue = std::mem::take(&mut self.finalizers.queue);
+        let is_owned =
+            |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
+        let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
+        if queue.iter().any(|&object| free(self, object)) {
+            let (owned, ready): (List<ObjectRef>, List<ObjectRef>) =
+                queue.into_iter().partition(|&object| is_owned(self, object));
+            queue = ready.into_iter().collect();
+            for object in owned {
+                self.let_go_after_finalizer(object);
+            }
+        }
+        if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
+            self.sort_latest_first(&mut queue);
+        }
+        self.finalizers.queue = queue;
+    }
+
+    /// Those registered last come first, and those that have no number last; else the order stays.
+    pub(in crate::services::finalizer) fn sort_latest_first(&mut self, objects: &mut [ObjectRef]) {
+        let number = |heap: &mut Heap, object| heap.rest_of(object).map_or(0, |rest| rest.registration);
+        let mut keys: List<(Reverse<u64>, usize, ObjectRef)> = List::with_capacity(objects.len());
+        keys.extend(objects.iter().enumerate().map(|(at, &object)| (Reverse(number(self, object)), at, object)));
+        // A stable sort would need memory of its own.
+        keys.sort_unstable();
+        keys.iter().zip(objects).for_each(|(&(_, _, object), place)| *place = object);
+    }
+
+    /// The count that held the object for its finalizer goes.
+    pub(in crate::services::finalizer::queue) fn let_go_after_finalizer(&mut self, object: ObjectRef) {
+        self.note_waiting(object, false);
+        self.let_go(object);
+    }
+}

@@ -1,0 +1,91 @@
+//! Callbacks and map entries after weak slots were cleared.
+
+use crate::heap::Heap;
+use crate::object::ObjectRef;
+use crate::services::builtin;
+
+impl Heap {
+    /// Queues the object, once.
+    pub(crate) fn add_errand(&mut self, object: ObjectRef) {
+        let post_clear = &mut self.specials.post_clear;
+        let place = post_clear.end();
+        let rest = self.rest(object);
+        if rest.post_clear.is_some() {
+            return;
+        }
+        rest.post_clear = Some(place);
+        self.specials.post_clear.queue.push_back(Some(object));
+        self.request_callbacks();
+    }
+
+    /// The object dies: takes it off the queue.
+    pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
+        if let Some(place) = self.rest_of(object).and_then(|rest| rest.post_clear.take()) {
+            let post_clear = &mut self.specials.post_clear;
+            post_clear.queue[(place - post_clear.done) as usize] = None;
+        }
+    }
+
+    pub(in crate::services::post_clear_queue) fn next_errand(&mut self) -> Option<ObjectRef> {
+        let post_clear = &mut self.specials.post_clear;
+        loop {
+            let next = post_clear.queue.pop_front()?;
+            post_clear.done += 1;
+            if let Some(object) = next {
+                self.rest(object).post_clear = None;
+                self.tidy_special(object);
+                return Some(object);
+            }
+        }
+    }
+
+    /// Runs the entries due by now, as far as callbacks have their turn; entries they add are due later. Returns false when the turn has ended before.
+    ///
+    /// # Safety
+    /// As for [`collect`](Self::collect).
+    pub(crate) unsafe fn run_errands(heap: *mut Heap) -> bool {
+        // SAFETY: by the caller's promise; every borrow ends before a callback runs.
+        unsafe {
+            if !(*heap).specials.post_clear.are_due() || (*heap).finalizers.depth() > 0 {
+                return true;
+            }
+            // Callbacks that always bring more take turns with finalizers.
+            let had_turn = std::mem::take(&mut (*heap).specials.post_clear.had_turn);
+            let finalizers_wait = had_turn && !(&*heap).finalizers.queue.is_empty();
+            if !(*heap).finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
+                (&mut *heap).put_callbacks_off();
+                return false;
+            }
+            let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
+            (*heap).specials.post_clear.running = true;
+            let end = (&*heap).specials.post_clear.end();
+            while has_turn
+                && (*heap).specials.post_clear.done < end
+                && let Some(object) = (&mut *heap).next_errand()
+            {
+                if (&mut *heap).upgrade(object).is_none() {
+                    continue;
+                }
+                match builtin::callback_of(object) {
+                    Some(callback) => {
+                        (&mut *heap).hold(object);
+                        Heap::call_program(heap, object, callback);
+                        (&mut *heap).let_go(object);
+                        has_turn = (&mut *heap).has_turn(&mut turn);
+                    }
+                    None => {
+                        for slot in object.type_info().reference_slots(object) {
+                            (&mut *heap).write(object, slot, 0);
+                        }
+                    }
+                }
+            }
+            (*heap).specials.post_clear.running = false;
+            (*heap).specials.post_clear.had_turn = !has_turn;
+            if (*heap).specials.post_clear.are_due() {
+                (&mut *heap).put_callbacks_off();
+            }
+            has_turn
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Records of special objects are found, made and tidied.
+
+use super::{AWAITS_FINALIZER, CONDEMNED, LONE, Rest, Special, number_cell};
+use crate::heap::Heap;
+use crate::object::{ObjectRef, flag};
+use crate::services::weak::links::Link;
+
+impl Heap {
+    /// The object may have a record from now on, or is one of the built-in types that need none.
+    #[inline]
+    pub(crate) fn note_special(&mut self, object: ObjectRef) {
+        if !object.has(flag::SPECIAL) {
+            object.add_flags(flag::SPECIAL);
+            self.note_special_birth(object);
+        }
+    }
+
+    /// The number of the object's record; 0: it has none.
+    #[inline]
+    pub(crate) fn number_of(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
+        let number = unsafe { *number_cell(object) };
+        if self.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
+            number
+        } else {
+            0
+        }
+    }
+
+    /// The same; the object has one afterwards.
+    #[inline]
+    pub(crate) fn make_number(&mut self, object: ObjectRef) -> u32 {
+        let number = self.number_of(object);
+        if number != 0 {
+            return number;
+        }
+        let slots = self.lone_slot(object);
+        self.note_special(object);
+        let number = self.specials.records.insert(Special { slots, ..Special::of(object) });
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = number };
+        number
+    }
+
+    /// The link of the object's only weak slot, if it has one and no record; else 0.
+    #[inline]
+    pub(in crate::services::special) fn lone_slot(&self, object: ObjectRef) -> u32 {
+        if !object.has(flag::SPECIAL) {
+            return 0;
+        }
+        // SAFETY: as in `number_of`.
+        let number = unsafe { *number_cell(object) };
+        let link = number & !LONE;
+        let is_its = |link: &Link| link.holder_address() == object.address();
+        if number & LONE != 0 && self.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
+    }
+
+    /// The object has no record, and this one weak slot; 0: none any more.
+    pub(crate) fn set_lone_slot(&mut self, object: ObjectRef, link: u32) {
+        // SAFETY: as in `number_of`.
+        unsafe { *number_cell(object) = if link == 0 { 0 } else { LONE | link } };
+    }
+
+    /// The first link of the weak slots that lie in the object; 0: there is none.
+    pub(crate) fn first_slot(&self, object: ObjectRef) -> u32 {
+        match self.number_of(object) {
+            0 => self.lone_slot(object),
+            number => self.specials.records[number].slots,
+        }
+    }
+
+    /// The object's record; it is special from now on.
+    pub(crate) fn special(&mut self, object: ObjectRef) -> &mut Special {
+        let number = self.make_number(object);
+        &mut self.specials.records[number]
+    }
+
+    /// The record, if there is one.
+    pub(crate) fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
+        match self.number_of(object) {
+            0 => None,
+            number => Some(&mut self.specials.records[number]),
+        }
+    }
+
+    /// What few records hold, of the object's, which has it from now on.
+    pub(crate) fn rest(&mut self, object: ObjectRef) -> &mut Rest {
+        let number = self.make_number(object);
+        let record = &mut self.specials.records[number];
+        if record.rest == 0 {
+            record.rest = self.specials.rests.insert(Rest::default());
+        }
+        &mut self.specials.rests[record.rest]
+    }
+
+    /// The same, if it has it.
+    pub(crate) fn rest_of(&mut self, object: ObjectRef) -> Option<&mut Rest> {
+        match self.special_of(object)?.rest {
+            0 => None,
+            rest => Some(&mut self.specials.rests[rest]),
+        }
+    }
+
+    /// The object is plain again if nothing needs its record.
+    pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
+        let number = self.number_of(object);
+        if number != 0 {
+            let specials = &mut self.specials;
+            let record = &mut specials.records[number];
+            if record.rest != 0 && !specials.rests[record.rest].is_needed() {
+                specials.rests.remove(std::mem::take(&mut record.rest));
+            }
+            let (slots, is_needed) = (record.slots, record.is_needed());
+            let keeps =
+                slots != 0 && (record.has(CONDEMNED | AWAITS_FINALIZER) || !specials.links[slots].may_be_lone());
+            if is_needed || keeps {
+                return;
+            }
+            specials.records.remove(number);
+            self.set_lone_slot(object, slots);
+        }
+        if self.lone_slot(object) == 0 && !crate::services::weak::links::is_linked(object) {
+            object.remove_flags(flag::SPECIAL);
+        }
+    }
+}

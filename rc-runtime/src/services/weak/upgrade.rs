@@ -1,0 +1,113 @@
+//! Weak slots are read and upgraded. `[WEAK]`
+
+use super::WeakKind;
+use super::links::Node;
+use crate::heap::Heap;
+use crate::object::{ObjectRef, Slot, flag};
+use crate::out_of_memory::OutOfMemory;
+use crate::services::builtin::{self, Callback};
+use crate::services::special::CONDEMNED;
+
+impl Heap {
+    /// Lets `slot` of `holder`, an aligned word that its descriptor does not name, refer to `target` without counting it.
+    pub fn write_weak(&mut self, holder: ObjectRef, slot: Slot, target: Option<ObjectRef>, kind: WeakKind) {
+        self.forget_weak_slot(holder, slot);
+        slot.store(target.map_or(0, ObjectRef::address));
+        if let Some(target) = target {
+            self.link_weak_slot(holder, slot, target, kind);
+        }
+        if kind == WeakKind::Key {
+            self.note_other_key(holder);
+        }
+    }
+
+    /// A new weak reference: an object of a built-in type, whose first word is the slot. A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak(&mut self, target: Option<ObjectRef>) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak();
+        let weak = self.holding(&[target], |heap| heap.allocate_cell(info, 0))?;
+        self.begin_weak(weak, target);
+        Ok(weak)
+    }
+
+    /// The same with a callback, which is called with the weak reference once that was cleared, if that is alive then.
+    /// A safepoint.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`].
+    pub fn new_weak_with(&mut self, target: ObjectRef, callback: Callback) -> Result<ObjectRef, OutOfMemory> {
+        let info = builtin::weak_with_callback();
+        let weak = self.holding(&[Some(target)], |heap| heap.allocate_cell(info, 0))?;
+        weak.slot(builtin::CALLBACK).store(callback as usize as u64);
+        self.begin_weak(weak, Some(target));
+        Ok(weak)
+    }
+
+    pub(in crate::services::weak) fn begin_weak(&mut self, weak: ObjectRef, target: Option<ObjectRef>) {
+        weak.slot(0).store(target.map_or(0, ObjectRef::address));
+        if let Some(target) = target {
+            self.link_weak_slot(weak, weak.slot(0), target, WeakKind::Reference);
+        }
+    }
+
+    /// The target of a weak slot, read and upgraded.
+    #[inline(always)]
+    pub fn read_weak(&mut self, slot: Slot) -> Option<ObjectRef> {
+        let word = slot.read();
+        // SAFETY: [WEAK] a weak slot's word in the heap range is an object whose memory is there.
+        unsafe { ObjectRef::of_word(word) }.and_then(|object| self.upgrade(object))
+    }
+
+    /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
+    pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
+        let before = self.host_roots.stack.len();
+        self.host_roots.stack.extend(objects);
+        objects.iter().for_each(|&object| self.recount_handle(object, None));
+        let answer = call(self);
+        self.host_roots.stack.truncate(before);
+        objects.iter().for_each(|&object| self.recount_handle(None, object));
+        answer
+    }
+
+    /// Returns the target of a weak slot of `holder`; for tests and recounts.
+    pub fn weak_target(&self, holder: ObjectRef, slot: Slot) -> Option<ObjectRef> {
+        if slot == holder.slot(0) && builtin::is_weak(holder) {
+            // SAFETY: [WEAK] the word of a weak reference.
+            return unsafe { ObjectRef::of_word(slot.read()) }.filter(|_| holder.has(flag::SPECIAL));
+        }
+        let link = self.link_of(holder, slot)?;
+        self.specials.at(self.specials.links[link].target)
+    }
+
+    /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
+    /// holder.
+    pub(crate) fn clear_weak_slot(&mut self, target: u32, kind: WeakKind, node: Node) -> ObjectRef {
+        let (holder, slot) = self.take_node(target, kind, node);
+        self.note_entry_before_clear(holder);
+        match holder.type_info().on_clear() {
+            // SAFETY: the author of the type promised a function that stores to the slot and calls nothing.
+            Some(clear) => unsafe { clear(holder.address() as *mut _, slot.address() as *mut _) },
+            None => slot.store(0),
+        }
+        if kind == WeakKind::Reference && self.is_told(holder) {
+            self.add_errand(holder);
+        }
+        self.tidy_special(holder);
+        holder
+    }
+
+    /// Whether something is done because a weak reference in the object was cleared: not if the object is part of the garbage
+    /// whose reclaim begins, unless a finalizer may bring it back, and it is an entry that keeps a key.
+    pub(in crate::services::weak) fn is_told(&mut self, holder: ObjectRef) -> bool {
+        builtin::has_errand(holder)
+            && (!self.is_condemned_too(holder)
+                || self.specials.finalizers_follow && builtin::callback_of(holder).is_none())
+    }
+
+    pub(in crate::services::weak) fn is_condemned_too(&mut self, object: ObjectRef) -> bool {
+        let by_mark = self.mark_phase().condemns() && self.is_unmarked(object);
+        by_mark || self.special_of(object).is_some_and(|record| record.has(CONDEMNED))
+    }
+}

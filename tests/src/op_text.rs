@@ -1,0 +1,39 @@
+//! Any text as an op program, on the heap and on the model heap: they agree.
+//!
+//! The first line names the setup: plan, slices, limits, zeal. Lines that are no ops are passed over, numbers are cut
+//! to three digits, so that nearly everything that a fuzzer makes of a program is one.
+
+use crate::op::Op;
+use crate::setup::{Setup, check_in};
+
+/// Ops of a program. What a fuzzer adds to more than that, shorter programs show too.
+const OPS_MAX: usize = 400;
+/// Objects that they allocate; under zeal every allocation is an epoch and a recount.
+const ALLOCATIONS_MAX: u64 = 6000;
+const ZEAL_ALLOCATIONS_MAX: u64 = 300;
+
+/// How many ops the program had.
+pub fn check(bytes: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.lines();
+    let setup = lines.next().and_then(Setup::named).unwrap_or_else(|| Setup::named("default").expect("there is one"));
+    let mut left = if setup.options.zeal { ZEAL_ALLOCATIONS_MAX } else { ALLOCATIONS_MAX };
+    let mut ops: Vec<Op> = vec![];
+    for op in lines.filter_map(|line| Op::parse(&with_small_numbers(line)).ok()).take(OPS_MAX) {
+        if let Some(rest) = left.checked_sub(op.allocations()) {
+            left = rest;
+            ops.push(op);
+        }
+    }
+    check_in(&setup, &ops);
+    ops.len()
+}
+
+fn with_small_numbers(line: &str) -> String {
+    let mut digits = 0;
+    let is_wanted = |letter: &char| {
+        digits = if letter.is_ascii_digit() { digits + 1 } else { 0 };
+        digits <= 3
+    };
+    line.chars().filter(is_wanted).collect()
+}

@@ -1,0 +1,62 @@
+//! Op programs out of any text, as the fuzz target `heap_ops` makes them: its corpus, and edits to it. The seeds are the
+//! same each time; `TALLY_DAMAGE_SECONDS=600 cargo test --release -p tally-tests --test suite heap_ops::` goes on
+//! for longer.
+
+use std::path::Path;
+use tally_kit::damage::budget::each_input;
+use tally_kit::dice::Dice;
+use tally_tests::op_text;
+use tally_tests::setup::setups;
+
+/// Edited programs of one test run.
+const PROGRAMS: u64 = 1000;
+
+fn corpus() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/heap_ops");
+    let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
+}
+
+/// Lines of one program among those of another, repeated, swapped, with other numbers, in any setup.
+fn edit(corpus: &[String], dice: &mut Dice) -> String {
+    let mut lines: Vec<String> = dice.pick(corpus).lines().skip(1).map(str::to_owned).collect();
+    let others: Vec<&str> = dice.pick(corpus).lines().skip(1).collect();
+    for _ in 0..2 + dice.below(30) {
+        let (at, other) = (dice.below(lines.len()), dice.below(lines.len()));
+        match dice.below(4) {
+            0 => lines.insert(at, (*dice.pick(&others)).to_owned()),
+            1 => lines.swap(at, other),
+            2 => lines.insert(at, lines[other].clone()),
+            _ => {
+                let number = dice.below(20).to_string();
+                let digits: Vec<usize> =
+                    lines[at].match_indices(|letter: char| letter.is_ascii_digit()).map(|(at, _)| at).collect();
+                if !digits.is_empty() {
+                    let digit = *dice.pick(&digits);
+                    lines[at].replace_range(digit..digit + 1, &number);
+                }
+            }
+        }
+    }
+    let setups = setups();
+    format!("{}\n{}\n", dice.pick(&setups).name, lines.join("\n"))
+}
+
+#[test]
+fn the_corpus_of_the_fuzz_target_agrees_with_the_model() {
+    let corpus = corpus();
+    let ops: usize = corpus.iter().map(|text| op_text::check(text.as_bytes())).sum();
+    assert!(corpus.len() >= 8 && ops > 80, "{ops} ops are next to nothing");
+}
+
+#[test]
+fn edited_programs_agree_with_the_model() {
+    let corpus = corpus();
+    let (mut inputs, mut ops) = (0, 0);
+    each_input("op programs", PROGRAMS, |input| {
+        ops += op_text::check(edit(&corpus, &mut Dice::new(input)).as_bytes());
+        inputs += 1;
+    });
+    assert!(ops > 5 * inputs, "{ops} ops of {inputs} inputs");
+}

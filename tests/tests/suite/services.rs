@@ -1,0 +1,142 @@
+//! What hosts ask of Tally, from compiled programs: `tests/programs/services/`, each run under both plans at every
+//! level, with the leak check, built, and under zeal. Each prints the same wherever it runs, `.txt` beside it.
+//!
+//! The same services from Rust, in more situations: `cycle-detector/tests/`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use tally_kit::tally_command::{describe, run, run_tally, source_tree};
+
+const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
+
+fn program(name: &str) -> PathBuf {
+    source_tree().join("tests/programs/services").join(name)
+}
+
+fn expected(name: &str) -> String {
+    let place = program(name).with_extension("txt");
+    std::fs::read_to_string(&place).unwrap_or_else(|error| panic!("{}: {error}", place.display()))
+}
+
+fn check(output: &std::process::Output, name: &str, how: &str) {
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said == expected(name), "{name}, {how}: {}", describe(output));
+}
+
+/// Runs a program in every way and compares what it prints.
+fn in_every_way(name: &str) {
+    as_users_do(name);
+    for plan in PLANS {
+        let zeal = ["run", "--plan", plan, "--zeal"].map(OsString::from);
+        check(&run_tally(&[zeal.to_vec(), vec![program(name).into()]].concat(), &[]), name, &format!("zeal, {plan}"));
+    }
+}
+
+/// The same without zeal, which keeps all memory.
+fn as_users_do(name: &str) {
+    for plan in PLANS {
+        for level in ["0", "1", "2", "3", "s"] {
+            let options = ["run", "--plan", plan, "--opt", level, "--leak-check"].map(OsString::from);
+            let all = [options.to_vec(), vec![program(name).into()]].concat();
+            check(&run_tally(&all, &[]), name, &format!("--plan {plan} --opt {level}"));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let built = build(name, plan, &executable);
+        assert!(built.status.success(), "{}", describe(&built));
+        let ran = run::<&str>(&executable, &[], &[("TALLY_LEAK_CHECK", "1")]);
+        check(&ran, name, &format!("built, {plan}"));
+    }
+}
+
+fn build(name: &str, plan: &str, executable: &Path) -> std::process::Output {
+    let mut arguments: Vec<OsString> = ["build", "--plan", plan].map(OsString::from).to_vec();
+    arguments.extend([program(name).into(), OsString::from("-o"), executable.into()]);
+    run_tally(&arguments, &[])
+}
+
+/// scenarios 36, 39, 40, 151, 152
+#[test]
+fn a_program_controls_its_collector_and_looks_into_its_heap() {
+    in_every_way("control.c");
+}
+
+/// scenario 43
+#[test]
+fn objects_own_things_outside_and_some_never_die() {
+    in_every_way("outside.c");
+}
+
+#[test]
+fn counts_of_frames_that_a_jump_skips_are_no_fault() {
+    in_every_way("jump_over_roots.c");
+}
+
+/// Finalizers and callbacks do what the program does, between any two of its steps.
+#[test]
+fn all_services_at_once_in_random_order_agree() {
+    in_every_way("mixture.c");
+}
+
+/// Nothing that the runtime had in hand is lost, and nobody is forgotten.
+#[test]
+fn longjmp_leaves_finalizers_and_callbacks_and_the_others_go_on() {
+    in_every_way("jumps.c");
+}
+
+/// There is always one left: no leak check.
+#[test]
+fn finalizers_that_make_others_without_end_do_not_keep_the_program_from_going_on() {
+    let name = "endless.c";
+    for plan in PLANS {
+        for more in [&["--opt", "0"][..], &["--opt", "3"], &["--pause-goal", "1ms"], &["--zeal"]] {
+            let options = [&["run", "--plan", plan][..], more].concat();
+            let all: Vec<OsString> = options.iter().map(OsString::from).chain([program(name).into()]).collect();
+            check(&run_tally(&all, &[]), name, &format!("{options:?}"));
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let built = build(name, plan, &executable);
+        assert!(built.status.success(), "{}", describe(&built));
+        check(&run::<&str>(&executable, &[], &[]), name, &format!("built, {plan}"));
+    }
+}
+
+/// scenarios 143, 144, 145
+#[test]
+fn a_program_runs_out_of_memory_and_goes_on() {
+    as_users_do("memory.c");
+}
+
+/// scenario 122
+#[test]
+fn a_failure_at_any_allocation_of_a_program_changes_nothing_that_it_has_made() {
+    let name = "failing_allocation.c";
+    in_every_way(name);
+    for plan in PLANS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let executable = folder.path().join("program");
+        let built = build(name, plan, &executable);
+        assert!(built.status.success(), "{}", describe(&built));
+        for number in 1..=90 {
+            let number = number.to_string();
+            for variable in ["TALLY_LEAK_CHECK", "TALLY_ZEAL"] {
+                let variables = [("TALLY_FAIL_ALLOCATION", number.as_str()), (variable, "1")];
+                let ran = run::<&str>(&executable, &[], &variables);
+                check(&ran, name, &format!("{plan}, {variable}, allocation {number} fails"));
+            }
+        }
+    }
+}
+
+/// Without a handler, and without asking for null, the program ends, and says why.
+#[test]
+fn an_allocation_that_fails_as_asked_ends_a_program_that_expects_none_to() {
+    for plan in PLANS {
+        let options = ["run", "--plan", plan, "--fail-allocation", "3", "examples/rings.c"];
+        let output = run_tally(&options, &[]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{}", describe(&output));
+        assert!(said.contains("fails as --fail-allocation or TALLY_FAIL_ALLOCATION asks"), "{said}");
+    }
+}
