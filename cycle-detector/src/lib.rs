@@ -19,13 +19,11 @@
 //! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |
 //! | [`plan::deferred::verify`] | the heap recounted from scratch |
 //!
-//! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is the
-//! heap as tests and embedders see it, and [`HostHeap`] the same with lifetimes that keep references from being lost.
+//! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is one
+//! heap and its collector, raw; the crate `tally` is what hosts use, with lifetimes that keep references from being lost.
 
 pub mod budget;
 pub mod evidence;
-pub mod global_handle;
-pub mod host_heap;
 pub mod mutator;
 pub mod plan;
 mod prefetch_queue;
@@ -37,13 +35,6 @@ pub mod root_source;
 mod stops;
 mod success_rate;
 
-/// The example in the document of services, compiled and run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/use/services.md")]
-struct ServicesDocument;
-
-pub use global_handle::Global;
-pub use host_heap::{Handle, HostHeap, Ref, Scope};
 pub use mutator::Mutator;
 /// Types of the heap that hosts need: options, descriptors, errors.
 pub use tally_heap;

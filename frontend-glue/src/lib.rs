@@ -19,6 +19,9 @@ pub mod maps;
 pub mod pipeline;
 pub mod verify;
 
+/// The wrapper of LLVM whose modules the functions here take.
+pub use inkwell;
+
 /// The example in the document for hosts, compiled and run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/port/embedding.md")]

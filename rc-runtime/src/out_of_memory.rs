@@ -4,6 +4,7 @@ use crate::type_registry::TypeInfo;
 
 /// An allocation that cannot be served, even after a full collection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum OutOfMemory {
     /// The heap limit does not allow it.
     #[error(

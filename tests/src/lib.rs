@@ -17,6 +17,11 @@
 //! Nothing here is used by the runtime. Tests that need it stand in `tests/tests/`; `src/bin/soak.rs` runs as long as one
 //! likes, `src/bin/replay.rs` runs what has failed again (`cargo xtask replay`).
 
+/// The example in the document of services, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/use/services.md")]
+struct ServicesDocument;
+
 pub mod descriptors;
 pub mod destruction;
 pub mod failure_report;

@@ -16,7 +16,8 @@ pub fn check() -> Outcome {
         ("formatting", &["fmt", "--all", "--check"]),
         ("house rules", &["test", "--quiet", "--package", "xtask"]),
         ("clippy", &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
-        ("documentation", &["doc", "--workspace", "--lib", "--no-deps", "--keep-going"]),
+        // The library of aot-runtime is called like the crate `tally`, whose pages those are.
+        ("documentation", &["doc", "--workspace", "--exclude", "aot-runtime", "--lib", "--no-deps", "--keep-going"]),
     ];
     let mut failed = Vec::new();
     for (name, arguments) in steps {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// The crates that are measured.
-const CRATES: [&str; 4] = ["heap-picture", "stack-roots", "tally-heap", "tally-collector"];
+const CRATES: [&str; 5] = ["heap-picture", "stack-roots", "tally-heap", "tally-collector", "tally"];
 
 /// The suites of `tests/`, as filters of its executable, that drive the heap by itself.
 const SUITES: [&str; 10] = [

@@ -72,7 +72,7 @@ extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64
     match visit {
         None => eprint!("{}", report.text("now")),
         Some(visit) => {
-            for OfType { name, objects, bytes } in &report.types {
+            for OfType { name, objects, bytes, .. } in &report.types {
                 // SAFETY: a function of that type, by the caller's promise.
                 unsafe { visit(c_text(name).as_ptr(), *objects, *bytes, context) };
             }

@@ -25,10 +25,8 @@ use crate::load::clang::{self, ClangMissing};
 use crate::lower::STRATEGY;
 
 /// The headers a C program may include.
-const HEADERS: [(&str, &str); 2] = [
-    ("tally.h", include_str!("../../../aot-runtime/include/tally.h")),
-    ("tally_gc.h", include_str!("../../../aot-runtime/include/tally_gc.h")),
-];
+const HEADERS: [(&str, &str); 2] =
+    [("tally.h", include_str!("../../include/tally.h")), ("tally_gc.h", include_str!("../../include/tally_gc.h"))];
 
 /// What debug information calls the directory with the headers, whose real name differs every time.
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";

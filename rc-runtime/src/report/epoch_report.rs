@@ -4,6 +4,7 @@ mod open_and_close;
 
 /// The figures of one epoch, from its flip to the end of its passes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EpochReport {
     /// The epoch's number: the stamp of objects allocated after its flip.
     pub epoch: u32,

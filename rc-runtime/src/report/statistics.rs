@@ -7,6 +7,7 @@ use crate::report::utilisation::Utilisation;
 /// order, which is asserted below.
 #[repr(C)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Flips.
     pub epochs: u64,

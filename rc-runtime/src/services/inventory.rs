@@ -13,6 +13,7 @@ const NAMES_MAX: usize = 20;
 
 /// The objects of one type.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OfType {
     /// The type's name.
     pub name: String,
@@ -24,6 +25,7 @@ pub struct OfType {
 
 /// The objects that a collection has left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LeakReport {
     /// By type, in the order of their names.
     pub types: Vec<OfType>,

@@ -13,7 +13,6 @@ mod layout;
 mod limits;
 mod marks;
 mod mistakes;
-mod misuse;
 mod native_host;
 mod programs;
 mod prompt;

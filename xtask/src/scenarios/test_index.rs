@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Where tests stand.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 11] = [
     "aot-runtime",
     "benches",
     "compiled-code",
@@ -19,6 +19,7 @@ const PACKAGES: [&str; 10] = [
     "heap-picture",
     "rc-runtime",
     "stack-roots",
+    "tally",
     "tests",
 ];
 

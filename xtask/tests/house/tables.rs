@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// Names with this beginning that are no variables of a program's environment: a macro of C, and what tests of xtask set.
 const NO_VARIABLES: [&str; 2] = ["TALLY_", "TALLY_ROOT"];
 /// Crates that read the environment of programs and of `tally`.
-const READERS: [&str; 5] =
-    ["rc-runtime/src", "compiled-code/src", "cycle-detector/src", "stack-roots/src", "frontend-glue/src"];
+const READERS: [&str; 6] =
+    ["rc-runtime/src", "compiled-code/src", "cycle-detector/src", "stack-roots/src", "tally/src", "frontend-glue/src"];
 
 fn read(place: &str) -> String {
     std::fs::read_to_string(root().join(place)).unwrap_or_else(|error| panic!("{place}: {error}"))

@@ -56,8 +56,13 @@ impl Heap {
     /// [`OutOfMemory`]; the value is dropped then.
     pub fn new_host_object(&mut self, value: Box<dyn Any>) -> Result<ObjectRef, OutOfMemory> {
         let object = self.allocate_cell(builtin::host(), 0)?;
-        self.rest(object).host = Some(value);
+        self.set_host_value(object, value);
         Ok(object)
+    }
+
+    /// The object owns `value` from now on, which is dropped when its memory goes; an object of any type.
+    pub fn set_host_value(&mut self, object: ObjectRef, value: Box<dyn Any>) {
+        self.rest(object).host = Some(value);
     }
 
     /// The same for a pointer, which is the object's first word, and the function that frees it. A safepoint.

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use tally_collector::{HostHeap, Mutator};
+use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
@@ -78,7 +78,7 @@ fn a_host_objects_value_is_dropped_once_when_its_memory_goes() {
 #[test]
 fn a_host_in_rust_reads_its_value() {
     for plan in Plan::ALL {
-        let mut heap = HostHeap::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let (mut heap, _) = crate::host::host(plan, false);
         let mut scope = heap.scope();
         let text = scope.allocate_host(String::from("a text")).expect("room");
         scope.collect();

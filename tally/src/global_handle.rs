@@ -1,4 +1,4 @@
-//! Global handles of a host in Rust: roots that live as long as their owners say.
+//! Global handles: roots that live as long as their owners say.
 //!
 //! One may be dropped anywhere, where its heap is not at hand, and after its heap is gone. So it only notes that its
 //! word is free; the heap takes such words back when it is used next. The note is shared by count, on one thread: a
@@ -8,7 +8,23 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tally_heap::memory::list::List;
 
-/// Keeps an object until it is dropped. Read with `Scope::open`.
+/// Keeps an object until it is dropped. Read with [`Scope::open`](crate::Scope::open).
+///
+/// ```
+/// use tally::{Global, Heap, HeapOptions, TypeBuilder};
+///
+/// struct Interpreter { heap: Heap, globals: Vec<Global> }
+///
+/// let mut it = Interpreter { heap: Heap::new(HeapOptions::new())?, globals: vec![] };
+/// let cell = TypeBuilder::new("Cell", 8).register()?;
+/// let mut scope = it.heap.scope();
+/// let cell = scope.allocate(cell)?;
+/// scope.set_word(scope.get(cell), 0, 7);
+/// it.globals.push(scope.global(scope.get(cell)));
+/// drop(scope);
+/// assert_eq!(it.heap.scope().open(&it.globals[0]).word(0), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Global {
     word: u64,

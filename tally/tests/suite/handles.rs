@@ -1,27 +1,19 @@
 //! What native code holds: scoped and global handles, under both plans, and the safe heap of a host in Rust on top of them.
 
-use tally_collector::{Global, HostHeap, Mutator};
+use crate::host::{array_type, host, refused};
+use std::time::Duration;
+use tally::Global;
+use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
-static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
-
-fn options(plan: Plan, zeal: bool) -> HeapOptions {
-    HeapOptions { plan, zeal, ..HeapOptions::default() }
-}
 
 fn mutator(plan: Plan) -> (Mutator, TypeId) {
-    let m = Mutator::new(options(plan, false)).expect("address space");
+    let m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
     let node = type_registry::register(&NODE).expect("a sound descriptor");
     (m, node)
-}
-
-fn host(plan: Plan, zeal: bool) -> (HostHeap, TypeId) {
-    let mut heap = HostHeap::new(options(plan, zeal)).expect("address space");
-    let node = heap.register(&NODE).expect("a sound descriptor");
-    (heap, node)
 }
 
 fn new_handle(m: &mut Mutator, node: TypeId) -> (u64, ObjectRef) {
@@ -205,7 +197,7 @@ fn a_host_in_rust_builds_and_reads_a_list() {
 fn arrays_have_as_many_fields_as_elements() {
     for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
-        let array = heap.register(&ARRAY).expect("a sound descriptor");
+        let array = array_type();
         let mut scope = heap.scope();
         let table = scope.allocate_array(array, 50).expect("room");
         let item = scope.allocate(node).expect("room");
@@ -223,17 +215,9 @@ fn arrays_have_as_many_fields_as_elements() {
 /// What lifetimes cannot say.
 #[test]
 fn wrong_fields_and_other_heaps_are_refused() {
-    fn refused(what: impl FnOnce()) -> String {
-        let error = std::panic::catch_unwind(std::panic::AssertUnwindSafe(what)).expect_err("it is wrong");
-        error
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| error.downcast_ref::<&str>().map(|&text| text.to_owned()))
-            .unwrap_or_default()
-    }
     for plan in Plan::ALL {
         let (mut heap, node) = host(plan, false);
-        let array = heap.register(&ARRAY).expect("a sound descriptor");
+        let array = array_type();
         let (mut other_heap, _) = host(plan, false);
         let mut scope = heap.scope();
         let (handle, tail) = (scope.allocate(node).expect("room"), scope.allocate_array(array, 3).expect("room"));
@@ -311,7 +295,7 @@ fn a_host_counts_bytes_outside_and_keeps_objects_for_ever() {
         drop(inner);
         // In parts: each answers whether it was the last.
         let mut parts = 1;
-        while !scope.collect_for(0) {
+        while !scope.collect_for(Duration::ZERO) {
             parts += 1;
             assert!(parts < 1000, "{plan:?}: never complete");
         }
@@ -336,6 +320,7 @@ fn the_mutator_behind_a_safe_heap_is_that_heap() {
         drop(scope);
         // SAFETY: the only reference that is used is in the root stack at each safepoint.
         let m = unsafe { heap.mutator() };
+        let node = type_registry::register(&NODE).expect("a sound descriptor");
         let other = m.allocate(node).expect("room");
         m.push_root(Some(other));
         m.collect();

@@ -10,9 +10,9 @@ use std::sync::OnceLock;
 
 /// What every snippet has before it.
 const BEFORE: &str = "
-use tally_collector::{Global, Handle, HostHeap, Ref, Scope};
-use tally_collector::tally_heap::{HeapOptions, TypeDescriptor, TypeId};
-pub fn heap() -> HostHeap { HostHeap::new(HeapOptions::default()).unwrap() }
+#![forbid(unsafe_code)]
+use tally::{FinalizerScope, Global, Handle, Heap, HeapOptions, Ref, Scope, TypeBuilder, TypeId};
+pub fn heap() -> Heap { Heap::new(HeapOptions::new()).unwrap() }
 pub fn used<T>(_: T) {}
 ";
 
@@ -24,7 +24,7 @@ fn libraries() -> Vec<PathBuf> {
         .filter_map(|entry| entry.ok())
         .filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("libtally_collector-") && name.ends_with(".rlib")
+            name.starts_with("libtally-") && name.ends_with(".rlib")
         })
         .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
         .collect();
@@ -43,7 +43,7 @@ fn complaints(library: &Path, body: &str) -> String {
         .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-A", "warnings", "-o"])
         .arg(folder.path().join("snippet.rmeta"))
         .arg("--extern")
-        .arg(format!("tally_collector={}", library.display()))
+        .arg(format!("tally={}", library.display()))
         .arg("-L")
         .arg(format!("dependency={}", deps.display()))
         .arg(&source)
@@ -80,9 +80,13 @@ fn refused(body: &str, code: &str) {
 
 #[test]
 fn a_reference_is_not_used_after_a_safepoint() {
-    for safepoint in
-        ["scope.allocate(node).unwrap()", "scope.poll()", "scope.collect()", "scope.collect_for(1)", "scope.nested()"]
-    {
+    for safepoint in [
+        "scope.allocate(node).unwrap()",
+        "scope.poll()",
+        "scope.collect()",
+        "scope.collect_for(std::time::Duration::ZERO)",
+        "scope.nested()",
+    ] {
         let before = "    let mut heap = heap(); let mut scope = heap.scope();
     let list = scope.allocate(node).unwrap();";
         refused(&format!("{before} let item = scope.get(list); used({safepoint}); used(item);"), "E0502");
@@ -151,4 +155,61 @@ fn what_belongs_to_a_heap_stays_on_its_thread() {
     std::thread::scope(|threads| { threads.spawn(|| used(scope.get(item))); });",
         "E0277",
     );
+}
+
+/// A closure has no heap that it could replace, and a scope that nobody owns.
+#[test]
+fn a_heap_is_not_replaced_inside_its_own_finalizer() {
+    let finalizer =
+        |body: &str| format!("    let _ = TypeBuilder::new(\"T\", 8).finalizer(|scope, object| {{ {body} }});");
+    refused(&finalizer("*scope = heap();"), "E0308");
+    refused(&finalizer("**scope = Box::leak(Box::new(heap())).scope();"), "E0594");
+    refused(&finalizer("std::mem::swap(&mut **scope, &mut Box::leak(Box::new(heap())).scope());"), "E0596");
+    refused(&finalizer("used::<FinalizerScope>(*scope);"), "E0507");
+    taken(&finalizer("scope.nested().collect(); used(scope.get(object));"));
+    let begin = "    let heap = std::cell::RefCell::new(heap());";
+    for hook in ["TypeBuilder::new(\"T\", 8).finalizer", "self::heap().scope().on_soft_limit"] {
+        refused(&format!("{begin} {hook}(|_, _| drop(heap.replace(self::heap())));"), "E0373");
+    }
+    refused("    heap().scope().on_soft_limit(|scope, _| *scope = heap());", "E0308");
+    refused("    heap().scope().on_soft_limit(|scope, _| **scope = Box::leak(Box::new(heap())).scope());", "E0594");
+}
+
+/// What a finalizer, a callback or a walk is given is good there alone.
+#[test]
+fn what_a_callback_is_given_does_not_leave_it() {
+    let keep = "    let kept = std::rc::Rc::new(std::cell::Cell::new(None)); let keep = kept.clone();";
+    let finalizer =
+        |body: &str| format!("{keep} let _ = TypeBuilder::new(\"T\", 8).finalizer(move |scope, object| {body});");
+    refused(&finalizer("keep.set(Some(object))"), "E0521");
+    refused(&finalizer("keep.set(Some(scope.get(object)))"), "E0521");
+    refused(&finalizer("keep.set(Some(scope.nested()))"), "E0521");
+    taken(&finalizer("keep.set(Some(scope.global(scope.get(object))))"));
+}
+
+#[test]
+fn what_a_service_yields_is_not_used_after_a_safepoint() {
+    let before = "    let mut heap = heap(); let mut scope = heap.scope(); let map = scope.new_weak_map(tally::WeakMode::Keys).unwrap();
+    let weak = scope.new_weak(map).unwrap(); let value = scope.allocate_host(String::new()).unwrap();";
+    for reads in [
+        "scope.target(scope.get(weak))",
+        "scope.weak_map_get(scope.get(map), scope.get(map))",
+        "scope.weak_map_entries(scope.get(map))",
+        "scope.weak_field(scope.get(map), 0)",
+        "scope.host::<String>(scope.get(value))",
+        "scope.ephemeron_value(scope.get(map))",
+    ] {
+        for safepoint in
+            ["scope.new_weak(map)", "scope.weak_map_set(map, map, map)", "scope.objects()", "scope.freeze()"]
+        {
+            refused(&format!("{before} let read = {reads}; used({safepoint}); used(read);"), "E0502");
+        }
+        taken(&format!("{before} let read = {reads}; used(read); scope.collect();"));
+    }
+}
+
+/// A type has closures, which stay on their thread.
+#[test]
+fn a_type_stays_on_its_thread() {
+    refused("    std::thread::spawn(move || used(node));", "E0277");
 }

@@ -1,0 +1,1 @@
+../../aot-runtime/include/tally_gc.h

@@ -1,0 +1,285 @@
+//! Words of objects: references to objects, and what their fields hold.
+//!
+//! A word is a field, the number of elements, or plain; the type says which. Reading needs the reference alone, since
+//! nothing moves; writing goes through the scope, which has the barrier. Objects that the services make have no words.
+
+use crate::heap_core::is_builtin;
+use crate::scope::Scope;
+use std::marker::PhantomData;
+use tally_heap::memory::range;
+use tally_heap::object::flag;
+use tally_heap::services::weak::WeakKind;
+use tally_heap::type_registry::{Reading, TypeInfo};
+use tally_heap::{ObjectRef, Slot};
+
+/// A reference to an object, good until the next safepoint.
+///
+/// ```
+/// # use tally::{Heap, HeapOptions, TypeBuilder};
+/// # let mut heap = Heap::new(HeapOptions::new())?;
+/// let pair = TypeBuilder::new("Pair", 24).reference("first", 0).reference("second", 8).register()?;
+/// let mut scope = heap.scope();
+/// let pair = scope.allocate(pair)?;
+/// let pair = scope.get(pair);
+/// scope.set_field(pair, 8, Some(pair));
+/// scope.set_word(pair, 16, 42);
+/// assert_eq!((pair.field(0), pair.field(8), pair.word(16)), (None, Some(pair), 42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// After a safepoint it may not be used:
+///
+/// ```compile_fail,E0502
+/// # use tally::{Heap, HeapOptions, TypeBuilder};
+/// # let mut heap = Heap::new(HeapOptions::new())?;
+/// # let pair = TypeBuilder::new("Pair", 24).reference("first", 0).register()?;
+/// # let mut scope = heap.scope();
+/// # let pair = scope.allocate(pair)?;
+/// let first = scope.get(pair).field(0);
+/// scope.collect();
+/// println!("{first:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Ref<'a> {
+    pub(crate) object: ObjectRef,
+    scope: PhantomData<&'a Scope<'a>>,
+}
+
+/// What a field of tagged words holds.
+///
+/// ```
+/// use tally::{FieldKind, Heap, HeapOptions, TypeBuilder, Value};
+///
+/// // Small integers have 1 in the lowest bit, references have 0 in the lowest two.
+/// let kind = FieldKind::Tagged { mask: 3, pattern: 0, pointer: !3 };
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// let cons = TypeBuilder::new("Cons", 16).kind(kind).reference("car", 0).reference("cdr", 8).register()?;
+/// let mut scope = heap.scope();
+/// let cons = scope.allocate(cons)?;
+/// let cons = scope.get(cons);
+/// scope.set_value(cons, 0, Value::Word(7 << 1 | 1));
+/// scope.set_value(cons, 8, Value::Reference(cons, 0));
+/// assert_eq!(cons.value(0), Value::Word(15));
+/// assert_eq!(cons.value(8), Value::Reference(cons, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A reference, and the bits of its word that are not the address.
+    Reference(Ref<'a>, u64),
+    /// Another word; null is 0.
+    Word(u64),
+}
+
+impl<'a> Ref<'a> {
+    /// The caller knows that the object is alive until the next safepoint.
+    pub(crate) fn new(object: ObjectRef) -> Ref<'a> {
+        Ref { object, scope: PhantomData }
+    }
+
+    /// The reference in the field at `offset`.
+    ///
+    /// # Panics
+    /// When the type has no reference there, or its fields are tagged words.
+    pub fn field(self, offset: u64) -> Option<Ref<'a>> {
+        let info = self.expect_field(offset);
+        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
+        info.decode(self.object.slot(offset).read()).map(Ref::new)
+    }
+
+    /// What the field at `offset` holds.
+    ///
+    /// # Panics
+    /// When the type has no field there.
+    pub fn value(self, offset: u64) -> Value<'a> {
+        let info = self.expect_field(offset);
+        let word = self.object.slot(offset).read();
+        match info.decode(word) {
+            Some(object) => Value::Reference(Ref::new(object), word & !object.address()),
+            None => Value::Word(word),
+        }
+    }
+
+    /// Returns the word at `offset`, whatever it is.
+    ///
+    /// # Panics
+    /// When it lies outside the object.
+    pub fn word(self, offset: u64) -> u64 {
+        self.expect_word(offset);
+        self.object.slot(offset).read()
+    }
+
+    /// Number of elements.
+    pub fn length(self) -> u64 {
+        let info = self.object.type_info();
+        if is_builtin(info.id) { 0 } else { info.length(self.object) }
+    }
+
+    /// Name of the object's type.
+    pub fn type_name(self) -> &'static str {
+        &self.object.type_info().name
+    }
+
+    /// Where it is: the same as long as it lives.
+    pub fn address(self) -> u64 {
+        self.object.address()
+    }
+
+    fn expect_field(self, offset: u64) -> &'static TypeInfo {
+        let info = self.expect_word(offset);
+        assert!(is_field(info, offset), "`{}` has no plain reference at {offset}", info.name);
+        info
+    }
+
+    pub(crate) fn expect_word(self, offset: u64) -> &'static TypeInfo {
+        let info = self.object.type_info();
+        let end = if is_builtin(info.id) { 0 } else { info.size + info.stride * info.length(self.object) };
+        let inside = offset.is_multiple_of(8) && offset.checked_add(8).is_some_and(|next| next <= end);
+        assert!(inside, "`{}` has no word at {offset}", info.name);
+        info
+    }
+
+    /// A word that is neither a field nor the number of elements.
+    pub(crate) fn expect_plain_word(self, offset: u64) {
+        let info = self.expect_word(offset);
+        let is_length = info.stride != 0 && offset == info.length_offset;
+        assert!(!is_field(info, offset) && !is_length, "`{}` has no plain word at {offset}", info.name);
+    }
+
+    pub(crate) fn slot(self, offset: u64) -> Slot {
+        self.object.slot(offset)
+    }
+}
+
+fn is_field(info: &TypeInfo, offset: u64) -> bool {
+    match offset.checked_sub(info.size) {
+        None => info.fixed.contains(&(offset as u32)),
+        Some(at) => info.stride != 0 && info.element.contains(&((at % info.stride) as u32)),
+    }
+}
+
+impl Scope<'_> {
+    /// Writes a reference into the field at `offset`, with the barrier.
+    ///
+    /// # Panics
+    /// When the type has no reference there, its fields are tagged words, or one of the objects belongs to another heap.
+    pub fn set_field(&self, object: Ref<'_>, offset: u64, value: Option<Ref<'_>>) {
+        let word = self.word_of(value);
+        self.check(object.address());
+        let info = object.expect_field(offset);
+        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
+        self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
+    }
+
+    /// The word that stands for a reference of this heap.
+    pub(crate) fn word_of(&self, value: Option<Ref<'_>>) -> u64 {
+        value.into_iter().for_each(|value| self.check(value.address()));
+        value.map_or(0, Ref::address)
+    }
+
+    /// Writes a tagged word into the field at `offset`, with the barrier.
+    ///
+    /// # Panics
+    /// When the type has no field there, one of the objects belongs to another heap, or a word would be read as another
+    /// thing than it was given as: a reference with bits that do not tell it from others, a word that looks like a reference.
+    pub fn set_value(&self, object: Ref<'_>, offset: u64, value: Value<'_>) {
+        self.check(object.address());
+        let info = object.expect_field(offset);
+        let word = match value {
+            Value::Word(word) => {
+                let is_none = !range::in_heap(address_in(info, word));
+                assert!(is_none, "`{}` would read the word {word:#x} as a reference", info.name);
+                word
+            }
+            Value::Reference(value, bits) => {
+                self.check(value.address());
+                let (word, bits) = (value.address() | bits, bits & value.address());
+                let is_it = bits == 0 && address_in(info, word) == value.address();
+                assert!(is_it, "`{}` would not read the word {word:#x} as that reference", info.name);
+                word
+            }
+        };
+        self.leaf(|inner| inner.write(object.object, object.slot(offset), word));
+    }
+
+    /// Stores a word that is no reference. A weak field there ends.
+    ///
+    /// # Panics
+    /// When the type has a reference there, its length, or nothing, or the object belongs to another heap.
+    pub fn set_word(&self, object: Ref<'_>, offset: u64, word: u64) {
+        self.check(object.address());
+        object.expect_plain_word(offset);
+        let slot = object.slot(offset);
+        if object.object.has(flag::SPECIAL) {
+            self.leaf(|inner| inner.write_weak(object.object, slot, None, WeakKind::Reference));
+        }
+        slot.store(word);
+    }
+
+    /// Copies references from `count` fields of `from` to as many of `to`, one beside the other, with one barrier.
+    ///
+    /// ```
+    /// # use tally::{Heap, HeapOptions, TypeBuilder};
+    /// # let mut heap = Heap::new(HeapOptions::new())?;
+    /// let array = TypeBuilder::new("Array", 8).elements(0, 8).element_reference("item", 0).register()?;
+    /// let mut scope = heap.scope();
+    /// let (from, to) = (scope.allocate_array(array, 100)?, scope.allocate_array(array, 200)?);
+    /// let (from, to) = (scope.get(from), scope.get(to));
+    /// scope.fill_fields(from, 8, 100, Some(to));
+    /// scope.copy_fields(to, 8, from, 8, 100);
+    /// assert_eq!((to.field(8), to.field(800), to.field(808)), (Some(to), Some(to), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When one of those words is no plain reference, or one of the objects belongs to another heap.
+    pub fn copy_fields(&self, to: Ref<'_>, to_offset: u64, from: Ref<'_>, from_offset: u64, count: u64) {
+        self.expect_fields(to, to_offset, count);
+        self.expect_fields(from, from_offset, count);
+        let source = from.address().wrapping_add(from_offset);
+        if count != 0 {
+            self.leaf(|inner| inner.copy_references(to.object, to.slot(to_offset), source, count));
+        }
+    }
+
+    /// Writes the same reference to `count` fields from `offset` on, with one barrier.
+    ///
+    /// # Panics
+    /// As [`copy_fields`](Self::copy_fields).
+    pub fn fill_fields(&self, object: Ref<'_>, offset: u64, count: u64, value: Option<Ref<'_>>) {
+        let word = self.word_of(value);
+        self.expect_fields(object, offset, count);
+        if count != 0 {
+            self.leaf(|inner| inner.fill_references(object.object, object.slot(offset), word, count));
+        }
+    }
+
+    fn expect_fields(&self, object: Ref<'_>, offset: u64, count: u64) {
+        self.check(object.address());
+        if count == 0 {
+            return;
+        }
+        // Outside of the object the first word that is wrong is found before any number overflows.
+        let last =
+            count.checked_sub(1).and_then(|more| more.checked_mul(8)).and_then(|bytes| offset.checked_add(bytes));
+        let info = object.expect_field(last.unwrap_or(u64::MAX));
+        assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
+        (0..count).for_each(|at| _ = object.expect_field(offset + at * 8));
+    }
+}
+
+/// The address that a word of that type stands for; 0 if it stands for none.
+fn address_in(info: &TypeInfo, word: u64) -> u64 {
+    match info.reading {
+        Reading::Plain => word,
+        Reading::Masked { mask, pattern, pointer } if word & mask == pattern => word & pointer,
+        _ => 0,
+    }
+}
+
+impl std::fmt::Debug for Ref<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {:#x}", self.type_name(), self.address())
+    }
+}

@@ -1,0 +1,305 @@
+//! Types: what a host says of its objects, checked before an object is made.
+//!
+//! The offsets are the host's own, so that it may share a layout with other code; the names are for messages. A type
+//! belongs to the thread that registered it, as finalizers are closures, and lives as long as the process: a host
+//! registers each once.
+
+use crate::finalizer::{self, Finalize, FinalizerScope};
+use crate::scope::Handle;
+use crate::type_error::TypeError;
+use std::ffi::CString;
+use std::marker::PhantomData;
+use std::rc::Rc;
+use tally_heap::descriptor::{DescriptorFault, FinalizeOrder, SlotKind, TypeDescriptor};
+use tally_heap::type_registry;
+
+/// A registered type, on the thread that registered it.
+///
+/// ```
+/// use tally::TypeBuilder;
+///
+/// let node = TypeBuilder::new("Node", 16).reference("next", 0).register()?;
+/// assert_eq!(node.name(), "Node");
+/// # Ok::<(), tally::TypeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TypeId {
+    pub(crate) id: tally_heap::TypeId,
+    thread: PhantomData<*const ()>,
+}
+
+impl TypeId {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        &self.id.info().name
+    }
+}
+
+/// How the words of a type's fields are read.
+///
+/// A word `w` of a tagged field is a reference if `w & mask == pattern` and `w & pointer != 0`, and then to the object at
+/// `w & pointer`. Null, and words of zero, are none. See [`Value`](crate::Value).
+///
+/// ```
+/// use tally::{FieldKind, TypeBuilder};
+///
+/// let boxed = FieldKind::NanBoxed { mask: 0xffff << 48, pattern: 0xfff9 << 48, pointer: 0x7fff_ffff_fff8 };
+/// TypeBuilder::new("Slot", 8).kind(boxed).reference("value", 0).register()?;
+/// # Ok::<(), tally::TypeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// A reference or null.
+    #[default]
+    Plain,
+    /// Low bits are a tag.
+    Tagged {
+        /// Bits that tell what the word is.
+        mask: u64,
+        /// Their value in a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+    },
+    /// High bits are a tag: the same test.
+    NanBoxed {
+        /// Bits that tell what the word is.
+        mask: u64,
+        /// Their value in a reference.
+        pattern: u64,
+        /// Bits of the address.
+        pointer: u64,
+    },
+}
+
+/// A type that is being described.
+///
+/// ```
+/// use tally::{Heap, HeapOptions, TypeBuilder};
+///
+/// let mut heap = Heap::new(HeapOptions::new())?;
+/// // A word for the number of elements, a reference, and then elements of two words, the first of which is a reference.
+/// let table = TypeBuilder::new("Table", 16)
+///     .reference("class", 8)
+///     .elements(0, 16)
+///     .element_reference("key", 0)
+///     .register()?;
+/// let mut scope = heap.scope();
+/// let table = scope.allocate_array(table, 10)?;
+/// let table = scope.get(table);
+/// scope.set_field(table, 16 + 3 * 16, Some(table)); // the key of element 3
+/// scope.set_word(table, 16 + 3 * 16 + 8, 99); // the word beside it
+/// assert_eq!((table.length(), table.word(16 + 3 * 16 + 8)), (10, 99));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub struct TypeBuilder {
+    name: String,
+    size: u64,
+    fields: Vec<(String, u64)>,
+    length_offset: u64,
+    stride: u64,
+    element: Vec<(String, u64)>,
+    kind: FieldKind,
+    align: u32,
+    is_acyclic: bool,
+    finalize: Option<Rc<Finalize>>,
+    order: FinalizeOrder,
+    on_request: bool,
+}
+
+impl TypeBuilder {
+    /// A type of that many bytes, all of them plain words.
+    pub fn new(name: impl Into<String>, size: u64) -> TypeBuilder {
+        TypeBuilder {
+            name: name.into(),
+            size,
+            fields: vec![],
+            length_offset: 0,
+            stride: 0,
+            element: vec![],
+            kind: FieldKind::Plain,
+            align: 0,
+            is_acyclic: false,
+            finalize: None,
+            order: FinalizeOrder::Any,
+            on_request: false,
+        }
+    }
+
+    /// A field that holds a reference: the word at `offset`.
+    pub fn reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
+        self.fields.push((field.into(), offset));
+        self
+    }
+
+    /// Elements of `stride` bytes follow the bytes of [`new`](Self::new); the runtime keeps their number in the word at
+    /// `length_offset`.
+    pub fn elements(mut self, length_offset: u64, stride: u64) -> TypeBuilder {
+        (self.length_offset, self.stride) = (length_offset, stride);
+        self
+    }
+
+    /// A reference in each element, `offset` bytes from its beginning.
+    pub fn element_reference(mut self, field: impl Into<String>, offset: u64) -> TypeBuilder {
+        self.element.push((field.into(), offset));
+        self
+    }
+
+    /// How the words of all its fields are read.
+    pub fn kind(mut self, kind: FieldKind) -> TypeBuilder {
+        self.kind = kind;
+        self
+    }
+
+    /// Objects are aligned to so many bytes: a power of two up to 4096.
+    pub fn aligned(mut self, bytes: u32) -> TypeBuilder {
+        self.align = bytes;
+        self
+    }
+
+    /// No object of the type is ever part of a cycle: the cycle detector leaves them alone. If one is, it is never freed.
+    pub fn acyclic(mut self) -> TypeBuilder {
+        self.is_acyclic = true;
+        self
+    }
+
+    /// `finalize` is called with each object that is found dead, once, at a safepoint. It may do anything with a scope, also
+    /// store the object somewhere: then that lives on, and is not finalized again.
+    ///
+    /// ```
+    /// use std::{cell::RefCell, rc::Rc};
+    /// use tally::{Heap, HeapOptions, TypeBuilder};
+    ///
+    /// let closed = Rc::new(RefCell::new(vec![]));
+    /// let note = closed.clone();
+    /// let file = TypeBuilder::new("File", 8)
+    ///     .finalizer(move |scope, file| note.borrow_mut().push(scope.get(file).word(0)))
+    ///     .register()?;
+    /// let mut heap = Heap::new(HeapOptions::new())?;
+    /// let mut scope = heap.scope();
+    /// let opened = scope.allocate(file)?;
+    /// scope.set_word(scope.get(opened), 0, 3);
+    /// drop(scope);
+    /// heap.scope().collect();
+    /// assert_eq!(*closed.borrow(), [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// It has no heap that it could replace, and a scope of its own alone:
+    ///
+    /// ```compile_fail,E0594
+    /// # use tally::{Heap, HeapOptions, TypeBuilder};
+    /// TypeBuilder::new("File", 8).finalizer(|scope, _| **scope = Heap::new(HeapOptions::new()).unwrap().scope());
+    /// ```
+    pub fn finalizer(
+        mut self,
+        finalize: impl for<'f> Fn(&mut FinalizerScope<'f>, Handle<'f>) + 'static,
+    ) -> TypeBuilder {
+        self.finalize = Some(Rc::new(finalize));
+        self
+    }
+
+    /// In which order finalizers of objects run that are found dead together.
+    ///
+    /// ```
+    /// use tally::{FinalizeOrder, TypeBuilder};
+    ///
+    /// TypeBuilder::new("Transaction", 8).finalizer(|_, _| {}).finalize_in(FinalizeOrder::Reverse).register()?;
+    /// # Ok::<(), tally::TypeError>(())
+    /// ```
+    pub fn finalize_in(mut self, order: FinalizeOrder) -> TypeBuilder {
+        self.order = order;
+        self
+    }
+
+    /// Only objects are finalized that were given to [`register_finalizer`](crate::Scope::register_finalizer).
+    pub fn finalize_on_request(mut self) -> TypeBuilder {
+        self.on_request = true;
+        self
+    }
+
+    /// Checks what was said, and registers the type on this thread.
+    ///
+    /// # Errors
+    /// [`TypeError`] names the field, and its fault.
+    pub fn register(mut self) -> Result<TypeId, TypeError> {
+        self.fields.sort_by_key(|field| field.1);
+        self.element.sort_by_key(|field| field.1);
+        let fixed = self.offsets(&self.fields, self.size, "the object without elements")?;
+        let element = self.offsets(&self.element, self.stride, "an element")?;
+        let Ok(name) = CString::new(self.name.as_str()) else {
+            return Err(self.error(None, "its name has a null character".to_owned()));
+        };
+        let descriptor = self.descriptor(&fixed, &element, &name);
+        if let Err(error) = descriptor.check() {
+            let of_fault = match error.fault {
+                DescriptorFault::LengthIsReference(offset) => self.fields.iter().find(|field| field.1 == offset),
+                _ => None,
+            };
+            return Err(self.error(of_fault.map(|field| field.0.clone()), error.fault.to_string()));
+        }
+        // The registry keeps descriptors for good.
+        let (fixed, element, name) = (fixed.leak(), element.leak(), Box::leak(name.into_boxed_c_str()));
+        let descriptor = Box::leak(Box::new(self.descriptor(fixed, element, name)));
+        let id = type_registry::register(descriptor).map_err(|error| self.error(None, error.fault.to_string()))?;
+        if let Some(finalize) = self.finalize {
+            finalizer::enter(id.info().id, finalize);
+        }
+        Ok(TypeId { id, thread: PhantomData })
+    }
+
+    fn offsets(&self, fields: &[(String, u64)], bytes: u64, part: &str) -> Result<Vec<u32>, TypeError> {
+        let mut offsets: Vec<u32> = vec![];
+        for (field, offset) in fields {
+            let wrong = |fault: String| Err(self.error(Some(field.clone()), fault));
+            if !offset.is_multiple_of(8) {
+                return wrong(format!("offset {offset} is not a multiple of 8; references are aligned words"));
+            }
+            let last = u32::try_from(*offset).ok().filter(|_| offset.saturating_add(8) <= bytes);
+            let Some(last) = last else {
+                return wrong(format!("offset {offset} lies outside the {bytes} bytes of {part}"));
+            };
+            if offsets.last() == Some(&last) {
+                return wrong(format!("another field has the offset {offset}"));
+            }
+            offsets.push(last);
+        }
+        Ok(offsets)
+    }
+
+    fn descriptor(&self, fixed: &[u32], element: &[u32], name: &std::ffi::CStr) -> TypeDescriptor {
+        let plain = TypeDescriptor {
+            size: self.size,
+            ref_count: fixed.len() as u32,
+            ref_offsets: fixed.as_ptr(),
+            name: name.as_ptr(),
+            length_offset: self.length_offset,
+            stride: self.stride,
+            element_ref_count: element.len() as u32,
+            element_ref_offsets: element.as_ptr(),
+            align: self.align,
+            ..TypeDescriptor::plain(c"", 0, &[])
+        };
+        let tagged = match self.kind {
+            FieldKind::Plain => plain,
+            FieldKind::Tagged { mask, pattern, pointer } => plain.tagged(SlotKind::Tagged, mask, pattern, pointer),
+            FieldKind::NanBoxed { mask, pattern, pointer } => plain.tagged(SlotKind::NanBoxed, mask, pattern, pointer),
+        };
+        let acyclic = if self.is_acyclic { tagged.acyclic() } else { tagged };
+        let ordered = acyclic.finalized_in(self.order);
+        let asked = if self.on_request { ordered.finalized_on_request() } else { ordered };
+        if self.finalize.is_some() { asked.finalized(finalizer::finalize) } else { asked }
+    }
+
+    fn error(&self, field: Option<String>, fault: String) -> TypeError {
+        TypeError::new(&self.name, field, fault)
+    }
+}
+
+impl std::fmt::Debug for TypeBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TypeBuilder({}, {} bytes, fields {:?})", self.name, self.size, self.fields)
+    }
+}

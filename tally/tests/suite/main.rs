@@ -1,0 +1,12 @@
+//! The facade: what a host in Rust sees, under both plans, and what it is refused.
+
+mod external;
+mod finalizers;
+mod handles;
+mod host;
+mod limits;
+mod misuse;
+mod random;
+mod services;
+mod type_builder;
+mod weak;
