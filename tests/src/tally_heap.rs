@@ -101,7 +101,7 @@ impl TallyHeap {
             return self.mutator.live_objects();
         }
         let mut objects = Vec::new();
-        self.mutator.heap().for_each_mature(|_, object| objects.push(object));
+        self.mutator.heap().for_each_known(|_, object| objects.push(object));
         objects.retain(|object| !object.has(prompt_flag::DEAD));
         objects
     }

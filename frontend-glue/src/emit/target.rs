@@ -50,9 +50,14 @@ pub enum TargetError {
     Unavailable(String),
 }
 
+/// Makes LLVM know x86-64; twice is as good as once.
+pub(crate) fn initialize() {
+    Target::initialize_x86(&InitializationConfig::default());
+}
+
 /// A code generator for `level`.
 pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
-    Target::initialize_x86(&InitializationConfig::default());
+    initialize();
     let triple = TargetTriple::create(TRIPLE);
     let target = Target::from_triple(&triple).map_err(|e| TargetError::Unavailable(e.to_string()))?;
     let machine = target

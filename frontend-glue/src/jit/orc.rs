@@ -22,7 +22,7 @@ use inkwell::llvm_sys::orc2::*;
 use inkwell::llvm_sys::prelude::LLVMMemoryBufferRef;
 use thiserror::Error;
 
-use crate::emit::thread_locals;
+use crate::emit::{target, thread_locals};
 
 /// What ORC answered instead of an address.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub struct Linker {
 type Reported = Mutex<Vec<String>>;
 
 impl Linker {
-    /// A linker that knows the process's own symbols and nothing else. The x86 target must be
-    /// initialised ([`crate::emit::target::machine`] does).
+    /// A linker that knows the process's own symbols and nothing else.
     pub fn new() -> Result<Linker, LinkError> {
+        target::initialize();
         let mut jit = std::ptr::null_mut();
         // SAFETY: the builder is made here and consumed by the call.
         check(unsafe { LLVMOrcCreateLLJIT(&mut jit, LLVMOrcCreateLLJITBuilder()) })?;
