@@ -35,7 +35,7 @@ fn line(first: &Diagnostic, object: &Object) -> String {
     format!("{first}{more}; `tally verify {}` says what to do", object.file.display())
 }
 
-/// The number of other warnings, when the first is shown above.
+/// The line below a warning that is shown with its source: the number of others, and the command that gives advice.
 fn others(object: &Object) -> String {
     let more = match object.warnings.len() - 1 {
         0 => String::new(),
