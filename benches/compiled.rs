@@ -1,15 +1,16 @@
-//! Instructions of compiled code, of whole programs and of the lowering, counted by callgrind: `cargo xtask bench counts`.
+//! Instructions of compiled code, of whole programs and of the lowering, counted by callgrind:
+//! `cargo xtask bench counts`.
 //!
-//! `counts.rs` counts the runtime's own operations through the Rust API. What the lowering emits inline is counted
-//! here, in executables that `tally build --opt 2` made of `compiled/`, one for each plan: each run brings a thousand
-//! objects into a state, and callgrind collects in one function, `measured_…`, that does one thing to each of them, so
-//! start-up does not count. Of `workloads/`, at sizes that take callgrind a second, the workload's own function is
-//! collected, epochs included; no slice ends by the clock there, or each run would be another one. `paths.txt` names
+//! `counts.rs` counts the runtime's own operations through the Rust API. The inline code of the lowering is counted
+//! here, in executables that `tally build --opt 2` made of `compiled/`, one for each plan. Each run brings a thousand
+//! objects into a state. Callgrind collects in one function, `measured_…`, that does one operation on each of them,
+//! so start-up does not count. Of `workloads/`, at sizes that take callgrind a second, the workload's own function is
+//! collected, epochs included; no slice ends by the clock there, or each run would be different. `paths.txt` names
 //! all of them.
 //!
-//! `cargo xtask bench counts` builds the executables, says where they are in `TALLY_COMPILED_OPERATIONS`, compares with
-//! `approved.txt` and prints what each operation costs; it fails when one costs nothing, which means that something
-//! else was counted.
+//! `cargo xtask bench counts` builds the executables, passes their folder in `TALLY_COMPILED_OPERATIONS`, compares
+//! with `approved.txt` and prints the cost of each operation. It fails when an operation costs nothing: then
+//! something else was counted.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
@@ -19,13 +20,14 @@ use iai_callgrind::{
 };
 use std::path::{Path, PathBuf};
 
-/// Lines of `group/name`, and what only `cargo xtask bench counts` reads.
+/// Lines of `group/name`, each with further words that only `cargo xtask bench counts` reads.
 const PATHS: &str = include_str!("paths.txt");
-/// The folder in which the executables `deferred`, `prompt`, `tally-deferred`, `tally-prompt` and `tally` stand.
+/// The variable with the folder of the executables `deferred`, `prompt`, `tally-deferred`, `tally-prompt` and
+/// `tally`.
 const FOLDER: &str = "TALLY_COMPILED_OPERATIONS";
-/// About what a slice of half a millisecond does.
+/// Units of work, about those of a slice of half a millisecond.
 const UNITS: &str = "4096";
-/// What is lowered.
+/// The C file that is lowered.
 const LOWERED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workloads/havlak.c");
 
 fn all(group: &mut BinaryBenchmarkGroup) {
@@ -40,7 +42,7 @@ fn all(group: &mut BinaryBenchmarkGroup) {
                 None if family == "lowering" => lowering(&folder, name),
                 None => (Command::new(folder.join(family)).arg(name).build(), "measured_*"),
             };
-            // Only instructions are asked for, and only of the process itself: clang runs in another.
+            // Counts only instructions, and only those of the process itself: clang runs in another.
             let mut callgrind = Callgrind::with_args(["--cache-sim=no", "--trace-children=no"]);
             callgrind.entry_point(EntryPoint::Custom(entry.to_owned()));
             let mut config = BinaryBenchmarkConfig::default();
@@ -61,12 +63,12 @@ fn program(folder: &Path, plan: &str, name: &'static str) -> (Command, &'static 
         other => &[other, "small"],
     };
     let mut command = Command::new(folder.join(format!("tally-{plan}")));
-    // Slices of units: how fast callgrind runs on a machine must not decide what a stop does.
+    // Slices of units: the speed of callgrind on a machine must not decide the work of a stop.
     let paced = [("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_UNITS", UNITS)];
     (command.args(arguments).envs(paced).build(), name)
 }
 
-/// The lowering of one C file for a plan; what clang does before is another process.
+/// The lowering of one C file for a plan; clang runs before in another process.
 fn lowering(folder: &Path, plan: &str) -> (Command, &'static str) {
     let plan = if plan == "prompt" { "refcount-prompt" } else { "refcount" };
     let output = folder.join("lowered.ll");

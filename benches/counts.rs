@@ -1,11 +1,11 @@
 //! Instructions of the runtime's operations, counted by callgrind: `cargo xtask bench counts`.
 //!
-//! What a program does all the time, a thousand times over through [`Mutator`](tally_collector::Mutator), the Rust twin
-//! of the inline code (`compiled.rs` counts that code itself, under both plans); and whole epochs, by what there is to
-//! do in them: an epoch pays per survivor, not per object allocated; it pays nothing for what lives and was not
-//! written; a dropped ring costs a trial of its own size. Short epochs are repeated, because a count is only good to
-//! about a hundred instructions: where the C library's `malloc` finds memory differs from run to run. `paths.txt` names
-//! all of them, `approved.txt` holds what they may cost.
+//! The benches run frequent operations a thousand times each through [`Mutator`](tally_collector::Mutator), the Rust
+//! twin of the inline code (`compiled.rs` counts that code itself, under both plans). They also run whole epochs with
+//! different work in them: an epoch pays per survivor, not per object allocated; it pays nothing for live objects
+//! that were not written; a dropped ring costs a trial of its own size. Short epochs are repeated, because a count is
+//! only good to about a hundred instructions: the search of the C library's `malloc` differs from run to run.
+//! `paths.txt` names all of them, `approved.txt` holds their allowed costs.
 
 #![allow(missing_docs, reason = "the macros of iai-callgrind make public items and document none")]
 
@@ -20,7 +20,7 @@ use tally_compiled::abi::tally_weak_get;
 use tally_heap::plan::Plan;
 
 const TIMES: usize = 1000;
-/// Objects of an epoch that is counted by object.
+/// Objects of an epoch whose cost is counted by object.
 const MANY: usize = 10 * TIMES;
 
 fn write_each(mut state: State) -> State {
@@ -119,7 +119,7 @@ fn log_entry(state: State) -> State {
     epoch(state)
 }
 
-// The roots of the last flip are let go of by the epoch after it.
+// The epoch after a flip releases the roots of that flip.
 #[library_benchmark]
 #[bench::each(args = (MANY), setup = dropped_list)]
 fn freed(state: State) -> State {

@@ -1,10 +1,10 @@
-//! Heaps in the state that a bench wants to find them in.
+//! Heaps in the states in which benches begin.
 //!
-//! `counts.rs` counts instructions (`cargo xtask bench counts`); what it counts begins in one of the states made here,
-//! which is not counted. The tests below show that each state is what it is called, so that a count is a count of that:
-//! a ring that is not tried, or a write that is not logged, would be a fine low number. `compiled.rs` counts what the
-//! lowering emits, in executables made of `compiled/`, which bring their objects into a state themselves. The workloads
-//! in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
+//! `counts.rs` counts instructions (`cargo xtask bench counts`); each of its benches begins in one of the states made
+//! here, without counting the making. The tests below show that each state is as its name says: a ring that is not
+//! tried, or a write that is not logged, would give a good but wrong number. `compiled.rs` counts the code that the
+//! lowering emits, in executables made of `compiled/`, which bring their objects into a state themselves. The
+//! workloads in `workloads/` are whole programs, timed by `cargo xtask bench compare`.
 
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
@@ -18,9 +18,9 @@ pub const FIRST: u64 = 0;
 /// Offset of a pair's second reference.
 pub const SECOND: u64 = 8;
 
-/// A heap, its one type, and objects in the state that the maker's name says.
+/// A heap, its one type, and objects in the state that the constructor's name says.
 pub struct State {
-    /// The heap. It flips when it is told to, and not by itself.
+    /// The heap. It flips only when the bench tells it to.
     pub mutator: Mutator,
     /// The type of all objects.
     pub pair: TypeId,
@@ -122,7 +122,7 @@ pub fn mature_roots(count: usize) -> State {
     state
 }
 
-/// The mature list, no longer held: the next epoch has its only count to take away.
+/// The mature list, no longer held: the next epoch takes away its only count.
 pub fn dropped_list(count: usize) -> State {
     let mut state = mature_list(count);
     state.mutator.truncate_roots(0);

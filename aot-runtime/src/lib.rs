@@ -6,5 +6,5 @@
 //! [`tally_compiled::for_each_runtime_symbol!`]. The C view of those entry points is
 //! `include/tally.h`; `include/tally_gc.h` is the macro layer for programs in C.
 
-// A crate that is not named would not be linked.
+// Names the crate: the linker drops one that nothing names.
 extern crate tally_compiled;

@@ -1,13 +1,14 @@
-//! The C symbols that compiled programs call (the list is in `symbols`, the C view in `tally.h`). Those that concern
-//! modules and programs as a whole stand in `program`.
+//! The C symbols that compiled programs call (the list is in `symbols`, the C view in `tally.h`). The symbols for
+//! modules and for programs as a whole are in `program`.
 //!
 //! A safepoint symbol is a naked shim: it writes its return address, the stack pointer at it, rbp and rbx into the
-//! thread's context (the *exit anchor* from which the stack is walked) and jumps on to the Rust function of the same name.
-//! Leaves that compiled code calls on its way (`tally_log_slow`) save the caller's registers, so that a barrier costs
-//! the surrounding code no spills.
+//! thread's context (the *exit anchor* from which the stack is walked) and jumps on to the Rust function of the same
+//! name. Leaves that barriers call (`tally_log_slow`) save the caller's registers, so that a barrier costs the
+//! surrounding code no spills.
 //!
-//! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. Failures speak in their three
-//! voices: a bad module or descriptor exits with status 2, exhausted memory with 4, a violated invariant with 5.
+//! Pointers become an `ObjectRef`, a `Slot` or a descriptor in the first lines here. There are three kinds of
+//! failure, each with its exit status: 2 for a bad module or descriptor, 4 for exhausted memory, 5 for a violated
+//! invariant.
 
 pub(crate) mod address_taken;
 mod entry;
@@ -80,7 +81,7 @@ safepoint_shim! {
     tally_try_new_array => try_new_array
 }
 safepoint_shim! {
-    /// `void *tally_new_slow(tally_type_handle *)`: what inline allocation falls back to.
+    /// `void *tally_new_slow(tally_type_handle *)`: the slow path of inline allocation.
     tally_new_slow => new_slow
 }
 safepoint_shim! {
@@ -88,7 +89,8 @@ safepoint_shim! {
     tally_new_array_slow => new_array_slow
 }
 safepoint_shim! {
-    /// `void *tally_new_owned(const tally_type *type)`: `tally_new` for lowered code, which owns the result's one count.
+    /// `void *tally_new_owned(const tally_type *type)`: `tally_new` for lowered code, which owns the result's one
+    /// count.
     tally_new_owned => new_owned
 }
 safepoint_shim! {
@@ -96,7 +98,8 @@ safepoint_shim! {
     tally_new_array_owned => new_array_owned
 }
 safepoint_shim! {
-    /// `void tally_drain(const uint64_t *words, uint64_t n)`: what is at zero dies, but for what `words` lead to.
+    /// `void tally_drain(const uint64_t *words, uint64_t n)`: the objects at zero die, except those that `words` lead
+    /// to.
     tally_drain => drain
 }
 safepoint_shim! {
@@ -104,11 +107,11 @@ safepoint_shim! {
     tally_safepoint => safepoint
 }
 safepoint_shim! {
-    /// `void tally_safepoint_slow(void)`: the poll flag is set.
+    /// `void tally_safepoint_slow(void)`: the slow path of a poll, called when its flag is set.
     tally_safepoint_slow => safepoint
 }
 safepoint_shim! {
-    /// `void tally_collect(void)`: afterwards nothing unreachable is left.
+    /// `void tally_collect(void)`: a full collection; no unreachable object is left afterwards.
     tally_collect => collect
 }
 
@@ -165,8 +168,8 @@ extern "C" fn drain(words: *const u64, count: u64) {
     unsafe { Heap::prompt_safepoint(thread_heap(), words) };
 }
 
-/// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged) that
-/// calls `$target`.
+/// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged)
+/// that calls `$target`.
 macro_rules! preserving_shim {
     ($(#[$doc:meta])* $name:ident($($parameter:ident),*) => $target:path) => {
         $(#[$doc])*
@@ -212,16 +215,16 @@ preserving_shim! {
     tally_log_slow(object, slot) => log_slow
 }
 preserving_shim! {
-    /// `void tally_count_low(void *object)`, calling convention `preserve_most`: an inline decrement has left the low part of
-    /// the count at zero, or, unless it was a root's, an object that is not settled.
+    /// `void tally_count_low(void *object)`, calling convention `preserve_most`: an inline decrement has left the low
+    /// part of the count at zero, or, unless it was a root's, has reached an object that is not settled.
     ///
     /// # Safety
     /// `object` is a heap object of this thread.
     tally_count_low(object) => count_low
 }
 preserving_shim! {
-    /// `void tally_count_full(void *object)`, calling convention `preserve_most`: an inline increment has filled the low part
-    /// of the count.
+    /// `void tally_count_full(void *object)`, calling convention `preserve_most`: an inline increment has filled the
+    /// low part of the count.
     ///
     /// # Safety
     /// `object` is a heap object of this thread.
@@ -229,14 +232,14 @@ preserving_shim! {
 }
 
 preserving_shim! {
-    /// `void tally_postpone(uint64_t new, uint64_t old)`, calling convention `preserve_most`: there is no room for another write
-    /// whose counts are put off.
+    /// `void tally_postpone(uint64_t new, uint64_t old)`, calling convention `preserve_most`: notes a write when
+    /// there is no room left for another postponed one.
     ///
     /// # Safety
     /// Words in the heap range are references; the old one was counted.
     tally_postpone(new, old) => postpone
 }
-/// `void tally_apply_postponed(void)`: counts that were put off are made up for.
+/// `void tally_apply_postponed(void)`: applies the postponed counts.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_apply_postponed() {
     // SAFETY: this thread's context, and its heap, if it has one.
@@ -265,7 +268,8 @@ extern "C" fn count_full(object: u64) {
     unsafe { ObjectRef::from_address(object) }.carry();
 }
 
-/// `void tally_increment(uint64_t word)`: counts what the word refers to; anything but a heap reference is ignored.
+/// `void tally_increment(uint64_t word)`: counts the object that the word refers to; a word that is no heap reference
+/// is ignored.
 ///
 /// # Safety
 /// A word in the heap range is a reference.
@@ -289,9 +293,9 @@ pub unsafe extern "C" fn tally_decrement(word: u64) {
     }
 }
 
-/// `void tally_root_settle(void *slot, void *shadow, tally_type_handle *how, uint64_t bytes)`: a root of complex shape was
-/// stored to ([`Heap::settle_root`]). The handle was filled in when its module was registered: to look for the descriptor at
-/// every call took twice as long as all the rest.
+/// `void tally_root_settle(void *slot, void *shadow, tally_type_handle *how, uint64_t bytes)`: settles a root of
+/// complex shape after a store to it ([`Heap::settle_root`]). The handle was filled in when its module was
+/// registered: a search for the descriptor at every call took twice as long as the rest of the call.
 ///
 /// # Safety
 /// As for [`Heap::settle_root`]; `slot` may be null, and so may `how`, a handle of a registered module.
@@ -304,7 +308,8 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
     }
 }
 
-/// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's type reads.
+/// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's
+/// type reads.
 ///
 /// # Safety
 /// `slot` lies in `object`.
@@ -350,7 +355,8 @@ pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, co
     }
 }
 
-/// The object and the first slot of a bulk write; `None` when there is nothing to write, and then they may be null.
+/// The object and the first slot of a bulk write; `None` when there is nothing to write: the addresses may be null
+/// then.
 fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot)> {
     if count == 0 {
         return None;

@@ -1,12 +1,12 @@
-//! What exists only because compiled programs run: their C symbols, their modules, their stacks, threads and life.
+//! The runtime of compiled programs: their C symbols, modules, stacks, threads and life.
 //!
-//! | room | question it answers |
+//! | module | content |
 //! |---|---|
-//! | [`symbols`], [`abi`] | what do compiled programs and hosts in C call? |
-//! | [`module`] | what does a compiled module tell us about itself, and which modules are loaded? |
-//! | [`stack`] | which roots do the frames of compiled code hold, and when does the program come back to one? |
+//! | [`symbols`], [`abi`] | the functions that compiled programs and hosts in C call |
+//! | [`module`] | the records of compiled modules, and the modules that are loaded |
+//! | [`stack`] | the roots in frames of compiled code, and the return of the program to a frame |
 //! | [`program`] | the life of a program around its `main`: options, heap, statistics, leak check |
-//! | [`thread`] | the life of a thread's heap, and what a full stack says |
+//! | [`thread`] | the life of a thread's heap, and the message about a full stack |
 //!
 //! The heap and the collector know nothing of this crate: a heap is made with a
 //! [`RootSource`](tally_collector::root_source::RootSource), which asks the stack for roots.

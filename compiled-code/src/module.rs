@@ -1,4 +1,4 @@
-//! Modules: what a lowered module says of itself, which are registered, and what they say about stacks.
+//! Modules: the record of a lowered module, the registered modules, and their data about stacks.
 pub(crate) mod loaded;
 pub mod record;
 pub mod registry;

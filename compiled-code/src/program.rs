@@ -1,13 +1,15 @@
 //! The life of a compiled program around its `main`: options, heap, entry, exit work.
 //!
-//! The lowering renames the program's `main` and emits another that calls [`tally_run_main`]. That makes the thread's
-//! heap from the run's options (`TALLY_*`, or what `tally run` was told), enters compiled code through a trampoline
-//! whose return address the walker knows as the bottom of the stack, and does the exit work: the leak check, the statistics.
-//! A program that calls `exit` gets the same work from an exit handler; its frames never return and count as gone. Where it is one of
-//! the last finalizers that calls `exit`, the work begins anew from there, and comes to the finalizers that have not run.
+//! The lowering renames the program's `main` and emits another that calls [`tally_run_main`]. It makes the thread's
+//! heap from the run's options (`TALLY_*`, or the flags of `tally run`). It enters compiled code through a trampoline
+//! whose return address the walker knows as the bottom of the stack. Then it does the exit work: the leak check and
+//! the statistics. For a program that calls `exit`, an exit handler does the same work; the program's frames never
+//! return and count as gone. If one of the last finalizers calls `exit`, the work begins anew from there, and goes on
+//! with the finalizers that have not run.
 //!
-//! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their threads end
-//! (`thread`); what the leak check finds in them is said then, and the process's exit status tells at its end.
+//! The exit work is about the heap of the thread that ran `main`. Other threads' heaps are collected when their
+//! threads end (`thread`); leaks found in them are reported then, and the process's exit status reflects them at its
+//! end.
 
 pub mod destination;
 pub mod options;
@@ -30,18 +32,18 @@ static OPTIONS: OnceLock<RunOptions> = OnceLock::new();
 static EXIT_WORK: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
 /// No heap's address.
 const DONE: *mut Heap = std::ptr::dangling_mut();
-/// How often a last finalizer has called `exit`. Each of them stays on the stack.
+/// The number of times that a last finalizer has called `exit`. Each of them stays on the stack.
 static EXITS_OF_FINALIZERS: AtomicU32 = AtomicU32::new(0);
-/// After so many calls of `exit` by last finalizers the others do not run.
+/// Calls of `exit` by last finalizers after which the others do not run.
 const EXITS_MAX: u32 = 100;
 /// The heap of the thread that ran `main`; null when a host of another kind runs compiled code.
 static MAIN_HEAP: AtomicPtr<Heap> = AtomicPtr::new(std::ptr::null_mut());
 /// The process ends while threads may still run compiled code: its modules stay registered.
 static EXITING: AtomicBool = AtomicBool::new(false);
-/// The exit status that threads which have ended ask for.
+/// The exit status that the leak checks of ended threads require.
 static ENDED_THREADS_STATUS: AtomicI32 = AtomicI32::new(0);
 
-/// Sets the options of this process's program; only the first call counts, and without one the environment does.
+/// Sets the options of this process's program; only the first call counts; without a call the environment sets them.
 pub fn configure(options: RunOptions) {
     let _ = OPTIONS.set(options);
 }
@@ -60,7 +62,7 @@ pub extern "C" fn tally_init() {
     options();
 }
 
-/// Makes the calling thread's heap; the first one that the process makes brings the exit work.
+/// Makes the calling thread's heap; the first one of the process also registers the exit work.
 pub(crate) fn make_heap() -> Box<Heap> {
     static HANDLER: std::sync::Once = std::sync::Once::new();
     HANDLER.call_once(|| {
@@ -95,15 +97,15 @@ pub unsafe extern "C" fn tally_register_module(module: *const ModuleRecord) {
 }
 
 thread_local! {
-    /// Where a host that can do without a module wants to be told how its registration went.
+    /// The result of a module's registration, for a host that can do without the module.
     static ANSWER: RefCell<Option<Option<Result<u64, String>>>> = const { RefCell::new(None) };
 }
 
-/// Runs a constructor of a module for a host that can do without the module: a record that is refused is an answer here and
-/// does not end the process. Answers the key of the module if it registered one.
+/// Runs a constructor of a module for a host that can do without the module: a refused record is an error here and
+/// does not end the process. Returns the key of the module if the constructor registered one.
 ///
 /// # Errors
-/// What is wrong with the record, or the types it brings.
+/// The fault in the record, or in its types.
 pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> {
     /// A constructor may unwind.
     struct Asking;
@@ -120,8 +122,8 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
     answer
 }
 
-/// `void tally_unregister_module(const tally_module *)`: before the module's memory goes away. While the process exits, when
-/// destructors run under the feet of other threads, and memory does not go away, it does nothing.
+/// `void tally_unregister_module(const tally_module *)`: before the module's memory goes away. While the process
+/// exits it does nothing: destructors run then while other threads do, and the memory stays.
 ///
 /// # Safety
 /// No frame of the module is on any stack.
@@ -132,9 +134,9 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     }
 }
 
-/// `int tally_run_main(int (*main)(int, char **, char **), int argc, char **argv)`: runs a program and answers its exit
-/// status. Called again from inside the program (C's `main` may be called like any function) it is a call of `main` and
-/// nothing else. What `main` throws passes through.
+/// `int tally_run_main(int (*main)(int, char **, char **), int argc, char **argv)`: runs a program and returns its
+/// exit status. When it is called again from inside the program (C's `main` may be called like any function), it only
+/// calls `main`. Exceptions that `main` throws pass through.
 ///
 /// # Safety
 /// `main` is compiled code with that signature.
@@ -163,7 +165,7 @@ pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, arg
     }
 }
 
-/// C's `main`, with everything that it may ask for.
+/// C's `main`, with all of its possible parameters.
 type Main = unsafe extern "C-unwind" fn(c_int, *const *const c_char, *const *const c_char) -> c_int;
 
 unsafe extern "C" {
@@ -179,8 +181,9 @@ pub fn entry_return() -> u64 {
 
 /// Calls `main` from a known address, with a frame record that the walker can stop at.
 ///
-/// To the unwinder it is the first frame of the thread: an exception that nobody catches ends in the language's own words, and
-/// `pthread_exit` in `main` does not try to unwind the host below, which may be in no mood for it (Rust's `main` is not).
+/// To the unwinder it is the first frame of the thread. So an uncaught exception ends with the language's own
+/// message, and `pthread_exit` in `main` does not try to unwind the host below, which may not allow it (Rust's `main`
+/// does not).
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn enter(
     main: *const u8,
@@ -223,7 +226,8 @@ extern "C" fn at_exit() {
     }
 }
 
-/// Whether the exit work is to be done now by the thread of heap `attached`: once, and again when a finalizer leaves it by `exit`.
+/// Whether the thread of heap `attached` must do the exit work now: once, and again when a finalizer leaves it by
+/// `exit`.
 fn begins_exit_work(attached: *mut Heap) -> bool {
     let begun = if attached.is_null() { DONE } else { attached };
     match EXIT_WORK.compare_exchange(std::ptr::null_mut(), begun, Ordering::AcqRel, Ordering::Acquire) {
@@ -241,7 +245,8 @@ fn begins_exit_work(attached: *mut Heap) -> bool {
     before <= EXITS_MAX
 }
 
-/// Last finalizers, leak check and statistics, once; the exit status they and the threads that have ended ask for, or 0.
+/// Runs the last finalizers, the leak check and the statistics, once. Returns the exit status that these and the
+/// ended threads require, or 0.
 fn exit_work() -> c_int {
     let ended_threads = ENDED_THREADS_STATUS.swap(0, Ordering::AcqRel);
     // SAFETY: this thread's context.
@@ -253,15 +258,15 @@ fn exit_work() -> c_int {
     if !main.is_null() && attached != main {
         return ended_threads.max(exit_work_on_another_thread(main));
     }
-    // A handler is called once: for a finalizer that calls `exit` meanwhile this is another one.
+    // A handler is called only once: a finalizer that calls `exit` from here on needs another one.
     // SAFETY: registers a handler that takes no arguments.
     unsafe { libc::atexit(at_exit) };
     let heap = thread_heap();
     heap.context_mut().exit_pc = 0;
-    // What was written over since zeal's last look is not to go unnoticed.
+    // Finds overwritten bytes since zeal's last inspection.
     heap.inspect_all();
     heap.close_handles(0);
-    // Who was to live as long as the program has.
+    // Immortal objects were to live as long as the program, which has ended.
     heap.unfreeze();
     let mut status = ended_threads;
     // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
@@ -290,14 +295,14 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     statistics_report::report(&statistics, options().stats.as_ref())
 }
 
-/// A thread is about to end: if it is main's (`pthread_exit` in `main`), this is its exit.
+/// Prepares for a thread's end: if it is the main thread (`pthread_exit` in `main`), this is the program's exit.
 pub(crate) fn before_thread_end(heap: &mut Heap) {
     if std::ptr::eq(heap, MAIN_HEAP.load(Ordering::Acquire)) {
         ENDED_THREADS_STATUS.fetch_max(exit_work(), Ordering::AcqRel);
     }
 }
 
-/// A thread's heap was collected for the last time.
+/// Checks a thread's heap for leaks after its last collection.
 pub(crate) fn after_thread_end(heap: &mut Heap) {
     if std::ptr::eq(heap, MAIN_HEAP.load(Ordering::Acquire)) {
         // Its exit work is done, and the address may become another heap's.
@@ -307,7 +312,7 @@ pub(crate) fn after_thread_end(heap: &mut Heap) {
     }
 }
 
-/// Says what is left in a heap that was just collected; the exit status that asks for.
+/// Reports the objects that are left in a heap that was just collected. Returns the exit status for them.
 fn leak_check(heap: &mut Heap, when: &str) -> c_int {
     match heap.what_is_left() {
         Some(report) => {

@@ -1,4 +1,4 @@
-//! Stacks of compiled code: where the walk meets the heap, and what stands in its way.
+//! Stacks of compiled code: the walk for a heap's roots, its pauses, and the frames that need special care.
 pub(crate) mod diversion;
 pub(crate) mod plain_root;
 pub mod reentry;

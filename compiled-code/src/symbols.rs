@@ -3,8 +3,8 @@
 //! `for_each_runtime_symbol!(macro)` calls `macro!` with one line per symbol: name, signature in the letters of the
 //! table below, and whether a call of it is a safepoint (it may run an epoch, and so carries a bundle) or a leaf.
 //!
-//! Signature: result, `(`, parameters, `)` in `p` pointer, `l` i64, `i` i32, `v` void.
-//! Cost and contract of each stand at its definition, in `abi.rs`, `program.rs` and `stack`.
+//! Signature: result, `(`, parameters, `)` in `p` pointer, `l` i64, `i` i32, `v` void. The cost and contract of each
+//! are at its definition, in `abi.rs`, `program.rs` and `stack`.
 
 /// Calls `$then!` with the list of runtime symbols.
 #[macro_export]
@@ -108,7 +108,7 @@ macro_rules! for_each_runtime_symbol {
     };
 }
 
-/// What a call of a runtime symbol means to the compiled caller.
+/// The meaning of a call of a runtime symbol to the compiled caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
     /// May run an epoch; the call carries a bundle naming the roots.
@@ -122,7 +122,8 @@ pub enum CallKind {
 pub struct RuntimeSymbol {
     /// The C symbol.
     pub name: &'static str,
-    /// Its signature, see the file's first lines.
+    /// Its signature: letters for the result and, in parentheses, the parameters (`p` pointer, `l` i64, `i` i32, `v`
+    /// void).
     pub signature: &'static str,
     /// Safepoint or leaf.
     pub kind: CallKind,
@@ -134,8 +135,8 @@ impl RuntimeSymbol {
         self.kind == CallKind::Safepoint && self.signature.starts_with('p') && self.name != "tally_call_managed"
     }
 
-    /// Whether its result is a reference, valid until the next safepoint: what allocates beside `tally_new`, and what
-    /// services answer.
+    /// Whether its result is a reference, valid until the next safepoint: the other allocations beside `tally_new`,
+    /// and the results of services.
     pub fn returns_reference(&self) -> bool {
         let kinds =
             ["tally_try_new", "tally_host_new", "tally_weak_", "tally_ephemeron_", "tally_new", "llvm_gc_allocate"];

@@ -1,12 +1,12 @@
-//! The heap of a thread that runs compiled code: made when the thread first needs one, given back when it ends.
+//! The heap of a thread that runs compiled code: made when the thread first needs one, returned when the thread ends.
 //!
 //! Each thread has its own (`crate::abi::thread_heap` asks for it), set up from the run's options. A thread-specific
 //! key of the C library carries the heap, because its destructors run for threads of every origin (pthread, Rust, C++),
 //! when they return as when they call `pthread_exit` or are cancelled; and they run again for a heap that another key's
 //! destructor made meanwhile.
 //!
-//! At the thread's end no frame of compiled code is left, so a full collection leaves what global roots hold and
-//! nothing else. If that is nothing, the heap and its blocks go back to the process. Otherwise the heap is kept until
+//! At the thread's end no frame of compiled code is left, so a full collection leaves only the objects that global
+//! roots hold. If there are none, the heap and its blocks go back to the process. Otherwise the heap is kept until
 //! the process ends, so that the globals lead nowhere wrong. Zeal keeps every heap: its dead stay recognisable.
 
 pub(crate) mod overflow_message;
@@ -54,10 +54,10 @@ fn key() -> libc::pthread_key_t {
     })
 }
 
-/// Runs on the thread that ends; the C library has set its value of the key to null.
+/// Ends a thread's heap; runs on the ending thread, after the C library has set its value of the key to null.
 unsafe extern "C" fn thread_ended(heap: *mut c_void) {
     let heap = heap.cast::<Heap>();
-    // SAFETY: `make` gave this address of a heap that nobody has dropped; only its own thread uses it.
+    // SAFETY: `make` gave this address of a heap that nothing has dropped; only its own thread uses it.
     let left = unsafe { end(&mut *heap) };
     if left == 0 {
         // SAFETY: as above; `crate::abi` leaked the box, and the context forgot it.
@@ -66,7 +66,8 @@ unsafe extern "C" fn thread_ended(heap: *mut c_void) {
     stack_overflow::leave_thread();
 }
 
-/// Collects a heap whose thread has no frames left, and takes it off the thread. Answers how many objects must stay.
+/// Collects a heap whose thread has no frames left, and takes it off the thread. Returns the number of objects that
+/// must stay.
 fn end(heap: &mut Heap) -> u64 {
     program::before_thread_end(heap);
     heap.context_mut().exit_pc = 0;

@@ -1,9 +1,9 @@
-//! How far an explicit collection in parts has come (`plan/deferred/step.rs`, `plan/prompt/step.rs`).
+//! The progress of an explicit collection in parts (`plan/deferred/step.rs`, `plan/prompt/step.rs`).
 
-/// How far a collection in parts has come.
+/// The stage of a collection in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Progress {
-    /// The next step begins one.
+    /// No collection is running: the next step begins one.
     #[default]
     Idle,
     /// The passes of its first flip; the young have been judged.

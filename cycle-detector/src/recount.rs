@@ -1,4 +1,5 @@
-//! What the recounts of both plans share: acyclic types are in no cycle, and how a violation is worded. `[CANDIDATE]`
+//! Shared by the recounts of both plans: the check that objects of acyclic types are in no cycle, and the wording of
+//! violations. `[CANDIDATE]`
 
 use std::collections::{HashMap, HashSet};
 use tally_heap::ObjectRef;

@@ -1,5 +1,5 @@
-//! Stops of the program for a driver's sake, whichever plan it drives: how long they last, how much work one slice of them has done, and
-//! what the epoch that they belong to has done so far.
+//! Stops of the program for the driver of either plan: their duration, the work of the running slice, and the report
+//! of the running epoch.
 //!
 //! The time between two stops is measured in ticks of the processor's clock, which polls can afford to read.
 
@@ -20,12 +20,12 @@ pub(crate) struct Stops {
     pub(crate) slice_units: u64,
     /// The running epoch.
     pub(crate) report: EpochReport,
-    /// The last that has ended.
+    /// The last epoch that has ended.
     pub(crate) last_report: EpochReport,
 }
 
 impl Stops {
-    /// The program stops. Frames may have changed since its last stop: `stack` is told.
+    /// Begins a stop. Frames may have changed since the last one: `stack` is notified.
     pub(crate) fn begin(&mut self, stack: &mut dyn RootSource) -> Instant {
         let start = Instant::now();
         self.last_start = ticks();
@@ -33,7 +33,7 @@ impl Stops {
         start
     }
 
-    /// It goes on.
+    /// Ends a stop, and notes its duration.
     pub(crate) fn end(&mut self, heap: &mut Heap, start: Instant) {
         self.last_end = ticks();
         let ns = start.elapsed().as_nanos() as u64;
@@ -41,19 +41,19 @@ impl Stops {
         self.report.work_ns += ns;
     }
 
-    /// Whether it has run since the last stop for at least as long as that took.
+    /// Whether the program has run since the last stop for at least as long as that stop took.
     pub(crate) fn mutator_had_its_turn(&self) -> bool {
         let stopped = self.last_end.wrapping_sub(self.last_start);
         ticks().wrapping_sub(self.last_end) >= stopped
     }
 
-    /// A slice has ended.
+    /// Notes the work of a slice that has ended.
     pub(crate) fn note_slice(&self, heap: &mut Heap) {
         let statistics = &mut heap.statistics;
         statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
     }
 
-    /// The epoch has ended.
+    /// Closes the report of an epoch that has ended.
     pub(crate) fn close_report(&mut self, heap: &Heap) {
         self.report.close(heap);
         self.last_report = self.report.clone();

@@ -1,14 +1,16 @@
-//! What the lowering costs on a real module: `cargo xtask bench lowering` starts this with modules that clang made of C.
+//! The cost of the lowering on a real module: `cargo xtask bench lowering` starts this with modules that clang made
+//! of C.
 //!
-//! Every function of the module gets `gc "refcount"` and one root, which holds its first pointer argument (or, where it
-//! has none, the first pointer that a call returns); the module is then as it would come from a frontend. Each round
-//! starts from the same bitcode, and does everything once with gc and once without, in turn: the module as it was is
-//! optimised at -O2, the rooted one is verified, lowered and checked (the pipeline's own calls) and then optimised.
+//! Every function of the module gets `gc "refcount"` and one root, which holds its first pointer argument (or, where
+//! it has none, the first pointer that a call returns); the module is then as a frontend would make it. Each round
+//! starts from the same bitcode and does all work once with gc and once without, in turn. The original module is
+//! optimised at -O2; the rooted one is verified, lowered and checked (the pipeline's own calls) and then optimised.
 //!
-//! All times are CPU times of this thread, since neighbours on the machine do not count in them; but neighbours do take
-//! caches and clock, so shares are taken within a round and the median of the rounds is printed, as numbers with names, for
-//! xtask to make a table of. `--folder` leaves the rooted module for `tally build`, and both objects to be measured.
-//! `--only` does one part once: for a profile, and for callgrind, which counts instead of timing.
+//! All times are CPU times of this thread, so that other processes on the machine do not count in them. But those do
+//! affect caches and clock speed, so shares are computed within a round and the median of the rounds is printed, as
+//! named numbers from which xtask makes a table. `--folder` leaves the rooted module for `tally build`, and both
+//! objects to be measured. `--only` does one part once: for a profile, and for callgrind, which counts instead of
+//! timing.
 
 use clap::{Parser, ValueEnum};
 use inkwell::context::Context;
@@ -68,19 +70,19 @@ fn main() {
     }
 }
 
-/// What one round took, and what it found.
+/// The times and sizes of one round.
 struct Cost {
     functions: usize,
     safepoints: usize,
     roots: usize,
     /// The contract's check, the lowering, and both verifiers on its result.
     lower: Duration,
-    /// LLVM's verifier on the lowered module, once more by itself: a part of that.
+    /// LLVM's verifier on the lowered module, run once more by itself: a part of `lower`.
     llvm_verify: Duration,
     /// -O2 of the module as it was.
     optimise: Duration,
     optimise_lowered: Duration,
-    /// Both verifiers on the optimised module: what the pipeline does before it emits, and no part of the above.
+    /// Both verifiers on the optimised module, as the pipeline runs them before it emits; no part of the times above.
     check_optimised: Duration,
     emit: Duration,
     emit_lowered: Duration,
@@ -154,7 +156,7 @@ fn share(part: Duration, whole: Duration) -> f64 {
     part.as_secs_f64() / whole.as_secs_f64()
 }
 
-/// The rooted module as a frontend would hand it over, and both objects.
+/// Writes the rooted module as a frontend would make it, and both objects.
 fn leave(folder: &Path, file: &Path, machine: &TargetMachine) {
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.join(name), bytes).unwrap();
     let context = Context::create();
@@ -192,7 +194,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     cpu_time() - start
 }
 
-/// What this thread has computed so far: neighbours on the machine do not count.
+/// The CPU time of this thread so far: other processes on the machine do not count.
 fn cpu_time() -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the clock exists on Linux, and the struct is ours.

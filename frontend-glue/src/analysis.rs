@@ -1,4 +1,5 @@
-//! What lowering and verifying both ask of a function: what a call means, who calls it, and how control flows.
+//! Analyses of a function for the lowering and the verifier: the meaning of its calls, its callers, and its control
+//! flow.
 pub(crate) mod callee;
 pub mod callers;
 pub(crate) mod flow;

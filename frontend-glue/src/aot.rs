@@ -1,10 +1,9 @@
 //! Linking an executable: `tally build` after its modules were compiled.
 //!
-//! The objects and the one runtime library, `libtally.a`, go through clang as the link driver, to
-//! lld where there is one. Executables are position independent unless asked otherwise, and text
-//! relocations are an error (`-z text`) instead of a warning nobody reads: the stack maps are
-//! writable data by then ([`crate::emit::object_file`]). Sections that nothing refers to are dropped,
-//! which takes most of the Rust standard library out again.
+//! The objects and the one runtime library, `libtally.a`, go through clang as the link driver, to lld if it is
+//! installed. Executables are position independent by default, and text relocations are an error (`-z text`) instead
+//! of a warning: the stack maps are writable data by then ([`crate::emit::object_file`]). Sections that nothing
+//! refers to are dropped, which takes most of the Rust standard library out again.
 
 pub mod output_file;
 
@@ -26,11 +25,11 @@ pub const RUNTIME_OVERRIDE: &str = "TALLY_RUNTIME";
 
 const RUNTIME: &str = "libtally.a";
 
-/// No text relocations. Functions of libraries are found at the start, and the table of them is read-only from then on: a
-/// wrong write, by the program or into it, cannot redirect its calls. No executable stack.
+/// No text relocations. Functions of libraries are found at the start, and the table of them is read-only from then
+/// on: a wrong write, by the program or into it, cannot redirect its calls. No executable stack.
 const HARDENING: [&str; 4] = ["-Wl,-z,text", "-Wl,-z,now", "-Wl,-z,relro", "-Wl,-z,noexecstack"];
 
-/// What the Rust standard library and C programs need.
+/// The libraries that the Rust standard library and C programs need.
 const LIBRARIES: [&str; 5] = ["-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"];
 
 /// Why there is no executable.
@@ -41,7 +40,7 @@ pub enum AotError {
         "the runtime library {RUNTIME} was not found (looked at {}); build it with `cargo build -p aot-runtime` (add --release if this tally is a release build), or name it in {RUNTIME_OVERRIDE}", places.join(", ")
     )]
     NoRuntime {
-        /// Where it was looked for.
+        /// The places that were searched.
         places: Vec<String>,
     },
     /// Something else has its name.
@@ -50,7 +49,7 @@ pub enum AotError {
     /// Neither clang nor cc can be run.
     #[error("cannot run a linker ({driver}): {error}; install clang-22 and lld-22")]
     NoLinker {
-        /// What was tried.
+        /// The command that was tried.
         driver: String,
         /// The system's reason.
         error: std::io::Error,
@@ -62,23 +61,23 @@ pub enum AotError {
         place.display()
     )]
     Undefined {
-        /// What was to be made.
+        /// The executable that was to be made.
         place: PathBuf,
-        /// Which, and who needs them.
+        /// The symbols, and the functions that need them.
         sentence: String,
     },
-    /// The linker refused; it has said why.
+    /// The linker refused; its message is already printed.
     #[error("linking {} failed", .0.display())]
     Refused(PathBuf),
     /// Nothing to start.
     #[error("no function `main` in {}; a program needs one", .0.join(", "))]
     NoMain(Vec<String>),
-    /// The executable cannot be put where it belongs.
+    /// The executable cannot be moved to its place.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
 
-/// How the executable is linked.
+/// The form in which the executable is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// Loaded at any address.
@@ -152,7 +151,7 @@ fn undefined_in(said: &str) -> Vec<String> {
     names
 }
 
-/// Clang with lld if there are such, else whatever compiler the system has.
+/// Clang with lld if they are installed, else the system's compiler.
 fn linker() -> (String, Command) {
     match clang::find() {
         Ok(clang) => {
@@ -178,7 +177,7 @@ fn find_runtime() -> Result<PathBuf, AotError> {
         .ok_or_else(|| AotError::NoRuntime { places: places.iter().map(|place| place.display().to_string()).collect() })
 }
 
-/// Whether it begins as archives do; what cannot be read is left to the linker's message.
+/// Whether the file begins as archives do; for an unreadable file the linker has a message.
 fn is_archive(path: &Path) -> bool {
     let mut beginning = [0; 8];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut beginning));

@@ -1,9 +1,8 @@
-//! The `tally` command: what is typed, and what each word does.
+//! The `tally` command: its command line, and the subcommands.
 //!
-//! One file per subcommand under `command/`, each a small story over the library's rooms. Whatever
-//! goes wrong becomes one message here, in one voice, with exit status 2: bad usage (reported by
-//! clap) and bad input are the same to a script. A program that runs under `tally run` has its own
-//! exit statuses; those of the runtime stand in `--help`.
+//! There is one file per subcommand under `command/`. Every failure becomes one message here, with exit status 2: bad
+//! usage (reported by clap) and bad input are the same to a script. A program that runs under `tally run` has its own
+//! exit statuses; those of the runtime are listed in `--help`.
 
 use std::process::ExitCode;
 
@@ -60,7 +59,7 @@ enum Command {
     Maps(maps::Maps),
 }
 
-/// Does what the command line asks for.
+/// Runs the subcommand of the command line.
 pub fn main() -> ExitCode {
     restore_broken_pipe();
     let command = Tally::parse().command;
@@ -95,7 +94,7 @@ mod tests {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
-    /// What a shell might be given, and what nobody would type. Also where the fuzz target `command_line` begins.
+    /// Words of sensible and of senseless command lines. The fuzz target `command_line` begins with them, too.
     const WORDS: &str = include_str!("../../fuzz/corpus/command_line/words");
 
     /// A tenth of a second of command lines, the same each time: understood, or refused in words.
@@ -129,7 +128,7 @@ mod tests {
         assert!(understood > 100 && refused > 100, "{understood} {refused}");
     }
 
-    /// What the fuzz target has come to so far.
+    /// The corpus of the fuzz target.
     #[test]
     fn corpus_of_the_fuzz_target_is_understood_or_refused() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/command_line");

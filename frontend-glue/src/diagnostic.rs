@@ -1,4 +1,4 @@
-//! What was wrong with a module, where, and what to do about it: one finding of the verifier or the lowering.
+//! One finding of the verifier or the lowering: the fault of a module, its place, and advice.
 //!
 //! A finding is about the user's program, never about us, so it names the user's places: the source file and line of
 //! the debug location where there is one, else the module and the function. The help is a sentence of its own, so
@@ -8,7 +8,7 @@
 //! prog.c:41: in @push: gcwrite in a function without a gc strategy; add gc "refcount" to the function
 //! ```
 //!
-//! That is the form for scripts, logs and hosts. [`report`] shows people the line of the source, too.
+//! That is the form for scripts, logs and hosts. [`report`] also shows the line of the source.
 
 mod excerpt;
 pub mod report;
@@ -23,17 +23,17 @@ pub struct Diagnostic {
     pub file: Option<String>,
     /// The line in that file, where debug locations say it.
     pub line: Option<u32>,
-    /// What else debug locations say of the place, for those who look at the file.
+    /// The rest of the debug location, for reports with the line of the source.
     pub place: Option<Box<SourcePlace>>,
     /// The function, without `@`.
     pub function: Option<String>,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do about it.
+    /// Advice.
     pub help: Option<String>,
 }
 
-/// What the one line of a finding does not say of its place.
+/// The parts of a place that the one line of a finding leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcePlace {
     /// The folder that the compiler worked in, from which the file is named; empty if it is not known.
@@ -64,7 +64,7 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// Findings as a person reads them, one on a line.
+/// Findings as text, one on a line.
 pub(crate) fn lines(findings: &[Diagnostic]) -> String {
     findings.iter().map(Diagnostic::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,6 @@
 //! From a module to the bytes of an ELF object, ready for the linker and for the JIT alike.
 //!
-//! Both ways of running a program begin with these same bytes, so that what is tested under one is
-//! true of the other.
+//! Both ways of running a program begin with these same bytes, so that a test of one also holds for the other.
 
 pub(crate) mod appending;
 pub mod callee_copy;
@@ -27,7 +26,7 @@ use crate::guard::messages;
 use crate::guard::out_of_memory::Emitting;
 use crate::llvm::{Module as Ir, owned_message};
 
-/// Why no object came out.
+/// Why no object was made.
 #[derive(Debug, Error)]
 pub enum EmitError {
     /// The code generator reported errors (inline assembly it cannot parse, for instance).
@@ -55,7 +54,7 @@ pub fn object(module: &Module, machine: &TargetMachine) -> Result<Vec<u8>, EmitE
     Ok(bytes)
 }
 
-/// Without inkwell, which takes it for granted that there is memory for the object.
+/// Without inkwell, which assumes that there is memory for the object.
 fn generate(module: &Module, machine: &TargetMachine) -> Result<MemoryBuffer<'static>, EmitError> {
     let _emitting = Emitting::begin();
     let (mut message, mut buffer) = (ptr::null_mut(), ptr::null_mut());

@@ -1,4 +1,4 @@
-//! How LLVM's messages, crashes and greed for memory end as findings.
+//! Turns LLVM's messages, crashes and excessive use of memory into findings.
 pub mod crash_net;
 pub mod memory_limit;
 pub mod messages;

@@ -1,11 +1,10 @@
 //! Running a program in this process: `tally run` after its modules were compiled.
 //!
-//! The objects are those that `tally build` would link. They are given to ORC together with the
-//! runtime's entry points, taken from the one list `for_each_runtime_symbol!`, so that compiled
-//! code calls the runtime inside this binary; the C library is found in the process. Then what the
-//! C library does for an executable is done here, in its order: destructors are set up to run at
-//! exit, constructors run (they register each module's stack maps and types), `main` is called and
-//! its result is the exit status.
+//! The objects are those that `tally build` would link. They are given to ORC together with the runtime's entry
+//! points, taken from the one list `for_each_runtime_symbol!`, so that compiled code calls the runtime inside this
+//! binary; the C library is found in the process. Then the steps that the C library does for an executable follow, in
+//! its order: destructors are set up to run at exit, constructors run (they register each module's stack maps and
+//! types), `main` is called and its result is the exit status.
 //!
 //! The linker and its code live until the process ends: handlers that the program gave to `atexit`
 //! run after `main`, from code that must still be there. [`Program::run`] therefore does not return.
@@ -42,7 +41,7 @@ pub enum JitError {
     Undefined {
         /// The program's files.
         files: Vec<String>,
-        /// Which, and who needs them.
+        /// The symbols, and the functions that need them.
         sentence: String,
     },
     /// The modules do not fit together.
@@ -50,7 +49,7 @@ pub enum JitError {
     Link {
         /// The program's files.
         files: Vec<String>,
-        /// What is missing or double.
+        /// The symbols that are missing or defined twice.
         error: LinkError,
     },
 }
@@ -69,7 +68,7 @@ impl Program {
     pub fn link(objects: &[Object]) -> Result<Program, JitError> {
         let files = || objects.iter().map(|object| object.file.display().to_string()).collect();
         if !objects.iter().any(|object| object.defines_main) {
-            // Asked before linking: the process has a `main` of its own, which ORC would find.
+            // Checked before linking: the process has a `main` of its own, which ORC would find.
             return Err(JitError::NoMain(files()));
         }
         link(objects).map_err(|error| match error {
@@ -85,8 +84,8 @@ impl Program {
         let mut argv: Vec<*mut c_char> = arguments.into_iter().map(CString::into_raw).collect();
         let argc = argv.len() as c_int;
         argv.push(std::ptr::null_mut());
-        // SAFETY: `main` was compiled as C's main, of which one with fewer parameters may be
-        // called with all three; argument strings and array live to the end of the process.
+        // SAFETY: `main` was compiled as C's main; one with fewer parameters may be called with all three; argument
+        // strings and array live to the end of the process.
         let status = unsafe {
             DESTRUCTORS.set(self.destructors).expect("a process runs one program");
             libc::atexit(run_destructors);
@@ -151,14 +150,14 @@ unsafe fn call(function: u64) {
 
 macro_rules! list_addresses {
     ($($name:ident, $signature:literal, $kind:ident;)*) => {
-        // Only their addresses are taken; their types are the runtime's own matter.
+        // Only their addresses are taken; the runtime defines their types.
         unsafe extern "C" {
             $(static $name: u8;)*
-            /// Code of LLVM's strategy "shadow-stack" brings a weak one, which this one overrides.
+            /// Code of LLVM's strategy "shadow-stack" has a weak definition, which this one overrides.
             static llvm_gc_root_chain: u8;
         }
 
-        /// What compiled code finds in this process by name, apart from the C library.
+        /// The symbols that compiled code finds in this process by name, apart from the C library.
         fn runtime_symbols() -> Vec<(&'static str, u64)> {
             vec![
                 // glibc has it in the part that is linked statically into every executable.

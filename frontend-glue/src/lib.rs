@@ -1,10 +1,9 @@
 //! The compiler side of Tally: from LLVM IR, or C, to a running program.
 //!
-//! The story is told in `pipeline`: load, verify, lower, verify, optimise, emit. Around it stand
-//! the two ways to run what comes out (`jit`, `aot`) and the `tally` command, which is `main.rs`
-//! with one file per subcommand under `command/`. LLVM appears in this crate only; the heap and
-//! the collector know nothing of it, and this crate knows of them what
-//! `tally_compiled::for_each_runtime_symbol!` and the `repr(C)` layouts say.
+//! `pipeline` has the stages in order: load, verify, lower, verify, optimise, emit. Around it are the two ways to run
+//! the result (`jit`, `aot`) and the `tally` command, which is `main.rs` with one file per subcommand under
+//! `command/`. LLVM appears in this crate only: the heap and the collector know nothing of it. This crate knows of
+//! them only the list `tally_compiled::for_each_runtime_symbol!` and the `repr(C)` layouts.
 
 pub mod analysis;
 pub mod aot;
@@ -22,7 +21,7 @@ pub mod verify;
 /// The wrapper of LLVM whose modules the functions here take.
 pub use inkwell;
 
-/// The example in the document for hosts, compiled and run as a test.
+/// The example of the document for hosts, compiled and run as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/port/embedding.md")]
 struct EmbeddingDocument;

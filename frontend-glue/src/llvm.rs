@@ -1,10 +1,10 @@
-//! LLVM's C API behind handles: the one room of the lowering in which `llvm_sys` is called.
+//! LLVM's C API behind handles: the only module of the lowering that calls `llvm_sys`.
 //!
-//! inkwell covers most of LLVM, but the lowering lives on what it lacks: bundles on invokes, calls rebuilt with all
-//! their attributes and metadata, blocks split, any value looked at whatever its type (inkwell panics on tokens and on
-//! metadata operands, rejects invokes as calls, and crashes when it is asked for a missing gc). So this room has its
-//! own handles: [`Value`] (functions, globals, constants, instructions), [`Block`], [`Type`], [`Module`], plain copies
-//! of LLVM's pointers that can be hashed and compared, which is what the analyses need.
+//! inkwell covers most of LLVM, but the lowering needs parts that it lacks: bundles on invokes, calls rebuilt with
+//! all their attributes and metadata, split blocks, and values of any type (inkwell panics on tokens and on metadata
+//! operands, rejects invokes as calls, and crashes when a gc that is missing is read). So this module has its own
+//! handles: [`Value`] (functions, globals, constants, instructions), [`Block`], [`Type`], [`Module`], plain copies of
+//! LLVM's pointers that can be hashed and compared, as the analyses need.
 //!
 //! - `value.rs`   questions about one value
 //! - `call.rs`    calls and invokes: callee, arguments, attributes, bundles; rebuilding one
@@ -14,9 +14,9 @@
 //! - `tail.rs`    tail calls
 //! - `handle_map.rs` maps and sets of handles
 //!
-//! [HANDLE] A handle is used only while its module lives and before what it names is erased. Whoever erases an
-//! instruction (`Value::erase`) drops its handle; the module is borrowed for the whole of a lowering, so nobody else
-//! erases meanwhile. Every unsafe call below rests on this; that is why `raw!` states it once.
+//! [HANDLE] A handle is used only while its module lives and before the value that it names is erased. Code that
+//! erases an instruction (`Value::erase`) drops its handle; the module is borrowed for the whole of a lowering, so no
+//! other code erases meanwhile. Every unsafe call below relies on this; that is why `raw!` states it once.
 
 use inkwell::llvm_sys::core::*;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 macro_rules! raw {
     ($call:expr) => {{
         // SAFETY: [HANDLE] every handle in the call names a live value of one live module (or is a null that this
-        // function accepts), and the function is asked only what its kind of value can answer.
+        // function accepts), and the function is valid for its kind of value.
         unsafe { $call }
     }};
 }
@@ -75,7 +75,7 @@ impl Block {
         std::iter::successors(first, |value| Value::from_raw(raw!(LLVMGetNextInstruction(value.0))))
     }
 
-    /// Its calls and invokes, found without a copy of the list: for who changes nothing meanwhile.
+    /// Its calls and invokes, found without a copy of the list: for callers that change nothing meanwhile.
     pub(crate) fn calls(self) -> impl Iterator<Item = Call> {
         self.instructions().filter_map(Call::among_instructions)
     }
@@ -96,7 +96,7 @@ impl Block {
         first.expect("a block ends in a terminator")
     }
 
-    /// Where an instruction may stand first: behind phis and a landing pad.
+    /// The first place for an instruction: after phis and a landing pad.
     pub(crate) fn first_insertion_point(self) -> Value {
         let fixed = |value: &Value| matches!(value.opcode(), Some(Opcode::LLVMPHI | Opcode::LLVMLandingPad));
         self.instructions().find(|value| !fixed(value)).expect("a block ends in a terminator")
@@ -109,7 +109,7 @@ impl Block {
             .is_some_and(|value| value.is(Opcode::LLVMLandingPad))
     }
 
-    /// How many edges enter it.
+    /// The number of edges that enter it.
     pub(crate) fn predecessor_count(self) -> usize {
         let users = Value(raw!(LLVMBasicBlockAsValue(self.0))).users();
         users.filter(|user| user.is_terminator()).count()
@@ -368,7 +368,7 @@ impl Module {
     }
 }
 
-/// How a new global or function is seen from outside.
+/// The visibility of a new global or function from outside.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Visibility {
     /// Only in its module.

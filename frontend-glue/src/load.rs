@@ -1,12 +1,12 @@
-//! From a file to a module: `.ll`, `.bc` and `.c`, or a sentence that says why not.
+//! Loads a file as a module: `.ll`, `.bc` and `.c`, or returns a message that says why not.
 //!
-//! The bytes come from [`crate::load::source_file`], C goes through [`crate::load::c_frontend`]. Every module is checked against
-//! the target before anything else sees it. What LLVM's verifier knows of the gc intrinsics is checked before it runs:
-//! it refuses the same things, but names neither function nor remedy. Its own findings come with the function that
-//! they are in. What leaves this room is valid IR for this machine.
+//! The bytes come from [`crate::load::source_file`], C goes through [`crate::load::c_frontend`]. Every module is
+//! checked against the target before anything else sees it. The rules of LLVM's verifier for the gc intrinsics are
+//! checked before it runs: it refuses the same things, but names neither function nor remedy. Its own findings come
+//! with their function. The result is valid IR for this machine.
 //!
-//! IR and bitcode of older LLVMs are read as far as LLVM reads them: typed pointers (up to LLVM 14) become plain ones,
-//! text from before 3.7 does not parse, and the message says what the file is.
+//! IR and bitcode of older LLVMs are read as far as LLVM reads them: typed pointers (up to LLVM 14) become plain
+//! ones, text from before 3.7 does not parse, and the message names the reason.
 
 pub mod c_frontend;
 pub mod clang;
@@ -35,13 +35,13 @@ use crate::verify::source::intrinsics;
 /// Why a file did not become a module.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The file has no bytes of a program in it, or they cannot be had.
+    /// The file has no bytes of a program in it, or they cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// LLVM could not parse it; the text has file, line and column.
     #[error("{}", .0.trim_end())]
     Parse(String),
-    /// An intrinsic is used as it cannot be.
+    /// An intrinsic is used wrongly.
     #[error("{}", diagnostic::lines(.0))]
     Intrinsics(Vec<Diagnostic>),
     /// A type is described wrongly in `!tally.types`.
@@ -54,7 +54,7 @@ pub enum LoadError {
         path: PathBuf,
         /// The first function that is wrong, if it is in one.
         function: Option<String>,
-        /// What LLVM's verifier found.
+        /// The message of LLVM's verifier.
         message: String,
     },
     /// It is for another machine.
@@ -81,7 +81,7 @@ pub fn load<'ctx>(context: &'ctx Context, path: &Path, machine: &TargetMachine) 
     accept(module, path, machine)
 }
 
-/// Loads a module of IR or bitcode that a host has in memory; `name` is what messages call it.
+/// Loads a module of IR or bitcode that a host has in memory; messages call it `name`.
 pub fn load_from_memory<'ctx>(
     context: &'ctx Context,
     name: &Path,
@@ -92,7 +92,7 @@ pub fn load_from_memory<'ctx>(
     accept(parse(context, name, bytes)?, name, machine)
 }
 
-/// Whether it is valid, and for this machine.
+/// Checks that the module is valid, and for this machine.
 fn accept<'ctx>(module: Module<'ctx>, path: &Path, machine: &TargetMachine) -> Result<Module<'ctx>, LoadError> {
     target::adopt(&module, path, machine)?;
     let wrong = metadata::define(llvm::Module::of(&module), &path.to_string_lossy());

@@ -1,14 +1,14 @@
-//! From a frontend's IR to IR that any LLVM 22 compiles: the story of the lowering, in order.
+//! The lowering, in order: from a frontend's IR to IR that any LLVM 22 compiles.
 //!
-//! A frontend says `gc "refcount"`, `llvm.gcroot`, `llvm.gcwrite`, `llvm.gcread` and calls `tally_new`. Afterwards roots
-//! are named by `"deopt"` bundles on calls, writes are a bit test and a store, allocation is a bump, and a constructor
-//! registers the module with the runtime. It happens *before* anything is inlined: the inliner concatenates bundles, which
-//! is the meaning wanted, while a bare call inlined into a rooted function would lose roots. `[ROOT]`
+//! A frontend says `gc "refcount"`, `llvm.gcroot`, `llvm.gcwrite`, `llvm.gcread` and calls `tally_new`. Afterwards
+//! roots are named by `"deopt"` bundles on calls, writes are a bit test and a store, allocation is a bump, and a
+//! constructor registers the module with the runtime. It happens *before* anything is inlined: the inliner
+//! concatenates bundles, as it should, while a bare call inlined into a rooted function would lose roots. `[ROOT]`
 //!
-//! Everything that can be wrong with the input is found by `verify::source` before the first change, so a module is
-//! either refused unchanged or lowered as a whole. A module without a Tally function is not touched at all.
+//! `verify::source` finds every fault of the input before the first change, so a module is either refused unchanged
+//! or lowered as a whole. A module without a Tally function is not touched at all.
 //!
-//! Per function the analyses come first and look at the calls as the frontend wrote them; only then are those calls
+//! For each function the analyses come first and read the calls as the frontend wrote them; only then are those calls
 //! expanded, since each expansion splits blocks.
 
 mod address_taken;
@@ -70,10 +70,11 @@ use module_record::ModuleTables;
 use result_thunk::Thunks;
 use roots::Root;
 
-/// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it was loaded.
+/// Lowers `module` in place. Types that it describes in `!tally.types` are defined first, if they were not when it
+/// was loaded.
 ///
 /// # Errors
-/// Everything that breaks the IR contract; the module is then unchanged but for those definitions.
+/// All breaches of the IR contract; the module is then unchanged except for those definitions.
 pub fn lower(module: &inkwell::module::Module, options: &LowerOptions) -> Result<LowerReport, Vec<Diagnostic>> {
     let module = Module::of(module);
     let wrong = metadata::define(module, &options.module_name);
@@ -125,7 +126,7 @@ impl<'a> Lowering<'a> {
         if options.has(Cure::PromisesStripped) {
             runtime::strip_promises(module);
         }
-        // What the functions will need is declared first, so that calls of it are known for what they are.
+        // The runtime functions that the code will call are declared first, so that calls of them are recognised.
         runtime::declare(module, "tally_safepoint");
         runtime::declare(module, "tally_safepoint_slow");
         if options.zeal {
@@ -144,7 +145,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The whole of it.
+    /// Runs all stages on the module.
     fn run(&mut self) -> Result<(), String> {
         if self.options.zeal {
             zeal::name_fields(self.module);
@@ -210,7 +211,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// What the prompt plan has to know before the first root is cleaned.
+    /// The facts that the prompt plan needs before the first root is cleaned.
     fn begin_counts(&mut self) -> Option<Counts> {
         match self.plan {
             Plan::Deferred => return None,
@@ -218,7 +219,7 @@ impl<'a> Lowering<'a> {
         }
         if self.options.patterns != Patterns::NONE {
             for function in &self.managed {
-                // A value that goes through a variable is seen to be the same.
+                // So that a value that goes through a variable is known to be the same.
                 function.run_function_passes("mem2reg");
             }
         }
@@ -297,7 +298,7 @@ impl<'a> Lowering<'a> {
                 }
                 counts.expand_write(&self.builder, self.options, counted, call);
             }
-            // How the word is read, only the object's type knows: the runtime counts.
+            // Only the object's type knows how the word is read: the runtime counts.
             Callee::WriteWord => self.report.barriers += 1,
             Callee::GcRead => _ = barrier::read(&self.builder, call),
             _ => {}
@@ -326,12 +327,13 @@ impl<'a> Lowering<'a> {
     ) {
         let before = LazyFlow::of(function);
         let fresh = self.place_stops(function, &before, roots, habits);
-        // Zeal's stops behind invokes stand in blocks of their own.
+        // Zeal's stops after invokes are in blocks of their own.
         let flow = if self.options.zeal { LazyFlow::of(function) } else { before };
         let naming = if self.options.root_liveness { Naming::Live } else { Naming::All };
         let named =
             liveness::named_roots(&self.callees, function, &flow, roots, roots_parameters, naming, self.options);
-        // All are found before the first is lowered: that erases instructions, and new ones may get their addresses.
+        // All are found before the first is lowered: the lowering erases instructions, and new ones may get their
+        // addresses.
         let calls: Vec<Call> = function.calls().collect();
         let repeats = !self.options.zeal && calls.iter().filter(|&&call| self.callees.is_write(call)).nth(1).is_some();
         let repeated = if repeats {
@@ -353,7 +355,7 @@ impl<'a> Lowering<'a> {
         function.clear_gc();
     }
 
-    /// Puts the safepoints of the lowering's own where they are needed; the writes that need no barrier.
+    /// Inserts the lowering's own safepoints where they are needed; returns the writes that need no barrier.
     fn place_stops(
         &mut self,
         function: Value,
@@ -366,7 +368,8 @@ impl<'a> Lowering<'a> {
         let (polls, fresh) = poll::place_polls(&self.builder, &self.callees, function, flow, roots, habits, poll);
         self.report.polls += polls;
         if self.options.zeal {
-            // After the polls, so that they stand where they stand without zeal, and are safepoints like the others.
+            // After the polls, so that these have the same places as without zeal, and are safepoints like the
+            // others.
             zeal::stop_everywhere(&self.builder, &self.callees, function, &self.options.module_name);
         }
         fresh

@@ -1,4 +1,4 @@
-//! The `tally` command. What is typed, and what each word does, stands in `command.rs`.
+//! The `tally` command; `command.rs` has its command line and subcommands.
 
 use std::process::ExitCode;
 

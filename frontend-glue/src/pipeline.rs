@@ -1,12 +1,11 @@
-//! The story of a program on its way to machine code: load, lower, verify, optimise, emit.
+//! The stages from a program to machine code: load, verify, lower, verify, optimise, emit.
 //!
-//! The order is fixed, and the reason is the inliner: bundles must be on the calls before anything
-//! is inlined, because inlining concatenates them, which is the meaning wanted, while a bare call
-//! inlined into a rooted function would lose its caller's roots. The lowering verifies the source
-//! before it changes anything, what comes out of it is verified, and so is what comes out of the
-//! optimiser, since inlining is where roots get lost.
+//! The order is fixed, and the reason is the inliner: bundles must be on the calls before anything is inlined,
+//! because inlining concatenates them, as it should, while a bare call inlined into a rooted function would lose its
+//! caller's roots. The lowering verifies the source before it changes anything. The results of the lowering and of
+//! the optimiser are verified too, since inlining is where roots get lost.
 //!
-//! `tally run`, `build`, `lower`, `verify` and `maps` walk this road to different ends.
+//! `tally run`, `build`, `lower`, `verify` and `maps` use these stages up to different ones.
 
 pub mod whole_program;
 
@@ -31,24 +30,24 @@ use crate::lower::type_description::metadata;
 use crate::lower::{self, ContextAccess, LOWERED_FLAG, LowerOptions, Patterns, Plan, Remark};
 use crate::verify::{self, Findings};
 
-/// How files are compiled.
+/// The options for compiling files.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// How much is optimised.
+    /// The level of optimisation.
     pub level: Level,
     /// gc strategies of existing IR, and the plan that each stands for.
     pub gc_names: Vec<(String, Plan)>,
-    /// Paranoid code: an epoch at every safepoint, a check at every access.
+    /// Zeal: an epoch at every safepoint, a check at every access.
     pub zeal: bool,
     /// Whether forgotten roots and stores past the barrier are looked for.
     pub warns: bool,
-    /// Which counts the prompt plan saves; without an answer all of them where passes run, and none elsewhere.
+    /// The counts that the prompt plan saves; `None`: all of them if passes run, and none otherwise.
     pub patterns: Option<Patterns>,
-    /// Where the code will run.
+    /// The place where the code will run.
     pub destination: Destination,
 }
 
-/// Where the code will run.
+/// The place where the code will run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Destination {
     /// In an executable or shared library that a linker makes.
@@ -61,13 +60,13 @@ pub enum Destination {
 /// A compiled file.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// What it was made from.
+    /// The file that it was made from.
     pub file: PathBuf,
     /// An ELF object.
     pub bytes: Vec<u8>,
     /// Whether the program can start here.
     pub defines_main: bool,
-    /// What `tally verify` would warn of, if that was asked for.
+    /// The warnings of `tally verify`, if `warns` is set.
     pub warnings: Vec<Diagnostic>,
     /// Counts that the prompt plan saved.
     pub remarks: Vec<Remark>,
@@ -90,9 +89,9 @@ pub enum CompileError {
     Broken {
         /// The file.
         file: String,
-        /// After which step.
+        /// The step that made it so.
         stage: &'static str,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// LLVM's passes failed.
@@ -117,7 +116,7 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// What was found in the program, where that is the error.
+    /// The findings in the program, if those are the error.
     pub fn findings(&self) -> Option<&[Diagnostic]> {
         match self {
             CompileError::Contract(findings)
@@ -144,8 +143,8 @@ pub fn compile(files: &[PathBuf], options: &CompileOptions) -> Result<Vec<Object
     compiled.map(|(index, (module, file))| compile_loaded(module, file, index, &machine, options)).collect()
 }
 
-/// Compiles one module that a host has built or loaded, on its own; it is lowered and optimised in place. `number` must differ
-/// from that of every other module it is linked with.
+/// Compiles one module that a host has built or loaded, on its own; it is lowered and optimised in place. `number`
+/// must differ from that of every other module it is linked with.
 pub fn compile_module(
     module: &Module,
     name: &Path,
@@ -218,7 +217,8 @@ pub fn is_lowered(module: &Module) -> bool {
     module.get_flag(LOWERED_FLAG).is_some()
 }
 
-/// Lowers a module in place. What is left is IR that any tool of this LLVM understands. Answers which counts were saved.
+/// Lowers a module in place. The result is IR that any tool of this LLVM understands. Returns the counts that were
+/// saved.
 pub fn lower(module: &Module, file: &Path, options: &CompileOptions) -> Result<Vec<Remark>, CompileError> {
     let _working = WorkingOn::file(file);
     let patterns = if options.level.passes().is_some() { Patterns::ALL } else { Patterns::NONE };
@@ -286,7 +286,7 @@ fn emit(
     emit::object(module, machine).map_err(|error| CompileError::Emit { file: file.display().to_string(), error })
 }
 
-/// LLVM's in-process linker does not know them.
+/// Refuses ifuncs: LLVM's in-process linker does not know them.
 fn refuse_ifuncs(module: &Module, file: &Path) -> Result<(), CompileError> {
     let Some(ifunc) = crate::llvm::Module::of(module).first_ifunc() else { return Ok(()) };
     let message = format!("the ifunc @{} is not supported by `tally run`", ifunc.name());
@@ -294,7 +294,7 @@ fn refuse_ifuncs(module: &Module, file: &Path) -> Result<(), CompileError> {
     Err(CompileError::Contract(vec![finding]))
 }
 
-/// LLVM's verifier and ours, on a module that is ours by now.
+/// Runs LLVM's verifier and ours on a module after a step of our own.
 fn check(module: &Module, file: &Path, stage: &'static str) -> Result<(), CompileError> {
     let broken = |message| CompileError::Broken { file: file.display().to_string(), stage, message };
     module.verify().map_err(|message| broken(message.to_string()))?;

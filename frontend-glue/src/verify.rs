@@ -1,7 +1,7 @@
-//! The verifier: what LLVM's own cannot know about a module that Tally manages.
+//! The verifier: the rules for a module that Tally manages, which LLVM's own verifier cannot know.
 //!
-//! - [`verify_source`] reads a module as the frontend wrote it: what breaks the IR contract (docs/port/ir-contract.md) is an
-//!   error, a reference that outlives a safepoint in no root is a warning.
+//! - [`verify_source`] reads a module as the frontend wrote it: a breach of the IR contract
+//!   (docs/port/ir-contract.md) is an error, a reference that outlives a safepoint in no root is a warning.
 //! - [`verify_lowered`] reads a lowered module, right after the lowering and again just before emission: the optimiser,
 //!   a plugin or a linker of bitcode can have brought unlowered code in, or lost a bundle.
 
@@ -14,16 +14,16 @@ use crate::diagnostic::Diagnostic;
 use crate::llvm::Module;
 use crate::lower::Plan;
 
-/// What `verify_source` found.
+/// The findings of `verify_source`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// What the lowering refuses.
+    /// Faults that the lowering refuses.
     pub errors: Vec<Diagnostic>,
-    /// What is most likely a bug of the program.
+    /// Places that are most likely bugs of the program.
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Checks a module before lowering. `name` stands for the module where no debug location says a file; `gc_names` are
+/// Checks a module before lowering. `name` stands for the module where no debug location names a file; `gc_names` are
 /// the strategy names that mean one of Tally's plans here.
 pub fn verify_source(module: &inkwell::module::Module, name: &str, gc_names: &[(String, Plan)]) -> Findings {
     let module = Module::of(module);
@@ -32,7 +32,7 @@ pub fn verify_source(module: &inkwell::module::Module, name: &str, gc_names: &[(
     Findings { errors, warnings }
 }
 
-/// Checks a module after lowering; one that was never lowered because nothing in it is Tally's passes, too.
+/// Checks a module after lowering; one that was never lowered because it has nothing of Tally passes, too.
 ///
 /// # Errors
 /// Every place where a root could be lost.

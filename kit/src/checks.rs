@@ -1,4 +1,5 @@
-//! Any bytes before a reader, one module for each kind of input: the fuzz target and the suite of damaged input run the same.
+//! Checks that give any bytes to a reader, one module for each kind of input. The fuzz target and the suite of
+//! damaged input run the same check.
 
 pub mod descriptor;
 #[cfg(feature = "llvm")]

@@ -1,7 +1,7 @@
-//! The random numbers of random programs and modules: SplitMix64 (Steele, Lea, Flood 2014), so that a seed means the same
-//! for ever.
+//! The random numbers of random programs and modules: SplitMix64 (Steele, Lea, Flood 2014), so that a seed means the
+//! same for ever.
 //!
-//! Everything random about a program and about how it is run comes from here, in one order; nothing asks the clock.
+//! Every random choice about a program and its run comes from one stream, in one order; none depends on the clock.
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ impl Dice {
         Dice { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed }
     }
 
-    /// The stream that begins at this state of the generator: random modules count their seeds so.
+    /// The stream that begins at this state of the generator: random modules number their seeds this way.
     pub fn raw(state: u64) -> Dice {
         Dice { state }
     }

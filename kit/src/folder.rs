@@ -1,28 +1,28 @@
 //! The `tally` command ([`crate::tally_command`]) on files in a folder of its own.
 //!
-//! A test writes its program as text, runs the command in that folder and looks at the three things a shell would see.
+//! A test writes its program as text, runs the command in that folder and checks exit status, output and errors.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::tally_command::{checked_tally, clang_once};
 
-/// A folder with a test's files; it goes with the value.
+/// A folder with a test's files; it is removed with the value.
 #[derive(Debug)]
 pub struct Folder {
     folder: tempfile::TempDir,
-    /// Another clang than the one that `tally` finds.
+    /// A clang in place of the one that `tally` finds.
     clang: Option<PathBuf>,
 }
 
-/// What a process left behind.
+/// The exit status and output of a process.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// `None` when a signal ended it.
     pub status: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it complained of.
+    /// Its standard error.
     pub stderr: String,
 }
 
@@ -41,7 +41,7 @@ impl Folder {
         Folder { clang: clang_once(), ..Folder::with(files) }
     }
 
-    /// Where a file of that name is, or would be.
+    /// The path that a file of that name has, or would have.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -65,7 +65,7 @@ impl Folder {
         Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
     }
 
-    /// Runs `tally`, which is ended by a signal, and so without a status, when it takes more of a processor than that.
+    /// Runs `tally`. A signal ends it, so without a status, when it takes more processor time than that.
     pub fn tally_within(&self, processor_seconds: u64, arguments: &[&str]) -> Outcome {
         let mut shell = self.command(Path::new("sh"));
         let limit = format!("ulimit -t {processor_seconds}; exec \"$0\" \"$@\"");
@@ -80,7 +80,7 @@ impl Folder {
         assert_eq!(built, Outcome { status: Some(0), stdout: String::new(), stderr: String::new() }, "{arguments:?}");
     }
 
-    /// Runs what `build` made.
+    /// Runs the program that `build` made.
     pub fn program(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Outcome {
         let mut command = self.command(&self.path("program"));
         Outcome::of(command.args(arguments).envs(variables.iter().copied()).output().unwrap())
@@ -113,7 +113,7 @@ impl Folder {
 }
 
 impl Outcome {
-    /// What a process that has ended left behind.
+    /// The outcome of a process that has ended.
     pub fn of(output: Output) -> Outcome {
         Outcome {
             status: output.status.code(),

@@ -1,13 +1,15 @@
-//! What the tests of several crates share. No crate but tests and fuzz targets depends on it, and it is never published.
+//! Code that the tests of several crates share. Only tests and fuzz targets depend on it, and it is never published.
 //!
 //! * `damage`: damages bytes by a seed, and stops a reader that takes more memory or time than its input may cost
-//! * `checks`: any bytes as a descriptor, a stack map, a stack, a module or an object: what fuzz targets and suites run
+//! * `checks`: checks of any bytes as a descriptor, a stack map, a stack, a module or an object, for fuzz targets and
+//!   suites
 //! * `stack_map_section`: writes stack map sections without the reader's code
-//! * `tally_command`, `folder`: the `tally` command, found or built once; files of a test and what a program left behind
+//! * `tally_command`, `folder`: the `tally` command, found or built once; a test's files and the outcome of its
+//!   programs
 //! * `own_process`: a test that needs a process of its own gets one, also where all tests share an executable
-//! * `dice`: random numbers of which a seed means the same for ever
-//! * `progress`: how far a long check has come
-//! * `seed`: the seed of a run: fixed, unless somebody asks for another; `workers`: many inputs on all processors
+//! * `dice`: random numbers; a seed gives the same numbers for ever
+//! * `progress`: the progress of a long check
+//! * `seed`: the seed of a run: fixed, unless the environment sets another; `workers`: many inputs on all processors
 //! * `nodes`: mutators and objects for suites that drive a heap from Rust
 
 pub mod checks;

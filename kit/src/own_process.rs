@@ -1,14 +1,17 @@
-//! A process of its own for a test that changes the process, or ends it: limits, variables read once, a range of a chosen size.
+//! A process of its own for a test that changes the process, or ends it: limits, variables read once, a range of a
+//! chosen size.
 //!
-//! All tests of a crate share an executable, and `cargo test` runs them in one process. Such a test starts its executable again
-//! with itself as the only test. That is right under any runner, also under one that has a process for each test anyway.
+//! All tests of a crate share an executable, and `cargo test` runs them in one process. Such a test starts its
+//! executable again with itself as the only test. This works under any runner, also under one that has a process for
+//! each test anyway.
 
 use std::process::{Command, Output};
 
-/// Says to the new process that it is the one, and which case it is to run.
+/// Tells the new process that it is one, and which case it must run.
 const CASE: &str = "TALLY_TEST_CASE";
 
-/// Runs `body` in a process of its own, which must end in peace. `test` is the calling test's name, as the executable lists it.
+/// Runs `body` in a process of its own, which must succeed. `test` is the calling test's name, as the executable
+/// lists it.
 pub fn own_process(test: &str, variables: &[(&str, &str)], body: impl FnOnce()) {
     if case().is_some() {
         return body();

@@ -1,15 +1,15 @@
-//! How far a long check has come, on standard error; nothing where that is no terminal.
+//! The progress of a long check, on standard error if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A line that says how many of how many are done, how fast, and how long the rest will take. It goes with the value.
+/// A line with the items done, their number, the speed and the time left. It disappears with the value.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Of `count` things, which `what` names.
+    /// The progress over `count` items; `what` is their name.
     pub fn new(what: &'static str, count: u64) -> Progress {
         let bar = ProgressBar::new(count).with_message(what);
         let line = "{wide_bar} {human_pos} of {human_len} {msg}, {per_sec}, {eta} left";
@@ -17,17 +17,17 @@ impl Progress {
         Progress { bar }
     }
 
-    /// So many more are done.
+    /// Adds `more` items to those done.
     pub fn advance(&self, more: u64) {
         self.bar.inc(more);
     }
 
-    /// So many are done.
+    /// Sets the number of items done.
     pub fn reach(&self, done: u64) {
         self.bar.set_position(done);
     }
 
-    /// A line of standard output, above the progress.
+    /// Prints a line to standard output, above the progress.
     pub fn say(&self, line: &str) {
         self.bar.suspend(|| println!("{line}"));
     }

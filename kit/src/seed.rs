@@ -1,18 +1,18 @@
-//! The seed of a run: a fixed one in the gate, so that it says the same of the same tree; `TALLY_SEED=17` for another, and
-//! `TALLY_SEED=random` for one that nobody has tried, which is printed.
+//! The seed of a run. It is fixed in the gate, so that the same tree gives the same result. `TALLY_SEED=17` sets
+//! another, and `TALLY_SEED=random` chooses a new one and prints it.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// The variable.
+/// The environment variable.
 pub const VARIABLE: &str = "TALLY_SEED";
 
-/// The seed that the environment asks for, or the test's own.
+/// The seed that the environment sets, or the test's own.
 pub fn of_the_run(fixed: u64) -> u64 {
     asked().unwrap_or(fixed)
 }
 
-/// The seed that the environment asks for.
+/// The seed that the environment sets.
 pub fn asked() -> Option<u64> {
     static ASKED: OnceLock<Option<u64>> = OnceLock::new();
     *ASKED.get_or_init(read)
@@ -25,13 +25,13 @@ fn read() -> Option<u64> {
     Some(seed)
 }
 
-/// A seed as somebody types it: a number, or `random`.
+/// Parses a seed: a number, or `random`.
 ///
 /// # Errors
-/// In words when it is neither.
+/// A message when it is neither.
 pub fn parse(typed: &str) -> Result<u64, String> {
     if typed == "random" {
-        // The keys of a hash map are random; a few digits are enough to find what nobody has tried, and can be typed.
+        // The keys of a hash map are random; a few digits are enough for a new seed, and can be typed.
         return Ok(RandomState::new().build_hasher().finish() % 1_000_000_000);
     }
     typed.parse().map_err(|_| format!("a seed is a number or `random`, not `{typed}`"))

@@ -1,7 +1,7 @@
 //! Writes stack map sections for tests, byte by byte after the layout in `stack-roots/src/stack_map.rs`.
 //!
-//! It shares no code with the reader, so that a mistake
-//! in one shows against the other; the section that `llc` wrote (`FIXTURE`) is the judge of both.
+//! It shares no code with the reader, so that a mistake in one shows against the other; both are compared with the
+//! section that `llc` wrote (`FIXTURE`).
 
 /// The section of `fixtures/deopt_bundles.ll`, as `llc` wrote it.
 pub const FIXTURE: &[u8] = include_bytes!("../../stack-roots/fixtures/deopt_bundles.stackmaps");

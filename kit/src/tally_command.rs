@@ -16,10 +16,10 @@ const SECONDS_MAX: &str = "300";
 /// The variable that names the command to test.
 const COMMAND: &str = "TALLY_COMMAND";
 
-/// The folder of what `kit/clang_once.sh` has made; where there is none, each run of a C program compiles it anew.
+/// The folder for the output of `kit/clang_once.sh`; without one, each run of a C program compiles it anew.
 const CLANG_ONCE: &str = "CLANG_ONCE";
 
-/// The clang that does not compile anything twice, where there is a folder for what it has made.
+/// The clang that does not compile anything twice, if there is a folder for its output.
 pub fn clang_once() -> Option<PathBuf> {
     std::env::var_os(CLANG_ONCE).map(|_| source_tree().join("kit/clang_once.sh"))
 }
@@ -41,9 +41,9 @@ pub fn tally() -> &'static Path {
     })
 }
 
-/// The `tally` of the running test's own profile, with its `libtally.a`: unless that is the release one, command and runtime
-/// check their own assertions, which is how some programs show that they have lost a root. Only for tests of the crate that
-/// the command belongs to: cargo has built it for them.
+/// The `tally` of the running test's own profile, with its `libtally.a`: unless that is the release profile, command
+/// and runtime check their own assertions, by which some programs show that they have lost a root. Only for tests of
+/// the command's own crate: cargo has built the command for them.
 pub fn checked_tally() -> &'static Path {
     static PLACE: OnceLock<PathBuf> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -55,7 +55,7 @@ pub fn checked_tally() -> &'static Path {
     })
 }
 
-/// The same as a word of a shell's line.
+/// The same as a word of a shell's command line.
 pub fn tally_word() -> &'static str {
     checked_tally().to_str().expect("the tree lies in a folder whose name is text")
 }
@@ -65,7 +65,8 @@ pub fn run_tally<A: AsRef<OsStr>>(arguments: &[A], environment: &[(&str, &str)])
     run(tally(), arguments, environment)
 }
 
-/// Runs any program with a time limit in the root of the source tree. `TALLY_*` variables of the caller do not reach it.
+/// Runs any program with a time limit in the root of the source tree. `TALLY_*` variables of the caller do not reach
+/// it.
 pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new("timeout");
     command.arg(SECONDS_MAX).arg(program).args(arguments).current_dir(source_tree());
@@ -80,7 +81,7 @@ pub fn run<A: AsRef<OsStr>>(program: &Path, arguments: &[A], environment: &[(&st
     command.envs(environment.iter().copied()).output().expect("`timeout` of coreutils can be run")
 }
 
-/// What a test shows of a run that went wrong.
+/// A failed run as text for a test's message.
 pub fn describe(output: &Output) -> String {
     let tail = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
@@ -133,7 +134,7 @@ mod tests {
         write("a.c", "#include <x.h>\n#include \"beside.h\"\nint f(void) { return X + Y; }\n");
         assert!(compile(folder.path()).status.success());
         let (first, file) = (made(), std::fs::read_dir(folder.path().join("once")).expect("readable").next());
-        // Something else in its place shows where the next one comes from.
+        // Another content shows whether the next run takes the file.
         std::fs::write(file.expect("it is kept").expect("an entry").path(), "kept").expect("writable");
         assert!(compile(folder.path()).status.success());
         assert_eq!(made(), b"kept");

@@ -1,10 +1,10 @@
-//! Many inputs on all processors: the loop that every suite over a folder or over random programs would write.
+//! Many inputs on all processors: the loop that suites over a folder or over random programs share.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Runs `check` on 0, 1, 2, … below `count`, on all processors, until all are done or `failures_max` have failed. What failed, in
-/// order, with what was said of it.
+/// Runs `check` on 0, 1, 2, … below `count`, on all processors, until all are done or `failures_max` have failed.
+/// Returns the failures, in order, each with its error.
 pub fn each_number<E: Send>(
     count: u64,
     failures_max: usize,

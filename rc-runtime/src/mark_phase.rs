@@ -1,7 +1,8 @@
-//! What a running mark means to the program, and to all that the heap does meanwhile. `[WEAK]` `[EXACT]`
+//! The meaning of a running mark to the program, and to the rest of the heap. `[WEAK]` `[EXACT]`
 //!
-//! The plan's driver alone sets it ([`Heap::set_mark_phase`](crate::Heap::set_mark_phase)), where its mark enters another stage. Everything else asks one of
-//! the questions below: each is one bit of the phase, so that a barrier's slow path or an upgrade pays one test.
+//! Only the plan's driver sets the phase ([`Heap::set_mark_phase`](crate::Heap::set_mark_phase)), when its mark
+//! enters another stage. All other code uses one of the predicates below: each is one bit of the phase, so that a
+//! barrier's slow path or an upgrade pays one test.
 //!
 //! ```text
 //! deferred:  Off ──► Discovers ──► Condemns ──► Off          and back, when finalizers or ephemerons need more
@@ -10,7 +11,7 @@
 //!            Off ──► Condemns ──► Off                        the mark that stops the world
 //! ```
 
-/// The bits: one for each question.
+/// The bits: one for each predicate.
 const KEEPS: u8 = 1;
 const REACHED: u8 = 2;
 const WATCHES: u8 = 4;
@@ -18,26 +19,26 @@ const CONDEMNS: u8 = 8;
 const FREES: u8 = 16;
 const TURNS: u8 = 32;
 
-/// See the file's first lines. The numbers are sets of the bits above.
+/// A phase of a mark. The values are sets of the bits that the predicates below test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum MarkPhase {
-    /// None runs, or it only clears bits or frees: nothing that the program does concerns it.
+    /// No mark runs, or it only clears bits or frees: the program's actions do not concern it.
     #[default]
     Off = 0,
-    /// Deferred plan: references that vanish are shown to it, and the dead keep their memory.
+    /// Deferred plan: the mark gets the references that vanish, and dead objects keep their memory.
     Discovers = KEEPS | REACHED,
     /// Unmarked objects are dead, and still whole: no weak slot yields one.
     Condemns = KEEPS | CONDEMNS,
-    /// Prompt plan: it has its turn at safepoints, and objects are born marked once it discovers.
+    /// Prompt plan: the mark has its turn at safepoints, and objects are born marked once it discovers.
     Runs = TURNS,
     /// Prompt plan: objects that are touched are marked and listed.
     Proves = TURNS | WATCHES,
-    /// Prompt plan: unmarked objects are dead, but for those that are held for their finalizers now.
+    /// Prompt plan: unmarked objects are dead, except those that are held for their finalizers now.
     Holds = TURNS | WATCHES | CONDEMNS,
     /// Prompt plan: nothing leads to the condemned any more; their weak slots are forgotten.
     Forgets = TURNS | CONDEMNS | FREES,
-    /// Prompt plan: the condemned let go of what lives on, in slices, and go.
+    /// Prompt plan: the condemned objects release the survivors that they refer to, in slices, and are freed.
     Frees = TURNS | FREES,
 }
 
@@ -47,19 +48,19 @@ impl MarkPhase {
         self as u8 & bit != 0
     }
 
-    /// Deferred plan: the memory of objects that die by counting stays until the mark ends.
+    /// Whether the memory of objects that die by counting stays until the mark ends (deferred plan).
     #[inline(always)]
     pub const fn keeps_the_dead(self) -> bool {
         self.has(KEEPS)
     }
 
-    /// Deferred plan: references that vanish are shown to the mark.
+    /// Whether references that vanish are shown to the mark (deferred plan).
     #[inline(always)]
     pub const fn is_shown_references(self) -> bool {
         self.has(REACHED)
     }
 
-    /// Prompt plan: touched objects are marked, and listed.
+    /// Whether touched objects are marked and listed (prompt plan).
     #[inline(always)]
     pub const fn watches(self) -> bool {
         self.has(WATCHES)
@@ -71,19 +72,19 @@ impl MarkPhase {
         self.has(CONDEMNS)
     }
 
-    /// Prompt plan: unmarked objects are dead, nothing leads to them, and they go in slices.
+    /// Whether unmarked objects are dead, unreferenced, and freed in slices (prompt plan).
     #[inline(always)]
     pub const fn frees(self) -> bool {
         self.has(FREES)
     }
 
-    /// Prompt plan: each allocation that comes to the runtime, and each safepoint that does, gives the mark its turn.
+    /// Whether each allocation and each safepoint that enters the runtime gives the mark its turn (prompt plan).
     #[inline(always)]
     pub const fn wants_turns(self) -> bool {
         self.has(TURNS)
     }
 
-    /// An upgrade must ask for more than the object's header.
+    /// Whether an upgrade must check more than the object's header.
     #[inline(always)]
     pub(crate) const fn asks_at_upgrades(self) -> bool {
         self.has(WATCHES | CONDEMNS)

@@ -1,8 +1,9 @@
-//! Native code that no unwinder can cross, and said itself where it left managed code.
+//! Anchors: native code that no unwinder can cross records where managed code called it.
 //!
-//! Code without an unwind table hides its callers. A host that has such code between managed frames writes an *anchor* into its
-//! own frame, the registers of the managed caller, and calls back through the runtime's trampoline, which keeps the anchor's
-//! address in its frame. The walker knows the trampoline's return address ([`Entries::reentry`]) and goes on at the anchor:
+//! Code without an unwind table hides its callers. A host that has such code between managed frames writes an
+//! *anchor* into its own frame, the registers of the managed caller, and calls back through the runtime's trampoline,
+//! which keeps the anchor's address in its frame. The walker knows the trampoline's return address
+//! ([`Entries::reentry`]) and goes on at the anchor:
 //!
 //! ```text
 //! higher │ managed frame            ◄─────────────┐  pc, sp, fp: as it is when its call has returned
@@ -12,25 +13,25 @@
 //! lower  │ managed frame, or the runtime             sp = stack pointer when its call has returned
 //! ```
 //!
-//! Nothing is linked and nothing has to be undone: an anchor counts as long as a trampoline that names it is on the stack, so
-//! that longjmp and exceptions, which take the frames away, take it away as well.
+//! There is no list of anchors, and nothing to undo: an anchor is valid as long as a trampoline that names it is on
+//! the stack. So longjmp and exceptions, which remove the frames, remove the anchor as well.
 //!
 //! `[ADVANCE]` The anchor's stack pointer lies above the trampoline's, or the walk stops.
 
 use crate::walk::{Registers, StackFault};
 
-/// The return addresses by which a walk knows that managed code was entered, and the one that is not what it was.
+/// The return addresses by which a walk knows that managed code was entered, and the one that was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
-    /// Of the call that entered the outermost managed code: the bottom.
+    /// The return address of the call that entered the outermost managed code: the bottom.
     pub bottom: u64,
-    /// Of the trampoline's call back into managed code.
+    /// The return address of the trampoline's call back into managed code.
     pub reentry: u64,
-    /// A return that leads elsewhere for the time being.
+    /// The return that is diverted now.
     pub diversion: Option<Diversion>,
 }
 
-/// A return address and the saved frame pointer beside it were replaced in a frame: what they were.
+/// A return address and the saved frame pointer beside it, as they were before they were replaced in a frame.
 ///
 /// ```text
 ///               as it was             diverted
@@ -39,7 +40,7 @@ pub struct Entries {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Diversion {
-    /// What the return address was replaced by.
+    /// The address that replaces the return address.
     pub through: u64,
     /// The return address.
     pub pc: u64,
@@ -48,13 +49,14 @@ pub struct Diversion {
 }
 
 impl From<u64> for Entries {
-    /// A bottom, no trampoline, and every return leads where it always did.
+    /// A bottom, without trampolines and diverted returns.
     fn from(bottom: u64) -> Entries {
         Entries { bottom, reentry: u64::MAX, diversion: None }
     }
 }
 
-/// The managed frame that the trampoline whose frame is at `sp` goes on at; none if it is the bottom.
+/// The managed frame named by the anchor of the trampoline whose frame is at `sp`; none if the trampoline is the
+/// bottom.
 pub(crate) fn behind(sp: u64, read_word: &mut impl FnMut(u64) -> Option<u64>) -> Result<Option<Registers>, StackFault> {
     let mut word = |address| read_word(address).ok_or(StackFault::Unreadable { address });
     let anchor = word(sp.wrapping_add(8))?;

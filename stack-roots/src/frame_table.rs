@@ -1,8 +1,8 @@
 //! Return address → frame, for one module: the form in which the walker wants a stack map.
 //!
 //! Built once when a module is registered, then only read: by the walker on every frame, by `tally maps` in address
-//! order. `[FRAME]` A lookup answers for exactly the return addresses of recorded calls, never for the code around them:
-//! a frame found by the wrong record would have the wrong words taken for roots.
+//! order. `[FRAME]` A lookup finds exactly the return addresses of recorded calls, never the code around them: with
+//! the wrong record, wrong words of the frame would be taken for roots.
 //!
 //! ```text
 //! hash(pc) ─► call_sites  [ pc | function | first root, count ] …   open addressing, linear probing, at most half full
@@ -42,9 +42,9 @@ pub struct FrameTable {
 }
 
 impl FrameTable {
-    /// Builds the table of a section. `place` says where a function is in memory (in a loaded module:
-    /// `|function| Some(function.address)`; in an object file, by the relocation at `function.address_at`); functions
-    /// it answers `None` for are left out.
+    /// Builds the table of a section. `place` returns the address of a function in memory (in a loaded module:
+    /// `|function| Some(function.address)`; in an object file, by the relocation at `function.address_at`). Functions
+    /// for which it returns `None` are left out.
     pub fn build(
         map: &StackMap<'_>,
         mut place: impl FnMut(&Function) -> Option<u64>,
@@ -79,12 +79,12 @@ impl FrameTable {
         builder.finish()
     }
 
-    /// How many calls the table knows.
+    /// The number of calls in the table.
     pub fn len(&self) -> usize {
         self.calls
     }
 
-    /// Whether it knows none.
+    /// Whether the table has no calls.
     pub fn is_empty(&self) -> bool {
         self.calls == 0
     }
@@ -137,12 +137,12 @@ impl Lookup for FrameTable {
     }
 }
 
-/// What is known of a frame that is stopped in a recorded call.
+/// The description of a frame that is stopped in a recorded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'t> {
     /// The call's return address.
     pub pc: u64,
-    /// The function it is a frame of. By reference: the walker never looks at it.
+    /// The frame's function. By reference: the walker never reads it.
     pub function: &'t PlacedFunction,
     /// The roots, in the order of the bundle.
     pub roots: &'t [RootSlot],
@@ -160,7 +160,7 @@ impl Frame<'_> {
 /// A function with recorded calls, where it is in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedFunction {
-    /// Where it begins.
+    /// Its address.
     pub address: u64,
     /// Bytes between the stack pointer at a call and the saved registers; `None` where it varies.
     pub stack_size: Option<u64>,
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(build(high).err(), Some(expected));
     }
 
-    /// Whatever the reader lets through, a table of it is bounded by the bytes and answers for its own calls.
+    /// A table of any section that the reader accepts is bounded by the bytes and finds its own calls.
     #[test]
     fn tables_of_mutated_sections_stay_consistent() {
         let steps: &[u8] = if cfg!(miri) { &[0x80] } else { &[1, 2, 0x40, 0x80, 0xff] };

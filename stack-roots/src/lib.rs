@@ -1,7 +1,7 @@
 //! Finds the references on a stack.
 //!
-//! Compiled code stops in a call; which words of its frames are references? LLVM wrote that down while compiling. The
-//! story, in order:
+//! Compiled code stops in a call, and some words of its frames are references. LLVM has recorded these words while
+//! compiling. The stages, in order:
 //!
 //! ```text
 //! bytes of .llvm_stackmaps ─► stack_map ─► root_records ─► frame_table ─► snapshot ─► walk ─► a visitor's slots
@@ -10,19 +10,19 @@
 //!                                                                                     unwind
 //! ```
 //!
-//! | room | question it answers |
+//! | module | content |
 //! |---|---|
-//! | [`stack_map`] | What do these bytes say? (never trusted, never copied) |
-//! | [`root_records`] | Which operands of a record are roots, and where are they? |
-//! | [`frame_table`] | Which frame returns to this address? One module's answer. |
-//! | [`snapshot`] | The same for all modules loaded at one moment. |
-//! | [`mod@walk`] | What are the roots from here down to the first native frame? |
-//! | [`mod@unwind`] | What lies below the native frames? (the only unsafe code) |
-//! | [`anchor`] | Where does native code without unwind tables say it came from? |
-//! | [`thread_stack`] | What are all roots of this thread? What an epoch calls. |
+//! | [`stack_map`] | reads the bytes of a section (never trusted, never copied) |
+//! | [`root_records`] | finds the roots among a record's operands, and their places |
+//! | [`frame_table`] | finds the frame of a return address, in one module |
+//! | [`snapshot`] | the same for all modules loaded at one moment |
+//! | [`mod@walk`] | visits the roots from a frame down to the first native one |
+//! | [`mod@unwind`] | crosses native frames (the only unsafe code) |
+//! | [`anchor`] | the registers that native code without unwind tables leaves |
+//! | [`thread_stack`] | visits all roots of this thread; a flip calls it |
 //!
-//! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and what is in the
-//! slot is its own business. It has no dependencies and no state.
+//! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and reads the slot
+//! itself. It has no dependencies and no state.
 
 pub mod anchor;
 pub mod frame_table;

@@ -1,4 +1,4 @@
-//! What a record says in Tally's convention: the roots of one call.
+//! Reads the roots of one call from its record, by Tally's convention.
 //!
 //! `frame_table` hands every record of a section to `decode`. A call that the lowering gave the bundle
 //! `"deopt"(i64 id1, ptr %root1, i64 id2, ptr %root2, …)` is recorded by LLVM as
@@ -8,10 +8,10 @@
 //! constant id1 · slot1 · constant id2 · slot2 · …
 //! ```
 //!
-//! A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at
-//! base + offset holds it (two allocas merged by a `select`), Constant = no alloca here (null, undef), skipped.
-//! `[ROOT]` Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a
-//! live object freed. Pairs instead of one header per bundle, because the inliner concatenates the bundles of caller and
+//! A slot is always the *address* of an alloca: Direct = base + offset is that address, Indirect = memory at base +
+//! offset holds it (two allocas merged by a `select`), Constant = no alloca here (null, undef), skipped. `[ROOT]`
+//! Every slot named by a bundle ends up in the list or the section is refused: a root dropped in silence is a live
+//! object freed. Pairs instead of one header per bundle, because the inliner concatenates the bundles of caller and
 //! callee, and pairs stay pairs.
 //!
 //! LLVM gives such calls the record id 0xABCDEF0F unless the call carries a "statepoint-id"; so another id with exactly
@@ -42,7 +42,7 @@ pub fn decode(record: &Record<'_>) -> Result<Option<Vec<RootSlot>>, OperandFault
 pub struct RootSlot {
     /// The id the lowering gave the root; 0 for a plain pointer without a name.
     pub id: u64,
-    /// Where the slot is.
+    /// The place of the slot.
     pub location: Location,
 }
 
@@ -164,48 +164,48 @@ fn slot_location(slot: MapLocation, operand: usize) -> Result<Option<Location>, 
     }
 }
 
-/// What is wrong with the operands of a call's record. `operand` counts the record's locations from 0.
+/// A fault in the operands of a call's record. `operand` counts the record's locations from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperandFault {
-    /// One of the three leading operands is missing or no constant.
+    /// One of the three leading operands is missing or is no constant.
     Header {
-        /// Which.
+        /// Its number.
         operand: usize,
     },
     /// The third operand does not say how many follow.
     Count {
-        /// What it says.
+        /// The number in the third operand.
         announced: u64,
-        /// What follows.
+        /// The number of operands that follow.
         present: usize,
     },
     /// Operands that do not pair up into id and slot.
     Odd {
-        /// How many there are.
+        /// Their number.
         operands: usize,
     },
     /// A root's id is no constant.
     Id {
-        /// Which operand.
+        /// The operand's number.
         operand: usize,
     },
     /// A slot's address is kept in a register, which is lost by the time the stack is walked.
     Register {
-        /// Which operand.
+        /// The operand's number.
         operand: usize,
         /// DWARF number.
         register: u16,
     },
     /// A slot is addressed by a register other than rsp, rbp and rbx.
     Base {
-        /// Which operand.
+        /// The operand's number.
         operand: usize,
         /// DWARF number.
         register: u16,
     },
     /// A slot's address is not eight bytes wide.
     Size {
-        /// Which operand.
+        /// The operand's number.
         operand: usize,
         /// Bytes.
         size: u16,

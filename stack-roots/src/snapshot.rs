@@ -1,14 +1,14 @@
 //! The tables of all modules that are loaded at one moment.
 //!
-//! Registration keeps one current snapshot and replaces it: `with` a module that came, `without` one that goes. The
-//! walker holds a reference to a snapshot and looks frames up in it without locks. `[SNAPSHOT]` A snapshot never changes;
-//! a module's table lives as long as any snapshot that names it.
+//! Registration keeps one current snapshot and replaces it: `with` a new module, `without` one that is unregistered.
+//! The walker holds a reference to a snapshot and looks frames up in it without locks. `[SNAPSHOT]` A snapshot never
+//! changes; a module's table lives as long as any snapshot that names it.
 //!
 //! Modules are ordered by their first return address. Their ranges may overlap: a linker sorts `.text.startup` and
-//! `.text.hot` away from the rest, and so interleaves two modules. Each entry therefore knows the highest address of all
-//! entries up to it, and a search that goes backwards stops as soon as nothing before can reach the address.
-//! Copying the list for each module that comes costs 40 bytes a module; merging all tables into one would copy every
-//! call of a program each time a read-eval-print loop compiles a line.
+//! `.text.hot` away from the rest, and so interleaves two modules. Each entry therefore knows the highest address of
+//! all entries up to it, and a search that goes backwards stops as soon as nothing before can reach the address.
+//! Copying the list for each new module costs 40 bytes a module; merging all tables into one would copy every call of
+//! a program each time a read-eval-print loop compiles a line.
 
 use crate::frame_table::{Frame, FrameTable, Lookup};
 use std::sync::Arc;
@@ -52,12 +52,12 @@ impl FrameTables {
         self.loaded.iter().map(|loaded| (loaded.key, &loaded.table))
     }
 
-    /// How many tables there are.
+    /// The number of tables.
     pub fn len(&self) -> usize {
         self.loaded.len()
     }
 
-    /// Whether there are none.
+    /// Whether the snapshot has no tables.
     pub fn is_empty(&self) -> bool {
         self.loaded.is_empty()
     }

@@ -1,8 +1,9 @@
 //! The stack map section as LLVM writes it, version 3, read in place.
 //!
-//! `frame_table` calls this room to turn a section into a table, `tally maps` to list one. The bytes may come from a
-//! loaded module, an object file or a fuzzer: nothing in them is trusted. `[MAP]` A reader never looks outside the slice,
-//! never panics and allocates nothing; `read` checks the whole section once, the iterators repeat what it checked.
+//! `frame_table` uses this reader to make a table of a section, `tally maps` to list one. The bytes may come from a
+//! loaded module, an object file or a fuzzer: nothing in them is trusted. `[MAP]` A reader never looks outside the
+//! slice, never panics and allocates nothing; `read` checks the whole section once, the iterators repeat what it
+//! checked.
 //!
 //! ```text
 //! section = blob blob …                one blob per object file, each 8-aligned; the linker concatenates them
@@ -15,8 +16,8 @@
 //! ```
 //!
 //! Records follow each other in the order of the functions; only the counts say where one function ends. LLVM's own
-//! reader trusts those counts, and 147 of 400 damaged sections crash it (`frontend-glue/tests/suite/readers/stock_tools.rs`
-//! counts them); hence the cursor that answers with errors.
+//! reader trusts those counts, and 147 of 400 damaged sections crash it
+//! (`frontend-glue/tests/suite/readers/stock_tools.rs` counts them); hence the cursor that returns errors.
 //!
 //! Source: llvm/docs/StackMaps.rst, "Stack Map Format"; llvm/lib/CodeGen/StackMaps.cpp.
 
@@ -36,7 +37,7 @@ const CONSTANT_BYTES: usize = 8;
 
 /// Checks a whole section (any number of concatenated blobs) and returns a view of it.
 ///
-/// Zero bytes between and after blobs are taken for a linker's padding.
+/// Zero bytes between and after blobs count as a linker's padding.
 pub fn read(bytes: &[u8]) -> Result<StackMap<'_>, MapError> {
     let mut offset = 0;
     while let Some(start) = next_blob_start(bytes, offset) {
@@ -47,8 +48,8 @@ pub fn read(bytes: &[u8]) -> Result<StackMap<'_>, MapError> {
 
 /// Checks the blob at the start of `bytes` and returns a view of that blob alone.
 ///
-/// For a section whose size is not known: `bytes` then reaches to the end of readable memory, and what follows the
-/// first blob is not looked at.
+/// For a section whose size is not known: `bytes` then reaches to the end of readable memory, and the bytes after the
+/// first blob are not read.
 pub fn read_first(bytes: &[u8]) -> Result<StackMap<'_>, MapError> {
     let end = Blob::read_at(bytes, 0)?.end;
     Ok(StackMap { bytes: bytes.get(..end).unwrap_or(bytes) })
@@ -204,7 +205,7 @@ pub struct Function {
     pub address: u64,
     /// Bytes between the stack pointer at a call and the saved registers; `None` where it varies (dynamic allocas).
     pub stack_size: Option<u64>,
-    /// How many records follow for this function.
+    /// The number of records for this function.
     pub record_count: u64,
 }
 
@@ -290,7 +291,8 @@ mod tests {
         assert!(matches!(read(cut), Err(MapError::Truncated { offset: 48, .. })));
     }
 
-    /// scenarios 190, 191: `[MAP]` Every byte changed and every length tried: an error, or a map whose contents fit the bytes.
+    /// scenarios 190, 191: `[MAP]` Every byte changed and every length tried: an error, or a map whose contents fit
+    /// the bytes.
     #[test]
     fn mutated_and_truncated_sections_never_panic() {
         let built = Section::new()

@@ -1,8 +1,8 @@
-//! All roots of the calling thread, whatever lies between its managed frames.
+//! All roots of the calling thread, also where native frames lie between its managed ones.
 //!
-//! This is what an epoch calls. It is the crate's story in one loop: walk by frame pointers; at a native frame, or one
-//! that needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every
-//! managed frame down to the entry is visited exactly once, or the end says why not.
+//! A flip calls this. It joins the crate's parts in one loop: walk by frame pointers; at a native frame, or one that
+//! needs rbx, let the unwinder cross; where native code left an anchor, go on there; walk on. `[ROOT]` Every managed
+//! frame down to the entry is visited exactly once, or [`StackEnd`] tells why not.
 //!
 //! A suspended stack (a coroutine's) cannot be unwound from outside; for those call `walk::walk` with its registers.
 
@@ -14,7 +14,8 @@ use crate::walk::{FrameRoot, Registers, StackFault, WalkEnd, walk_some};
 /// Visits the roots of every managed frame of the calling thread from `registers` to the entry of managed code.
 ///
 /// `registers` are those of the topmost managed frame, as the shim found them when compiled code called it.
-/// `read_word` is asked for words of this thread's stack at or above `registers.sp`; `None` means unreadable.
+/// `read_word` reads words of this thread's stack at or above `registers.sp`; it returns `None` for an unreadable
+/// one.
 pub fn visit_thread_stack<F: Lookup + ?Sized>(
     registers: Registers,
     read_word: impl FnMut(u64) -> Option<u64>,
@@ -25,10 +26,11 @@ pub fn visit_thread_stack<F: Lookup + ?Sized>(
     visit_some(Position::from(registers), read_word, frames, entries.into(), usize::MAX, visit)
 }
 
-/// The same from a frame on that an earlier visit came to, and of about `limit` frames: it pauses below a managed one.
+/// The same for about `limit` frames, from the frame at which an earlier visit stopped. It pauses below a managed
+/// frame.
 ///
-/// So that a visit in parts does not step over all that lies above each time, it goes on with the unwinder at the
-/// native frame itself, and from the top only if that leads nowhere (a frame that needs rbx).
+/// A visit in parts must not step over all frames above each time. So it goes on with the unwinder at the native
+/// frame itself, and from the top only if that leads nowhere (a frame that needs rbx).
 pub fn visit_some<F: Lookup + ?Sized>(
     from: Position,
     mut read_word: impl FnMut(u64) -> Option<u64>,
@@ -86,12 +88,13 @@ pub fn visit_some<F: Lookup + ?Sized>(
     }
 }
 
-/// A frame that a visit has come to.
+/// A frame that a visit has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// Of the frame.
     pub registers: Registers,
-    /// The unwinder cannot come here from the top: it would have to cross what an anchor leads around.
+    /// The unwinder cannot come here from the top: it would have to cross the native frames that an anchor leads
+    /// around.
     pub beyond_anchor: bool,
     /// The frame is known to be active: the unwinder may begin at it, and not at the top.
     pub is_active: bool,
@@ -104,7 +107,7 @@ impl From<Registers> for Position {
     }
 }
 
-/// How the visit went.
+/// The result of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackVisit {
     /// Managed frames visited.
@@ -130,10 +133,10 @@ pub enum StackEnd {
         /// Of the frame that entered managed code.
         registers: Registers,
     },
-    /// As many as were asked for have been visited. As in [`WalkEnd::Paused`], the return address of the next lies at
-    /// `registers.sp - 8`.
+    /// As many frames as the limit have been visited. As in [`WalkEnd::Paused`], the return address of the next lies
+    /// at `registers.sp - 8`.
     Paused {
-        /// Where to go on.
+        /// The place to go on.
         at: Position,
     },
     /// The stack ended, or a frame without an unwind table hides the rest, before the entry was met.
@@ -145,7 +148,7 @@ pub enum StackEnd {
     Malformed {
         /// Of the frame where it shows.
         registers: Registers,
-        /// What is wrong.
+        /// The fault.
         fault: StackFault,
     },
 }

@@ -1,27 +1,28 @@
 //! Crossing native frames with the system's unwinder.
 //!
-//! `thread_stack` comes here when the frame-pointer walk ends at a native frame (a C callback, the host) or at a frame
+//! `thread_stack` uses it when the frame-pointer walk ends at a native frame (a C callback, the host) or at a frame
 //! that needs rbx. The unwinder reads `.eh_frame`, which native code has and managed code gets by `uwtable`; it costs
 //! 65–78 ns a frame against 3–6, and begins at the top of the calling thread's own stack.
 //!
-//! Behind an anchor it cannot: it would meet the native code that has no table. There it begins in the middle, at a frame whose
-//! registers are known ([`Origin::Registers`]). libgcc has no call for that, so the frame that calls it tells it so: a function
-//! in assembly whose own unwind table says that its caller's pc, sp and fp are those in a struct. What that cannot give are the
-//! other callee-saved registers; a managed frame that needs rbx is refused there.
+//! Behind an anchor it cannot begin at the top: it would meet the native code that has no table. There it begins in
+//! the middle, at a frame whose registers are known ([`Origin::Registers`]). libgcc has no call for that. So a
+//! function in assembly calls it, whose own unwind table says that its caller's pc, sp and fp are those in a struct.
+//! This does not restore the other callee-saved registers; a managed frame that needs rbx is refused there.
 //!
 //! `[ONCE]` Frames whose stack pointer is below `from_sp` have been visited by the walk and are stepped over; every
 //! managed frame from there on is visited here, until the end or until the fast walk takes over again.
 //!
-//! When is it worth handing back? Each new run must first step over all that lies above, so stacks that alternate
-//! between managed and native code would cost O(n²). A run therefore goes on until it has come twice as deep as where
-//! it took over ([`Reach::TwiceAsDeep`]). Then the steps of all runs together are at most three times the depth, and
-//! a deep managed recursion below one native frame is still walked the fast way.
+//! Each new run must first step over all frames above, so stacks that alternate between managed and native code would
+//! cost O(n²). A run therefore goes on until it is twice as deep as where it took over ([`Reach::TwiceAsDeep`]). Then
+//! the steps of all runs together are at most three times the depth, and a deep managed recursion below one native
+//! frame is still walked the fast way.
 //!
-//! What the callback sees: `_Unwind_GetIP` is the return address as recorded in the stack map; `_Unwind_GetCFA` is the
-//! CFA of the *callee*, which is this frame's stack pointer at its call; `_Unwind_GetGR` gives the callee-saved
-//! registers as restored for this frame. (libgcc's unwind.inc; the third is the only way to a caller's rbx.)
+//! The callback reads a frame by three functions: `_Unwind_GetIP` is the return address as recorded in the stack map;
+//! `_Unwind_GetCFA` is the CFA of the *callee*, which is this frame's stack pointer at its call; `_Unwind_GetGR`
+//! gives the callee-saved registers as restored for this frame. (libgcc's unwind.inc; the third is the only way to a
+//! caller's rbx.)
 //!
-//! This is the crate's one room with unsafe code.
+//! This is the crate's only file with unsafe code.
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("stack-roots knows the registers of x86-64 only");
@@ -35,8 +36,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Visits the roots of the calling thread's managed frames from `from` on.
 ///
-/// `read_word` is asked for words of the thread's own stack only. A panic of `visit` comes out here, not through the
-/// unwinder's frames.
+/// `read_word` reads words of the thread's own stack only. A panic of `visit` leaves by this function, not through
+/// the unwinder's frames.
 pub fn unwind<F: Lookup + ?Sized>(
     from: impl Into<Origin>,
     reach: Reach,
@@ -80,7 +81,7 @@ pub fn unwind<F: Lookup + ?Sized>(
     Unwound { frames: run.visited, steps: run.steps, end: run.end.unwrap_or(UnwindEnd::EndOfStack { pc: run.last_pc }) }
 }
 
-/// Where a run of the unwinder begins to visit.
+/// The place where a run of the unwinder begins to visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It begins at the top of the stack, and visits frames whose stack pointer is at least this.
@@ -98,7 +99,7 @@ impl From<u64> for Origin {
     }
 }
 
-/// How far a run of the unwinder goes.
+/// The extent of a run of the unwinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// To the entry of managed code.
@@ -107,7 +108,7 @@ pub enum Reach {
     TwiceAsDeep,
 }
 
-/// How a run of the unwinder went.
+/// The result of a run of the unwinder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unwound {
     /// Managed frames whose roots were visited.
@@ -131,7 +132,7 @@ pub enum UnwindEnd {
         /// Of that frame, rbx included.
         registers: Registers,
     },
-    /// At the trampoline by which native code called back: its anchor says where to go on.
+    /// At the trampoline by which native code called back: its anchor names the frame to go on at.
     Anchor {
         /// Of the trampoline's frame.
         registers: Registers,
@@ -146,7 +147,7 @@ pub enum UnwindEnd {
     Malformed {
         /// Of the frame where it shows.
         registers: Registers,
-        /// What is wrong.
+        /// The fault.
         fault: StackFault,
     },
 }

@@ -11,15 +11,16 @@
 //! lower  │ …                       sp       as it is when the call has returned
 //! ```
 //!
-//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 > sp. So
-//! no memory, however damaged, keeps it running, and what it cannot read or does not know it says.
+//! `[ADVANCE]` Each step raises sp or the walk stops: fp must be 8-aligned and not below sp, which makes fp + 16 >
+//! sp. So it ends on any memory, however damaged, and reports a word that it cannot read or a frame that it does not
+//! know.
 //!
-//! A walk may pause after so many frames and go on later: below them the stack stays what it is until the program returns
-//! there, which whoever paused it must know to prevent (a *diverted* return, `anchor`).
+//! A walk may pause after so many frames and go on later: below them the stack does not change until the program
+//! returns there. The caller that paused the walk must prevent that return (a *diverted* return, `anchor`).
 //!
-//! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (twice that): frames of
-//! dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and in no
-//! other; over-aligned dynamic frames that need it further down are left to the unwinder.
+//! Frame pointers (3–6 ns a frame, code compiled with "frame-pointer"="all") and not stack sizes (twice that): frames
+//! of dynamic size and pushed arguments have no constant size. rbx is known in the frame the registers are from and
+//! in no other; over-aligned dynamic frames that need it further down are left to the unwinder.
 
 use crate::anchor::{Diversion, Entries};
 use crate::frame_table::{Frame, Lookup};
@@ -28,7 +29,7 @@ use std::fmt;
 
 /// Visits the roots of every managed frame from `registers` to the first return address that is not in `frames`.
 ///
-/// `read_word` answers `None` for an address that must not be read. A frame's roots are visited in the order of its
+/// `read_word` returns `None` for an address that must not be read. A frame's roots are visited in the order of its
 /// record. `entry_return` is the return address of the call by which managed code was entered.
 pub fn walk<F: Lookup + ?Sized>(
     registers: Registers,
@@ -80,8 +81,8 @@ pub fn walk_some<F: Lookup + ?Sized>(
     Walk { frames: walked, end }
 }
 
-/// A recursion returns to few places: so many frames are remembered, each by the low bits of its return address. Looking each up
-/// took as long as all the rest.
+/// Frames that are remembered, each by the low bits of its return address: a recursion returns to few places. A
+/// lookup for each frame took as long as the rest of the walk.
 const SEEN: usize = 16;
 
 /// The registers of a frame that is stopped in a call, as they are when the call has returned.
@@ -104,7 +105,7 @@ pub struct FrameRoot {
     pub pc: u64,
     /// The frame's stack pointer; with `pc` it tells one activation from another.
     pub sp: u64,
-    /// Which root of the frame's record it is, from 0.
+    /// The root's place in the frame's record, from 0.
     pub ordinal: usize,
     /// The root's id; 0 for a plain pointer without a name.
     pub id: u64,
@@ -112,7 +113,7 @@ pub struct FrameRoot {
     pub slot_address: u64,
 }
 
-/// How a walk went.
+/// The result of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// Managed frames whose roots were visited and whose caller was found.
@@ -135,8 +136,8 @@ pub enum WalkEnd {
         /// Of the native frame.
         registers: Registers,
     },
-    /// The caller, managed or not, of the last frame of as many as were asked for. It was found by that one's frame pointer: its
-    /// return address lies at `registers.sp - 8`, its own frame pointer in the word below.
+    /// The caller, managed or not, of the last frame within the limit. It was found by that frame's frame pointer:
+    /// its return address lies at `registers.sp - 8`, its own frame pointer in the word below.
     Paused {
         /// Of that frame.
         registers: Registers,
@@ -150,12 +151,12 @@ pub enum WalkEnd {
     Malformed {
         /// Of the frame where it shows.
         registers: Registers,
-        /// What is wrong.
+        /// The fault.
         fault: StackFault,
     },
 }
 
-/// What is wrong with a stack.
+/// A fault of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StackFault {
     /// A word that must be read cannot be.
@@ -229,7 +230,7 @@ pub(crate) fn visit_frame(
     Ok(())
 }
 
-/// `base + offset`. The caller has made sure that rbx is known where the frame needs it.
+/// `base + offset`. The caller must ensure that rbx is known where the frame needs it.
 #[inline(always)]
 fn address(registers: &Registers, base: BaseRegister, offset: i32) -> u64 {
     let base = match base {
@@ -268,8 +269,8 @@ mod tests {
     const STACK: u64 = 0x7000;
     const ENTRY: u64 = 0xe00;
 
-    /// Calls returning to 0x1005 (one root at rsp+8), 0x1105 (roots at rbp-8 and behind rsp+0), 0x1205 (a root at rbx+8),
-    /// 0x1305 (none).
+    /// Calls returning to 0x1005 (one root at rsp+8), 0x1105 (roots at rbp-8 and behind rsp+0), 0x1205 (a root at
+    /// rbx+8), 0x1305 (none).
     fn table() -> FrameTable {
         let bytes = Section::new()
             .function(0x1000, 24)
@@ -369,7 +370,7 @@ mod tests {
 
     #[test]
     fn rbx_is_known_in_the_top_frame_only() {
-        // Two over-aligned frames: the second one's rbx is saved who knows where.
+        // Two over-aligned frames: the place of the second one's saved rbx is not known.
         let stack = [0, 0x7010, 0, 0x1205, 0, 0];
         let top = Registers { rbx: Some(0x7000), ..at(0x1205, 0x7000, 0x7010) };
         let (roots, walk) = walked(top, &stack);

@@ -1,8 +1,8 @@
 //! The shapes of `shape.rs` as the type descriptors a frontend would emit.
 //!
-//! One descriptor per [`Kind`], built once in a process and never freed, as if they were constants of a program. The trace
-//! function below is the one a frontend would write for `{tag, pointer}` pairs: it looks at nothing but the words it is
-//! given.
+//! One descriptor per [`Kind`], built once in a process and never freed, as if they were constants of a program. The
+//! trace function below is the one a frontend would write for `{tag, pointer}` pairs: it reads only the words that it
+//! gets.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;

@@ -1,15 +1,16 @@
-//! Random programs whose destructors print, and who says in which order they should: order of destruction under the prompt plan.
+//! Random programs whose destructors print, and the definition of their order: the order of destruction under the
+//! prompt plan.
 //!
 //! A program is a few functions over small objects: straight statements, branches, loops, calls. `text.rs` writes it as
 //! C over `tally_gc.h`, `machine.rs` runs it by the definition of the plan, with recursion and a list; both print
 //! births, destructions and a mark after every statement, so one misplaced death is one line that differs.
 //!
-//! Objects refer only to objects of a lower rank, so that there are no cycles: when those die is for trials to say.
-//! Arguments are variables and fields: a new object that is nothing but an argument dies inside the call, or right
-//! after it, as the caller's code was optimised.
+//! Objects refer only to objects of a lower rank, so that there are no cycles: trials decide when those die.
+//! Arguments are variables and fields: a new object that is only an argument dies inside the call or right after it,
+//! which depends on the optimisation of the caller.
 //!
-//! `tests/tests/suite/destruction.rs` compares them at several levels of optimisation: counts are placed literally at -O0 and
-//! saved above.
+//! `tests/tests/suite/destruction.rs` compares them at several levels of optimisation: counts are placed literally at
+//! -O0 and saved above.
 
 pub mod machine;
 mod text;
@@ -25,7 +26,7 @@ pub const FIELDS: usize = 3;
 /// Elements of a row.
 pub const MORE: usize = 3;
 
-/// What an object's destructor does.
+/// The action of an object's destructor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Prints.
@@ -77,7 +78,7 @@ pub enum Statement {
     SetGlobal(usize, Place),
     /// A call; the result goes to a local, or is dropped.
     Call(Option<usize>, usize, Place, Place),
-    /// A call that leads nowhere for half of the programs' steps.
+    /// A branch: the program's step decides its way.
     If(Vec<Statement>, Vec<Statement>),
     /// Several times.
     Repeat(usize, Vec<Statement>),
@@ -92,7 +93,7 @@ pub struct Program {
     pub functions: Vec<(Vec<Statement>, Place)>,
     /// Whether one C function makes objects of every kind.
     pub makes_in_one_function: bool,
-    /// Its functions are spread over so many; references go to and fro between them.
+    /// The number of modules that its functions are spread over; references are passed between them.
     pub modules: usize,
 }
 
@@ -105,7 +106,7 @@ impl Program {
         Program { functions, makes_in_one_function: seed.is_multiple_of(2), modules: 1 + (seed / 2 % 3) as usize }
     }
 
-    /// As C, in the form of `random_program/modules.rs`.
+    /// Returns the program as C, in the form of `random_program/modules.rs`.
     pub fn text(&self) -> String {
         text::text(self)
     }
@@ -151,7 +152,7 @@ fn statement(dice: &mut Dice, functions: usize, nesting: usize) -> Statement {
     }
 }
 
-/// Whether an object may refer to another: that one's rank is lower.
+/// Whether an object may refer to another: the target's rank must be lower.
 pub fn may_refer(from: u64, to: u64) -> bool {
     rank(from) > rank(to)
 }

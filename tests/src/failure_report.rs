@@ -1,5 +1,5 @@
-//! What a failing program leaves behind: a text that can be pasted into a regression test, where it came from, and a
-//! picture of the heap as the model had it when the difference showed.
+//! The report of a failing program: a text that can be pasted into a regression test, the program's origin, and a
+//! picture of the model heap at the difference.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,8 @@ use crate::toy_heap::ToyHeap;
 /// Objects drawn at most.
 const NODES_MAX: usize = 200;
 
-/// The report: what differed, after which op, in which setup, where it comes from, the whole program, and where its picture is.
+/// The report: the difference, its op and setup, the program's origin, the whole program, and the place of its
+/// picture.
 pub fn report(setup: &Setup, origin: Option<&Origin>, ops: &[Op], failure: &Failure) -> String {
     let base = journal::folder().join(format!("failure-{}", std::process::id()));
     let graph = graph_at(setup, ops, Some(failure));
@@ -30,7 +31,7 @@ pub fn report(setup: &Setup, origin: Option<&Origin>, ops: &[Op], failure: &Fail
     format!("{}\n{picture}", report_without_picture(setup, origin, ops, failure))
 }
 
-/// The same in words only.
+/// The same without a picture.
 pub fn report_without_picture(setup: &Setup, origin: Option<&Origin>, ops: &[Op], failure: &Failure) -> String {
     let place = match failure.op_index {
         Some(index) => format!("after op {} of {}, `{}`", index + 1, ops.len(), ops[index]),
@@ -46,7 +47,7 @@ pub fn report_without_picture(setup: &Setup, origin: Option<&Origin>, ops: &[Op]
     )
 }
 
-/// The model as it was when the program failed, or after its last op: beside the real heap, or, where that ends the
+/// The model when the program failed, or after its last op: it runs beside the real heap, or, if that ends the
 /// process or panics, beside the toy heap, which has no faults.
 pub fn graph_at(setup: &Setup, ops: &[Op], failure: Option<&Failure>) -> HeapGraph {
     let upto = failure.and_then(|failure| failure.op_index).map_or(ops.len(), |index| index + 1);

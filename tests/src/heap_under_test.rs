@@ -1,8 +1,8 @@
-//! What a heap must offer so that the driver can run op programs on it.
+//! The interface of a heap on which the driver can run op programs.
 //!
-//! Implemented for the real heap in `tally_heap.rs` and for a deliberately simple one in `toy_heap.rs`, which exists to
-//! test the oracle itself: an oracle that cannot fail proves nothing. Objects are addresses here, words are raw bits;
-//! kinds are the only thing both sides have in common.
+//! Implemented for the real heap in `tally_heap.rs` and for a deliberately simple one in `toy_heap.rs`, which exists
+//! to test the oracle itself: an oracle that cannot fail proves nothing. Objects are addresses here, words are raw
+//! bits; only kinds are common to both sides.
 
 use tally_heap::OutOfMemory;
 use tally_heap::services::weak_map::WeakMode;
@@ -17,19 +17,19 @@ pub struct Totals {
     pub allocated_objects: u64,
     /// Objects reclaimed.
     pub freed_objects: u64,
-    /// Objects there are.
+    /// Live objects.
     pub live_objects: u64,
-    /// Bytes they take, headers included.
+    /// Bytes of live objects, headers included.
     pub live_bytes: u64,
-    /// Bytes of memory that cannot be used for anything else, whatever its use; without what is kept for the next objects of
-    /// sizes that were in use.
+    /// Bytes of memory that cannot be used otherwise; without memory that is kept for the next objects of sizes that
+    /// were in use.
     pub used_bytes: u64,
 }
 
-/// When garbage that plain counting finds is gone.
+/// The time at which garbage that plain counting finds is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deaths {
-    /// After a few epochs; not what hangs under an object whose count once came near saturation.
+    /// After a few epochs; except garbage under an object whose count once came near saturation.
     Deferred,
     /// After one epoch.
     AtEpochs,
@@ -39,16 +39,16 @@ pub enum Deaths {
     AtSafepointsExactly,
 }
 
-/// Why an object was not to be had.
+/// The reason why an object could not be allocated.
 #[derive(Debug)]
 pub struct Refusal {
     why: String,
-    /// This allocation was to fail, whether there is room or not.
+    /// This allocation had to fail, whether there is room or not.
     pub asked_for: bool,
 }
 
 impl Refusal {
-    /// An allocation that was to fail.
+    /// The refusal of an allocation that had to fail.
     pub fn asked_for(why: &str) -> Refusal {
         Refusal { why: why.to_owned(), asked_for: true }
     }
@@ -68,11 +68,11 @@ impl std::fmt::Display for Refusal {
 
 /// A heap that runs op programs.
 pub trait HeapUnderTest: Services {
-    /// What the heap promises of garbage outside cycles.
+    /// The heap's promise about garbage outside cycles.
     fn deaths(&self) -> Deaths {
         Deaths::Deferred
     }
-    /// A new object with null reference words and its length set; a safepoint. An error is out of memory.
+    /// Allocates an object with null reference words and its length set; a safepoint. The error means out of memory.
     fn allocate(&mut self, kind: Kind, length: u64) -> Result<u64, Refusal>;
     /// Reads a payload word.
     fn load(&self, object: u64, offset: u64) -> u64;
@@ -82,9 +82,9 @@ pub trait HeapUnderTest: Services {
     fn store_data(&mut self, object: u64, offset: u64, word: u64);
     /// memmove of `words` words with the barrier; `to` and `from` are (object, offset).
     fn copy_refs(&mut self, to: (u64, u64), from: (u64, u64), words: u64);
-    /// One word into `words` neighbouring words with the barrier.
+    /// Writes one word into `words` neighbouring words with the barrier.
     fn fill_refs(&mut self, object: u64, offset: u64, word: u64, words: u64);
-    /// One more host root.
+    /// Adds a host root.
     fn push_root(&mut self, object: Option<u64>);
     /// Changes a host root.
     fn set_root(&mut self, index: usize, object: Option<u64>);
@@ -94,7 +94,7 @@ pub trait HeapUnderTest: Services {
     fn set_global(&mut self, index: usize, object: Option<u64>);
     /// A safepoint poll.
     fn poll(&mut self);
-    /// `units` units of pending work.
+    /// Does `units` units of pending work.
     fn step(&mut self, units: u32);
     /// Begins an epoch.
     fn flip(&mut self);
@@ -102,7 +102,7 @@ pub trait HeapUnderTest: Services {
     fn epoch(&mut self);
     /// Reclaims everything unreachable.
     fn collect(&mut self);
-    /// The objects that the heap holds to be live now, each once; young ones need not be listed.
+    /// The objects that count as live in the heap now, each once; young ones need not be listed.
     fn live_objects(&mut self) -> Vec<u64>;
     /// The heap's own check of its invariants.
     fn verify(&mut self) -> Result<(), String>;
@@ -110,7 +110,7 @@ pub trait HeapUnderTest: Services {
     fn recount(&mut self) -> Result<(), String> {
         Ok(())
     }
-    /// Bytes that the heap may keep for more objects of sizes that are or were in use, and refuse to others.
+    /// Bytes that the heap may keep for more objects of sizes that are or were in use, and refuse to other sizes.
     fn kept_bytes(&self) -> u64 {
         0
     }
@@ -118,33 +118,33 @@ pub trait HeapUnderTest: Services {
     fn totals(&mut self) -> Totals;
 }
 
-/// The services of such a heap: what docs/use/services.md promises.
+/// The services of such a heap, as docs/use/services.md promises them.
 pub trait Services {
-    /// What finalizers and callbacks did since the last call, in order.
+    /// Returns the events of finalizers and callbacks since the last call, in order.
     fn take_events(&mut self) -> Vec<Event>;
-    /// The object is to be finalized; false: its kind has no finalizer.
+    /// Registers the object for its finalizer; returns false if its kind has none.
     fn register_finalizer(&mut self, object: u64) -> bool;
-    /// It is not to be.
+    /// Undoes the registration.
     fn forget_finalizer(&mut self, object: u64);
     /// A new weak reference, perhaps with a callback; a safepoint.
     fn new_weak(&mut self, target: u64, called: bool) -> Result<u64, Refusal>;
-    /// Writes a weak slot, which is the `key` of an ephemeron or is not.
+    /// Writes a weak slot, which may be the `key` of an ephemeron.
     fn write_weak(&mut self, object: u64, offset: u64, target: Option<u64>, key: bool);
-    /// What a weak slot yields.
+    /// Returns the target of a weak slot.
     fn read_weak(&mut self, object: u64, offset: u64) -> Option<u64>;
     /// A new ephemeron of the runtime's; a safepoint.
     fn new_ephemeron(&mut self, key: u64, value: Option<u64>) -> Result<u64, Refusal>;
     /// A new weak map; a safepoint.
     fn new_map(&mut self, mode: WeakMode) -> Result<u64, Refusal>;
-    /// Lets a weak map have a value for a key; a safepoint.
+    /// Sets the value of a key in a weak map; a safepoint.
     fn map_set(&mut self, map: u64, key: u64, value: u64) -> Result<(), Refusal>;
-    /// What it has.
+    /// Returns the value of a key.
     fn map_get(&mut self, map: u64, key: u64) -> Option<u64>;
-    /// Takes an entry out; whether there was one.
+    /// Removes an entry; returns whether there was one.
     fn map_remove(&mut self, map: u64, key: u64) -> bool;
-    /// The entries as they stand in memory, without asking whether they may be had: (key, value).
+    /// The entries as they are in memory, without an upgrade: (key, value).
     fn map_entries(&self, map: u64) -> Vec<(u64, u64)>;
-    /// How many entries it says it has.
+    /// The number of entries that the map reports.
     fn map_count(&self, map: u64) -> u64;
     /// Opens a scope of handles.
     fn open_scope(&mut self);
@@ -156,27 +156,29 @@ pub trait Services {
     fn abandon_scope(&mut self);
     /// Closes everything.
     fn close_all_scopes(&mut self);
-    /// A scope with `count` handles on the object, a poll in it, and a panic through it, which is caught.
+    /// Opens a scope with `count` handles on the object, polls in it, and panics through it; the panic is caught.
     fn raise(&mut self, object: Option<u64>, count: u32);
-    /// A global handle comes to hold something; it is made if it is free.
+    /// Sets a global handle; it is made if it is free.
     fn set_global_handle(&mut self, handle: usize, object: Option<u64>);
     /// Frees a global handle.
     fn free_global_handle(&mut self, handle: usize);
     /// Stops the collector.
     fn stop(&mut self);
-    /// Undoes that.
+    /// Restarts the collector.
     fn restart(&mut self);
     /// Sets the hard limit.
     fn set_limit(&mut self, bytes: Option<u64>);
-    /// The `number`-th allocation from now on fails; 0: none.
+    /// Makes the `number`-th allocation from now on fail; 0: none.
     fn fail_allocation(&mut self, number: u64);
-    /// The smallest part of an explicit collection; true when that is complete.
+    /// Does the smallest part of an explicit collection; returns true when that is complete.
     fn part(&mut self) -> bool;
-    /// Whether a collection in parts finds all that was garbage when it began, whatever the program writes meanwhile.
+    /// Whether a collection in parts finds all objects that were garbage when it began, whatever the program writes
+    /// meanwhile.
     fn parts_find_all(&self) -> bool {
         true
     }
-    /// Objects of the heap's own that belong to objects of the program, such as the entries of a weak map: the live ones.
+    /// Objects of the heap's own that belong to objects of the program, such as the entries of a weak map: the live
+    /// ones.
     fn hidden_objects(&mut self) -> Vec<u64> {
         Vec::new()
     }

@@ -1,9 +1,10 @@
-//! The journal: which program a process is running right now, in a file, in case the process does not come back.
+//! The journal: a file with the program that a process is running, in case the process dies.
 //!
-//! A broken heap often ends the process: the runtime stops at once at a violated invariant, or something reads unmapped
-//! memory. No panic, no report. So every run leaves its setup and program in `<temp>/tally-oracle/<pid>-<n>.txt` and takes
-//! it away when it ends; what is left over is the program that killed its process. The soak command reads it and shrinks
-//! it; by hand: `cargo run -p tally-tests --bin soak -- --shrink FILE`.
+//! A broken heap often ends the process without a panic or report: the runtime stops at once at a violated invariant,
+//! or some code reads unmapped memory. So every run writes its setup and program to
+//! `<temp>/tally-oracle/<pid>-<n>.txt` and removes the file when it ends; a file that is left has the program that
+//! killed its process. The soak command reads it and shrinks it; by hand:
+//! `cargo run -p tally-tests --bin soak -- --shrink FILE`.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +18,7 @@ pub struct JournalEntry {
 }
 
 impl JournalEntry {
-    /// Notes the program. A journal that cannot be written is done without.
+    /// Notes the program. If the journal cannot be written, the run goes on without it.
     pub fn new(setup: &str, ops: &[Op]) -> JournalEntry {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -35,7 +36,7 @@ impl Drop for JournalEntry {
     }
 }
 
-/// What process `pid` was running when it died.
+/// Returns the file with the program that process `pid` was running when it died.
 pub fn left_by(pid: u32) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder()).ok()?;
     let prefix = format!("{pid}-");
@@ -54,7 +55,7 @@ pub fn parse_entry(text: &str) -> Result<(String, Vec<Op>), String> {
     Ok((setup.trim().to_owned(), parse_program(text)?))
 }
 
-/// Where the journal, and what failures leave behind, is kept.
+/// The folder of the journal and of failure reports.
 pub fn folder() -> PathBuf {
     std::env::temp_dir().join("tally-oracle")
 }

@@ -1,7 +1,8 @@
-//! Makes the program in a file short, one child process a try, so that a crash or an endless loop is a failure like any other.
+//! Makes the program in a file short, one child process a try, so that a crash or an endless loop is a failure like
+//! any other.
 //!
-//! The soak command and the replay command do it; the child is either of them, told to run a file (`--run FILE`) and to
-//! answer by its exit status.
+//! The soak command and the replay command do it; the child is either of them, started with `--run FILE`, and reports
+//! by its exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -17,15 +18,15 @@ const PATIENCE: &str = "60";
 /// A program that fails.
 #[derive(Debug)]
 pub struct Failing {
-    /// In which setup.
+    /// Its setup.
     pub setup: Setup,
-    /// What is left of it.
+    /// Its remaining ops.
     pub ops: Vec<Op>,
-    /// Where it stands.
+    /// Its file.
     pub place: PathBuf,
-    /// How the process ended that ran it last.
+    /// The exit status of the last process that ran it.
     pub status: ExitStatus,
-    /// Ops that it had, and runs that it took.
+    /// The number of ops before, and of runs.
     pub before: (usize, u32),
 }
 
@@ -44,8 +45,8 @@ pub fn run_apart(place: &Path) -> Result<ExitStatus, String> {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(|error| format!("timeout: {error}"))
 }
 
-/// The shortest failing program found, written to `smaller`; `None` when this one does not fail. `tell` hears how long
-/// it is by now.
+/// The shortest failing program found, written to `smaller`; `None` when this one does not fail. `tell` gets the
+/// present length.
 pub fn minimise(place: &Path, smaller: &Path, mut tell: impl FnMut(usize)) -> Result<Option<Failing>, String> {
     let (setup, ops) = read(place)?;
     let write = |ops: &[Op]| {

@@ -1,19 +1,20 @@
-//! The model heap: a plain graph that says what either plan may be seen to do.
+//! The model heap: a plain graph that defines the permitted behaviour of either plan.
 //!
 //! Objects with words, roots, globals; nothing else. Live means reachable from a root or a global. The driver
-//! (`replay.rs`) performs every op here and on the heap under test and asks this file two questions:
+//! (`replay.rs`) performs every op here and on the heap under test. This file defines two sets of objects:
 //!
 //! * what **must be there** after an epoch: every reachable object, word for word ([`ModelHeap::reachable`]);
-//! * what **must be gone**: after a full collection everything unreachable; after a few epochs already what plain
-//!   counting finds, that is garbage that hangs neither under a garbage cycle nor, where counts are small, under an object
-//!   whose count once came near saturation ([`ModelHeap::countable_garbage`]). Under the prompt plan that is gone at once.
+//! * what **must be gone**: after a full collection all unreachable objects; after a few epochs already the garbage
+//!   that plain counting finds, that is, garbage that is reachable neither from a garbage cycle nor, where counts are
+//!   small, from an object whose count once came near saturation ([`ModelHeap::countable_garbage`]). Under the prompt
+//!   plan that is gone at once.
 //!
-//! Garbage stays in the model until the driver has seen that the heap under test let go of it ([`ModelHeap::forget`]),
-//! so that every object the heap still lists can be named. No address occurs here: ids are never reused, which is what
-//! makes reuse of addresses by the real heap visible.
+//! Garbage stays in the model until the heap under test has freed it ([`ModelHeap::forget`]), so that every object
+//! that the heap still lists can be named. No address occurs here: ids are never reused, which makes reuse of
+//! addresses by the real heap visible.
 //!
-//! What ephemerons and weak maps make of reachability stands in `model_heap/reach.rs`, what of counting in
-//! `model_heap/garbage.rs`, and what becomes of weak slots when something dies in `model_heap/weak.rs`.
+//! `model_heap/reach.rs` has the effect of ephemerons and weak maps on reachability, `model_heap/garbage.rs` their
+//! effect on counting, and `model_heap/weak.rs` the fate of weak slots when an object dies.
 
 mod garbage;
 mod reach;
@@ -41,9 +42,9 @@ pub enum Word {
     /// A weak slot that refers to that object; unless it is `sure`, it may have been cleared meanwhile, because the
     /// object was dead for a while and a finalizer has brought it back.
     Weak {
-        /// To whom.
+        /// The target.
         target: Id,
-        /// Whether it does for certain.
+        /// Whether it certainly refers to it.
         sure: bool,
     },
 }
@@ -51,7 +52,7 @@ pub enum Word {
 /// An object of the model.
 #[derive(Clone, Debug)]
 pub struct ModelObject {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Elements in its tail.
     pub length: u64,
@@ -73,13 +74,13 @@ pub struct ModelHeap {
     pub roots: Vec<Option<Id>>,
     /// The global roots.
     pub globals: Vec<Option<Id>>,
-    /// What scoped handles hold.
+    /// The contents of scoped handles.
     pub handles: Vec<Option<Id>>,
-    /// How many handles there were before each open scope.
+    /// The number of handles before each open scope.
     pub scopes: Vec<usize>,
-    /// What global handles hold.
+    /// The contents of global handles.
     pub global_handles: [Option<Id>; GLOBAL_HANDLES],
-    /// Whose finalizers are to run.
+    /// The objects whose finalizers will run.
     pub registered: BTreeSet<Id>,
     /// The weak maps.
     pub maps: BTreeMap<Id, ModelMap>,
@@ -127,7 +128,7 @@ impl ModelHeap {
         self.objects[id as usize].as_ref().expect("the program reached an object that the model had forgotten")
     }
 
-    /// Whether the object is still in the model, live or garbage.
+    /// Returns whether the object is still in the model, live or garbage.
     pub fn knows(&self, id: Id) -> bool {
         self.objects.get(id as usize).is_some_and(Option::is_some)
     }
@@ -137,9 +138,9 @@ impl ModelHeap {
         (0..self.objects.len() as Id).filter(|id| self.knows(*id))
     }
 
-    /// The words to store, in order, so that the slot at `offset` holds `word`: the slot, and the tag of a pair, which says
-    /// whether the word `refers` to something. Between the two `trace` sees no number as a reference: a reference comes before
-    /// its tag, a number after.
+    /// The words to store, in order, so that the slot at `offset` holds `word`: the slot, and the tag of a pair,
+    /// which says whether the word `refers` to something. Between the two `trace` sees no number as a reference: a
+    /// reference comes before its tag, a number after.
     pub fn stores_for(&self, id: Id, offset: u64, word: Word, refers: bool) -> Vec<(u64, Word)> {
         if self.object(id).kind.shape().encoding != Encoding::Pairs {
             return vec![(offset, word)];
@@ -175,13 +176,13 @@ impl ModelHeap {
         })
     }
 
-    /// Everything that a root of any sort holds.
+    /// The objects that roots of all sorts hold.
     pub fn held_by_roots(&self) -> impl Iterator<Item = Id> + '_ {
         let words = self.roots.iter().chain(&self.globals).chain(&self.handles).chain(&self.global_handles);
         words.flatten().copied()
     }
 
-    /// The heap under test has let go of this garbage.
+    /// Removes garbage that the heap under test has freed.
     pub fn forget(&mut self, id: Id) {
         let targets: Vec<Id> = self.references(id).collect();
         self.objects[id as usize] = None;
@@ -203,7 +204,7 @@ impl ModelHeap {
     }
 }
 
-/// What a data word of a fresh object holds; it looks like no heap address.
+/// The content of a data word of a fresh object; it looks like no heap address.
 pub fn data_pattern(id: Id, index: u64) -> u64 {
     0xd1d0_0000_0000_0000 | (u64::from(id) << 16) | (index & 0xffff)
 }

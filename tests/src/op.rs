@@ -1,9 +1,9 @@
 //! The Op language: small programs that a heap test runs on the model and on the real heap.
 //!
-//! A program sees objects only through its registers `r0…r15` (the first host roots), a root stack above them, and four
-//! globals. A slot is `r3.7`: the seventh place of r3's object that can hold a reference, taken modulo the number there
-//! are, so that every program is meaningful and shrinking can remove any line. An op whose registers are empty, or whose
-//! object has no slots, does nothing.
+//! A program sees objects only through its registers `r0…r15` (the first host roots), a root stack above them, and
+//! four globals. A slot is `r3.7`: the seventh place of r3's object that can hold a reference, taken modulo the
+//! number there are, so that every program is meaningful and shrinking can remove any line. An op whose registers are
+//! empty, or whose object has no slots, does nothing.
 //!
 //! Programs have a text form, one op a line, which is what a failure prints and what a regression test contains:
 //!
@@ -14,9 +14,9 @@
 //! collect
 //! ```
 //!
-//! `Display` and [`Op::parse`] (`op/text.rs`) are each other's inverse; a property test holds them to it. What
-//! docs/use/services.md promises, weak references to limits, has its ops in `op/service.rs`; what finalizers do is told in
-//! `op/deed.rs`.
+//! `Display` and [`Op::parse`] (`op/text.rs`) are each other's inverse; a property test checks that. `op/service.rs`
+//! has the ops of the services in docs/use/services.md, weak references to limits; `op/deed.rs` has the actions of
+//! finalizers.
 
 pub mod deed;
 pub mod service;
@@ -40,18 +40,18 @@ pub const ROOT_STACK_MAX: usize = 32;
 /// A place that can hold a reference: object in a register, number of the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Whose slot.
+    /// The register with the slot's object.
     pub object: Register,
-    /// Which slot, modulo the number of slots.
+    /// The number of the slot, modulo the number of slots.
     pub slot: u32,
 }
 
-/// What is stored.
+/// The value to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Null.
     Null,
-    /// What the register holds.
+    /// The object in the register.
     Object(Register),
     /// A number; null where the slot holds plain pointers only.
     Integer(u32),
@@ -118,7 +118,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Objects it allocates: what a heap that stops at every safepoint has to bear.
+    /// Objects it allocates: the cost for a heap that stops at every safepoint.
     pub fn allocations(self) -> u64 {
         match self {
             Op::Allocate { .. } | Op::AllocateInto { .. } => 1,

@@ -1,18 +1,18 @@
-//! Any text as an op program, on the heap and on the model heap: they agree.
+//! Runs any text as an op program on the heap and on the model heap, which must agree.
 //!
-//! The first line names the setup: plan, slices, limits, zeal. Lines that are no ops are passed over, numbers are cut
-//! to three digits, so that nearly everything that a fuzzer makes of a program is one.
+//! The first line names the setup: plan, slices, limits, zeal. Lines that are no ops are skipped, numbers are cut to
+//! three digits, so that nearly every mutation by a fuzzer is a program.
 
 use crate::op::Op;
 use crate::setup::{Setup, check_in};
 
-/// Ops of a program. What a fuzzer adds to more than that, shorter programs show too.
+/// Ops of a program. A fault of a longer program shows in shorter ones too.
 const OPS_MAX: usize = 400;
 /// Objects that they allocate; under zeal every allocation is an epoch and a recount.
 const ALLOCATIONS_MAX: u64 = 6000;
 const ZEAL_ALLOCATIONS_MAX: u64 = 300;
 
-/// How many ops the program had.
+/// Runs the program; returns the number of its ops.
 pub fn check(bytes: &[u8]) -> usize {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines();

@@ -1,5 +1,5 @@
-//! Where a random program comes from, in a form that can be printed, typed and replayed: `sliced/17/42/1500` is program 42 of
-//! seed 17, of at most 1500 ops, in the setup `sliced`.
+//! The origin of a random program, in a form that can be printed, typed and replayed: `sliced/17/42/1500` is program
+//! 42 of seed 17, of at most 1500 ops, in the setup `sliced`.
 //!
 //! `check_series` prints it with a failure, `cargo xtask replay` reads it. Program n of a seed is always the same one,
 //! as long as the strategies are.
@@ -11,7 +11,7 @@ use crate::op::Op;
 use crate::setup::Setup;
 use crate::strategies::nth_program;
 
-/// See the file's first lines.
+/// The origin of a random program: `SETUP/SEED/NUMBER/LONGEST`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Name of the setup.

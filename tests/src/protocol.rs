@@ -1,12 +1,13 @@
-//! The deferred plan's protocol between a program's writes and the sliced passes, as a model small enough to be searched whole.
+//! The deferred plan's protocol between a program's writes and the sliced passes, as a model small enough to be
+//! searched whole.
 //!
-//! A state is a heap of at most four objects with everything that the protocol remembers of each: stamp, count,
-//! unlogged bit, flags, what the running and the last log say of it, and the queue it is in. A action is one operation
-//! of the mutator (allocate, load, write, clear: the references that change, not the instructions) or one unit of work
-//! of a pass. The search tries every action in every state (`protocol/search.rs`), and asks in each whether the named
-//! invariants hold (`protocol/invariant.rs`).
+//! A state is a heap of at most four objects with all data of the protocol about each: stamp, count, unlogged bit,
+//! flags, its entries in the running and the last log, and its queue. An action is one operation of the mutator
+//! (allocate, load, write, clear: the references that change, not the instructions) or one unit of work of a pass.
+//! The search tries every action in every state (`protocol/search.rs`), and checks the named invariants in each
+//! (`protocol/invariant.rs`).
 //!
-//! What is modelled, and where it is from:
+//! The modelled parts, and their sources:
 //!
 //! ```text
 //!  mutator.rs   rc-runtime/src/{barrier,plan/deferred/log}.rs              writes, the log, blocks logged as a whole
@@ -16,14 +17,14 @@
 //!  mark.rs      cycle-detector/src/plan/deferred/mark.rs                   discover, release, free; given up at any time
 //! ```
 //!
-//! What is not: where objects lie, large objects, finalizers, weak slots. Where the real passes take an order from
-//! addresses (which of two log entries comes first), or from budgets (whether a death or a root is next), the model
-//! takes every order. An object's name means nothing: states that differ in names alone are one
+//! Not modelled are addresses of objects, large objects, finalizers and weak slots. Where the order of the real
+//! passes depends on addresses (which of two log entries comes first), or on budgets (whether a death or a root is
+//! next), the model takes every order. An object's name has no meaning: states that differ only in names are one
 //! (`protocol/canonical.rs`).
 //!
-//! Each protective rule of the protocol can be left out ([`Rule`]). The tests see the search find a violation then: a
-//! model that could not fail would say nothing. (After Holzmann's "The Model Checker SPIN", 1997: depth for shortness
-//! of traces, and fingerprints instead of states.)
+//! Each protective rule of the protocol can be left out ([`Rule`]). The tests check that the search then finds a
+//! violation: a model that could not fail would prove nothing. (After Holzmann's "The Model Checker SPIN", 1997:
+//! depth for shortness of traces, and fingerprints instead of states.)
 
 mod action;
 mod canonical;
@@ -56,7 +57,7 @@ pub const NULL: Name = 7;
 /// An object's references.
 pub type Words = [Name; FIELDS_MAX];
 
-/// How large a heap is searched, and what it may do.
+/// The size of the heap that is searched, and its possible actions.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// Cells.
@@ -67,19 +68,19 @@ pub struct Model {
     pub roots: u8,
     /// The count that no longer changes.
     pub stuck: u8,
-    /// The first write to an object logs all of its block; else it logs the one.
+    /// The first write to an object logs all of its block; else only the object.
     pub whole_blocks: bool,
-    /// Trials leave out any choice of objects, as if these were of another cohort; else they follow everything.
+    /// Trials leave out any choice of objects, as if these were of another cohort; else they follow all objects.
     pub cohorts: bool,
     /// Candidates are tried.
     pub trials: bool,
     /// Backup marks may be started.
     pub marks: bool,
-    /// At most so many operations of the mutator; `u8::MAX` for no bound.
+    /// The most operations of the mutator; `u8::MAX` for no bound.
     pub operations: u8,
     /// The rule that is left out.
     pub without: Option<Rule>,
-    /// What the heap holds at first.
+    /// The first content of the heap.
     pub start: Start,
 }
 
@@ -90,7 +91,7 @@ pub enum Start {
     Empty,
     /// These.
     Heap(Vec<First>),
-    /// Every heap in which counting has done its work: what is unreachable hangs on a cycle.
+    /// Every heap in which counting has done its work: every unreachable object is reachable from a garbage cycle.
     EveryHeap,
 }
 
@@ -123,7 +124,7 @@ impl Model {
 /// An object of a first state.
 #[derive(Clone, Copy, Debug)]
 pub struct First {
-    /// What it refers to.
+    /// Its references.
     pub words: Words,
     /// Roots that hold it.
     pub held: u8,

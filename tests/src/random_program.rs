@@ -1,21 +1,22 @@
-//! Random C programs over `tally_gc.h`: what compiler and runtime must get right together.
+//! Random C programs over `tally_gc.h`: a test of compiler and runtime together.
 //!
-//! The op programs of `strategies.rs` drive the heap; these drive all of it: lowering, optimiser, code generator, stack
-//! maps, walk, epochs. A program keeps the rules of `tally_gc.h` by construction, prints a checksum of everything it
-//! reads, and is the same for the same seed. Compiled over plain `calloc` (`random_program/without_tally.h`) it says
-//! what is right. It may be several modules, whose functions call each other's and hand references over; it may throw,
-//! through frames of any kind (then it is compiled as IR, with landing pads); and under the prompt plan its types have
-//! destructors, which run once for each object. Some keep a list of their roots beside, and ask the walk whether it
-//! finds the same.
+//! The op programs of `strategies.rs` drive the heap; these drive all of it: lowering, optimiser, code generator,
+//! stack maps, walk, epochs. A program keeps the rules of `tally_gc.h` by construction, prints a checksum of
+//! everything it reads, and is the same for the same seed. Compiled over plain `calloc`
+//! (`random_program/without_tally.h`) it gives the right result. It may be several modules, whose functions call each
+//! other and pass references; it may throw, through frames of any kind (then it is compiled as IR, with landing
+//! pads); and under the prompt plan its types have destructors, which run once for each object. Some also keep a list
+//! of their roots, and check that the walk finds the same.
 //!
 //! * `kinds.rs`: the types (their C stands in `prelude.h`) and how their fields are named
-//! * `function.rs`: signatures, frames, parameters, results; `body.rs`: what a function's text is made of
-//! * `statement.rs`: statements that may call; `calls.rs`: calls; `quiet.rs`: stretches without a call, where references need no root
+//! * `function.rs`: signatures, frames, parameters, results; `body.rs`: the parts of a function's text
+//! * `statement.rs`: statements that may call; `calls.rs`: calls; `quiet.rs`: stretches without a call, where
+//!   references need no root
 //! * `modules.rs`: the files of a program
 //! * `trial.rs`: the ways a program is run and compared; `passes.rs`: its IR optimised before Tally sees it
 //! * `reduce.rs`: makes a failing program short
 //!
-//! `tests/tests/suite/random_programs.rs` runs some; `src/bin/random_programs.rs` runs as many as one likes.
+//! `tests/tests/suite/random_programs.rs` runs some; `src/bin/random_programs.rs` runs any number.
 
 mod body;
 mod calls;
@@ -31,10 +32,10 @@ pub mod trial;
 use function::{Shape, Signature};
 use tally_kit::dice::Dice;
 
-/// What all programs begin with.
+/// The beginning of all programs.
 pub const PRELUDE: &str = include_str!("random_program/prelude.h");
 
-/// Where exceptions stop, in programs that raise some.
+/// The code that stops exceptions, in programs that raise some.
 pub const ATTEMPT: &str = include_str!("random_program/attempt.ll");
 
 /// The header that stands in for `tally_gc.h` in the reference run.
@@ -43,7 +44,7 @@ pub const WITHOUT_TALLY: &str = include_str!("random_program/without_tally.h");
 /// Global variables that hold references; `globals.few[n]` are four more.
 const GLOBALS: [&str; 6] = ["first", "second", "globals.few[0]", "globals.few[1]", "globals.few[2]", "globals.owner"];
 
-/// What libc's qsort calls back.
+/// The callback for libc's qsort.
 const COMPARE: &str = "
 static int compare(const void *a, const void *b) {
     long x = *(const long *)a, y = *(const long *)b;

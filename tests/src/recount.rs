@@ -1,10 +1,10 @@
 //! A second recount of the real heap: dumb, and sharing no code with the runtime's own verification.
 //!
-//! It takes the list of live objects and what the roots hold, reads every payload word by word, decides with `shape.rs`
-//! which words are references (the runtime decides with descriptors), and counts how often each object is referred to.
-//! Right after an epoch, with nothing written since, that must be the object's count (`COUNT`), and every reference
-//! must lead to an object of the list (`HEADER`). A stuck count of the deferred plan (255) says nothing; the prompt
-//! plan's are exact (`EXACT`).
+//! It takes the list of live objects and the contents of the roots, reads every payload word by word, finds the
+//! references with `shape.rs` (the runtime uses descriptors), and counts the references to each object. Right after
+//! an epoch, with nothing written since, that must be the object's count (`COUNT`), and every reference must lead to
+//! an object of the list (`HEADER`). A stuck count of the deferred plan (255) says nothing; the prompt plan's are
+//! exact (`EXACT`).
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::shape::{Encoding, Kind};
 /// A count that the deferred plan has given up.
 const STUCK: u64 = 255;
 
-/// Compares the counts of the `listed` objects with what the heap's words and the roots `held` say.
+/// Compares the counts of the `listed` objects with the references in the heap's words and the roots `held`.
 pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<(), String> {
     let mut referred: HashMap<u64, u64> = listed.iter().map(|address| (*address, 0)).collect();
     for address in held {
@@ -46,7 +46,7 @@ pub fn recount(mutator: &mut Mutator, listed: &[u64], held: &[u64]) -> Result<()
     Ok(())
 }
 
-/// The references in an object's payload, with their offsets; those to the outside of the heap are left out.
+/// The references in an object's payload, with their offsets; those that lead outside the heap are left out.
 fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     let name = &object(address).type_info().name;
     let word = |offset: u64| object(address).slot(offset).read();
@@ -70,7 +70,8 @@ fn references(address: u64) -> Result<Vec<(u64, u64)>, String> {
     Ok(found)
 }
 
-/// Where weak maps, their directories, buckets and entries refer to something, as `rc-runtime/src/services/weak_map.rs` draws them.
+/// The references in weak maps, their directories, buckets and entries, as `rc-runtime/src/services/weak_map.rs`
+/// draws them.
 fn inside_of_weak_maps(name: &str, word: impl Fn(u64) -> u64) -> Option<Vec<u64>> {
     match name {
         "table of a weak map" => Some((1..=word(0)).map(|place| 8 * place).collect()),

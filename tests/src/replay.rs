@@ -1,21 +1,20 @@
 //! The driver: runs an op program on the model heap and on a heap under test, side by side, and compares.
 //!
-//! Each op is resolved against the model into a few primitive effects (this object, this offset, this word), which are
-//! then performed on both sides; so the two cannot disagree about what a program means, only about what became of it.
-//! Unrooted references are kept across no safepoint, exactly as the contract for native code demands.
+//! Each op is resolved against the model into a few primitive effects (this object, this offset, this word), which
+//! are then performed on both sides; so the two cannot disagree about the meaning of a program, only about its
+//! results. Unrooted references are kept across no safepoint, as the contract for native code requires.
 //!
-//! After every `epoch` and `collect` ([`Replay::compare`]):
-//! the heap's own verification and the independent recount are clean; every reachable object is listed as live, where
-//! it was, overlapping no other, with every word as the model has it; everything else that is listed is garbage the model
-//! knows, and none of it garbage that plain counting should have found [`EPOCHS_TO_FREE`] epochs ago; the figures add up.
-//! After a `collect` nothing else is listed at all. At the end all roots go, and a collection must leave nothing (`QUIET`).
+//! After every `epoch` and `collect` ([`Replay::compare`]): the heap's own verification and the independent recount
+//! are clean; every reachable object is listed as live, where it was, overlapping no other, with every word as the
+//! model has it; all other listed objects are garbage that the model knows, and none of it garbage that plain
+//! counting should have found [`EPOCHS_TO_FREE`] epochs ago; the figures add up. After a `collect` no other object is
+//! listed. At the end all roots are dropped, and a collection must leave nothing (`QUIET`).
 //!
-//! A heap that promises prompt deaths ([`Deaths`]) is held to it: at every `poll` the live set is compared, too, and what
-//! plain counting frees must be gone; without trials and marks, nothing else may be.
+//! For a heap that promises prompt deaths ([`Deaths`]) the live set is compared at every `poll`, too: garbage that
+//! plain counting frees must be gone; without trials and marks, nothing else may be gone.
 //!
 //! Finalizers and callbacks run inside the heap's safepoints and leave events, which are applied to the model as soon
-//! as the heap has returned (`replay/finalizers.rs`). So the model has seen everything in the order in which it
-//! happened.
+//! as the heap has returned (`replay/finalizers.rs`). So the model follows the order in which they happened.
 
 mod builders;
 mod compare;
@@ -37,7 +36,7 @@ use crate::shape::{Encoding, Kind};
 /// Garbage that counting can find is gone when it has been seen unreachable at this many epochs' ends.
 pub const EPOCHS_TO_FREE: u32 = 3;
 
-/// What the heap under test gives back to the system at a time.
+/// The unit in which the heap under test returns memory to the system.
 const BLOCK_BYTES: u64 = 32 << 10;
 
 /// Targets of immortal references: static data, outside any heap.
@@ -46,13 +45,13 @@ static IMMORTALS: [[u64; 2]; 4] = [[0x1111; 2], [0x2222; 2], [0x3333; 2], [0x444
 /// A difference between model and heap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The op after which it showed; `None` in the final collection.
+    /// The op after which it was found; `None` in the final collection.
     pub op_index: Option<usize>,
-    /// What was expected, and what was found.
+    /// The expected and the actual result.
     pub what: String,
 }
 
-/// What a run did, so that a test can see that it was no empty exercise.
+/// The work of a run, so that a test can check that there was some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Objects allocated with a model object beside them.
@@ -67,14 +66,14 @@ pub struct Summary {
     pub finalized: u64,
     /// Callbacks of weak references that were called.
     pub called: u64,
-    /// Upgrades, and values of weak maps, that were to be had.
+    /// Upgrades, and lookups in weak maps, that yielded an object.
     pub upgraded: u64,
-    /// Those that were not, since the object was dead.
+    /// Those that did not, since the object was dead.
     pub refused: u64,
 }
 
 impl Summary {
-    /// Two runs together.
+    /// The sum of two runs.
     pub fn plus(self, other: Summary) -> Summary {
         Summary {
             objects: self.objects + other.objects,
@@ -89,7 +88,7 @@ impl Summary {
     }
 }
 
-/// Runs a program from an empty heap to an empty heap. `heap_limit` is what the heap was told, if anything.
+/// Runs a program from an empty heap to an empty heap. `heap_limit` is the limit that the heap has, if any.
 pub fn run<H: HeapUnderTest>(heap: &mut H, heap_limit: Option<u64>, ops: &[Op]) -> Result<Summary, Failure> {
     let mut replay = Replay::new(heap, heap_limit);
     for (index, op) in ops.iter().enumerate() {
@@ -106,13 +105,13 @@ pub struct Replay<'h, H> {
     model: ModelHeap,
     addresses: Vec<u64>,
     newest_at: HashMap<u64, Id>,
-    /// Where there may be objects that the model has never known.
+    /// Addresses at which there may be objects that the model has never known.
     anonymous: HashSet<u64>,
     epochs_as_garbage: HashMap<Id, u32>,
     summary: Summary,
-    /// What is known of finalizers, beyond the model.
+    /// The state of finalizers, beyond the model.
     finalizing: finalizers::Finalizing,
-    /// What the program has asked of its collector.
+    /// The state of the collector's control by the program.
     control: control::Control,
 }
 
@@ -244,7 +243,8 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         }
     }
 
-    /// Drops every root and collects: nothing may be left. What finalizers store in globals meanwhile is dropped, too.
+    /// Drops every root and collects: nothing may be left. Objects that finalizers store in globals meanwhile are
+    /// dropped, too.
     pub fn finish(&mut self) -> Result<(), String> {
         self.go_on_as_usual();
         self.heap.epoch();
@@ -292,7 +292,8 @@ impl<'h, H: HeapUnderTest> Replay<'h, H> {
         Ok(found.map(|(id, slot)| (id, self.model.object(id).kind.slot_offset(slot))))
     }
 
-    /// The same with the number of the slot. Who uses a slot of an ephemeron has its key: there is none without.
+    /// The same with the number of the slot. An ephemeron's slot may only be used with its key: without the key there
+    /// is none.
     fn resolve_slot(&mut self, place: Place) -> Result<Option<(Id, u64)>, String> {
         let Some(id) = self.register(place.object) else { return Ok(None) };
         let object = self.model.object(id);

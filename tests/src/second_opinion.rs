@@ -1,21 +1,21 @@
-//! A second opinion of where roots are: the same program over LLVM's own shadow stack.
+//! A second opinion about roots: the same program over LLVM's own shadow stack.
 //!
-//! Tally's maps are held against a program that knows nothing of them. Its functions have LLVM's strategy
-//! `shadow-stack`, which links each frame's roots into a list while the program runs; it is compiled without any pass,
-//! and allocates with calloc. At every allocation both builds say which objects their roots hold, by number in order of
-//! allocation (`second_opinion/witness.c`), and the shadow build also says which roots were read later. At each look
+//! Tally's maps are compared with a program that knows nothing of them. Its functions have LLVM's strategy
+//! `shadow-stack`, which links each frame's roots into a list while the program runs; it is compiled without any
+//! pass, and allocates with calloc. At every allocation both builds report the objects in their roots, by number in
+//! order of allocation (`second_opinion/witness.c`), and the shadow build also reports the roots that were read
+//! later. At each look
 //!
 //! ```text
 //! what is read from a root later  ⊆  what Tally's map leads to  ⊆  what the shadow stack holds
 //! ```
 //!
-//! as multisets of objects. The left side is what a lost root breaks; the right side a slot that is named where it
-//! holds something else or nothing. Between them liveness decides: a root that is not used again need not be in the
-//! map.
+//! as multisets of objects. A lost root breaks the left side; a slot that is named while it holds another value or
+//! none breaks the right side. Between them liveness decides: a root that is not used again need not be in the map.
 //!
-//! `instrument.rs` makes the two texts of one; `tests/tests/suite/second_opinion.rs` runs examples, hazards and random
-//! programs, and maps damaged on purpose; `cargo run -p tally-tests --bin random_programs -- --second-opinion` runs as
-//! many as one likes.
+//! `instrument.rs` makes the two texts of one; `tests/tests/suite/second_opinion.rs` runs examples, hazards and
+//! random programs, and maps damaged on purpose; `cargo run -p tally-tests --bin random_programs -- --second-opinion`
+//! runs any number.
 
 pub mod instrument;
 
@@ -28,16 +28,16 @@ use tally_kit::tally_command::{describe, run, source_tree};
 
 const WITNESS: &str = include_str!("second_opinion/witness.c");
 
-/// What was compared.
+/// The extent of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Allocations and collections at which both builds looked.
     pub looks: u64,
     /// References that the maps led to.
     pub found: u64,
-    /// Those that were read from their roots later.
+    /// References that were read from their roots later.
     pub needed: u64,
-    /// Those that the shadow stack held.
+    /// References that the shadow stack held.
     pub held: u64,
 }
 
@@ -61,7 +61,7 @@ impl Witness {
     /// Compiles it into a folder.
     ///
     /// # Errors
-    /// What clang said.
+    /// The message of clang.
     pub fn compile(folder: &Path) -> Result<Witness, String> {
         let source = folder.join("witness.c");
         std::fs::write(&source, WITNESS).map_err(|error| error.to_string())?;
@@ -84,11 +84,11 @@ pub struct Opinion {
 }
 
 impl Opinion {
-    /// Builds modules of textual IR over the shadow stack and runs them till `looks_max` allocations were made.
+    /// Builds modules of textual IR over the shadow stack and runs them until `looks_max` allocations were made.
     /// `native` is linked as it is.
     ///
     /// # Errors
-    /// What a tool said, or how the program ended.
+    /// The message of a tool, or the program's exit status.
     pub fn of(
         witness: &Witness,
         folder: &Path,
@@ -126,15 +126,15 @@ impl Opinion {
         Ok(opinion)
     }
 
-    /// Builds the program with Tally and these options, runs it, and compares what the two say.
+    /// Builds the program with Tally and these options, runs it, and compares the two reports.
     ///
     /// # Errors
-    /// What a tool said, or the first look at which they differ.
+    /// The message of a tool, or the first look at which they differ.
     pub fn compare(&self, tally: &Path, options: &[&str]) -> Result<Compared, String> {
         self.compare_files(tally, options, &self.files)
     }
 
-    /// The same, but each module is changed after it was lowered: what a test does to a map.
+    /// The same, but each module is changed after it was lowered: tests damage maps this way.
     ///
     /// # Errors
     /// The same.
@@ -185,7 +185,7 @@ impl Opinion {
     }
 }
 
-/// Compiles a file with clang 22; where the result lies.
+/// Compiles a file with clang 22; returns the path of the result.
 fn compile(file: &Path, to: &Path, options: &[&str]) -> Result<PathBuf, String> {
     let mut arguments: Vec<OsString> =
         ["-O1", "-w", "-fPIC", "-fasynchronous-unwind-tables", "-fexceptions", "-I"].map(OsString::from).to_vec();
@@ -212,10 +212,10 @@ fn succeeds(program: &Path, arguments: &[OsString]) -> Result<(), String> {
     }
 }
 
-/// What a build said.
+/// The report of a build.
 #[derive(Debug, Default)]
 struct Account {
-    /// At each look, the objects in roots: which, and how often.
+    /// At each look, the objects in roots, with the number of roots.
     looks: Vec<HashMap<u64, u64>>,
     /// An object, and the first and last look at which a root held it that was read later.
     needs: Vec<(u64, usize, usize)>,
@@ -241,7 +241,7 @@ impl Account {
         Ok(account)
     }
 
-    /// What Tally's build said against what the shadow build did.
+    /// Compares the report of Tally's build with the shadow build's.
     fn against(&self, shadow: &Account) -> Result<Compared, String> {
         if self.looks.len() != shadow.looks.len() {
             return Err(format!("{} looks, the shadow build has {}", self.looks.len(), shadow.looks.len()));

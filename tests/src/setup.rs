@@ -1,10 +1,10 @@
 //! The setups of the heap that programs are run in, and `check`, which runs one program in all of them.
 //!
 //! All but `default` and `prompt-pause-goal` count work in units instead of looking at the clock, so that a program
-//! runs the same way each time. The setups differ in everything that may not change what a program sees: how small the
-//! slices are, whether the passes are sliced at all, whether candidates are tried, how often the heap flips by itself,
-//! whether a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the
-//! same programs.
+//! runs the same way each time. The setups differ in all properties that may not change a program's result: the size
+//! of the slices, whether the passes are sliced at all, whether candidates are tried, the frequency of flips, whether
+//! a block is logged as a whole early, whether the heap is nearly full, zeal, and the plan: both plans run the same
+//! programs.
 
 use tally_heap::heap::HeapOptions;
 use tally_heap::plan::Plan;
@@ -21,7 +21,7 @@ use crate::tally_heap::TallyHeap;
 /// A way to set up a heap.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What reports and the soak command call it.
+    /// Its name in reports and in the soak command.
     pub name: &'static str,
     /// The options.
     pub options: HeapOptions,

@@ -1,22 +1,22 @@
 //! The kinds of object that op programs allocate, as plain data.
 //!
-//! A [`Kind`] is a word in the Op language (`allocate pair r3`); its [`Shape`] says where the payload has references
-//! and how a word is read. The model heap, the driver and the independent recount all read shapes from here; the
-//! runtime reads the same facts from the descriptors that `descriptors.rs` builds. Two readers of one table, so a
-//! descriptor that the runtime misreads shows up as a difference.
+//! A [`Kind`] is a word in the Op language (`allocate pair r3`); its [`Shape`] has the places of references in the
+//! payload and the encoding of a word. The model heap, the driver and the independent recount all read shapes from
+//! here; the runtime reads the same facts from the descriptors that `descriptors.rs` builds. Two readers of one
+//! table, so a descriptor that the runtime misreads shows up as a difference.
 //!
 //! The kinds are chosen to reach every path of the heap: no payload at all, a leaf, small objects, types the runtime
 //! can prove acyclic, arrays from empty to many chunks, tagged and NaN-boxed words, `{tag, pointer}` pairs read by a
 //! trace function, over-aligned objects, and objects of several KiB and beyond the small-object limit.
 
-/// What a program can allocate.
+/// A kind of object that a program can allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// No payload at all.
     Empty,
     /// Two words of data, no reference.
     Leaf,
-    /// One reference and nothing else: the smallest cell there is.
+    /// One reference and nothing else: the smallest cell.
     Link,
     /// Two references, then a word of data.
     Pair,
@@ -62,7 +62,7 @@ pub enum Kind {
     File,
     /// The same, finalized in reverse order of registration.
     Newest,
-    /// The same, finalized before what it refers to.
+    /// The same, finalized before the objects that it refers to.
     Owner,
     /// The same, finalized only when registered.
     Requested,
@@ -72,27 +72,27 @@ pub enum Kind {
     WeakCalled,
     /// The runtime's ephemeron.
     Ephemeron,
-    /// The runtime's weak map; table and entries are its own affair.
+    /// The runtime's weak map; the runtime defines its table and entries.
     WeakMap,
 }
 
-/// In which order finalizers of a kind run, and whether they must be asked for.
+/// The order in which finalizers of a kind run, and whether they must be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finalizes {
     /// Any order.
     Any,
-    /// Who registered last is first.
+    /// The last registered first.
     Reverse,
-    /// Owners before what they own.
+    /// Owners before the objects that they own.
     OwnerFirst,
     /// Any order, on request.
     Registered,
 }
 
-/// Where an object with a finalizer carries its deed (`op/deed.rs`).
+/// Offset of the deed (`op/deed.rs`) in an object with a finalizer.
 pub const DEED: u64 = 16;
 
-/// How the reference words of a shape are read.
+/// The encoding of the reference words of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// The word is the reference; zero is null.
@@ -101,7 +101,7 @@ pub enum Encoding {
     LowBits,
     /// A reference has the upper sixteen bits [`BOX_PATTERN`].
     NanBox,
-    /// The word before says: [`TRACE_TAG`] means a reference.
+    /// The word before decides: [`TRACE_TAG`] means a reference.
     Pairs,
 }
 
@@ -129,7 +129,7 @@ pub struct Shape {
     pub align: u32,
     /// Whether the descriptor carries the acyclic flag.
     pub acyclic: bool,
-    /// How reference words are read.
+    /// The encoding of reference words.
     pub encoding: Encoding,
     /// Byte offsets of the reference words in the fixed part (of the pointer word for pairs).
     pub refs: &'static [u32],
@@ -150,7 +150,7 @@ pub struct Shape {
 }
 
 impl Kind {
-    /// The kinds that are the runtime's own: no descriptor of ours says what they are.
+    /// The kinds that are the runtime's own: our descriptors do not describe them.
     pub const BUILTIN: [Kind; 4] = [Kind::Weak, Kind::WeakCalled, Kind::Ephemeron, Kind::WeakMap];
 
     /// All kinds that a program can describe, in the order of their descriptors.
@@ -184,7 +184,7 @@ impl Kind {
         Kind::Requested,
     ];
 
-    /// All of those that are gone as soon as they are found dead.
+    /// All kinds whose objects are gone as soon as they are found dead.
     pub fn without_finalizer() -> impl Iterator<Item = Kind> + Clone {
         Kind::ALL.into_iter().filter(|kind| kind.shape().finalizer.is_none())
     }
@@ -204,7 +204,7 @@ impl Kind {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// The kind whose type the runtime calls so, its own among them.
+    /// The kind whose type has this name in the runtime, the runtime's own kinds among them.
     pub fn from_type_name(name: &str) -> Option<Kind> {
         Kind::from_word(name).or_else(|| Kind::BUILTIN.into_iter().find(|kind| kind.word() == name))
     }
@@ -214,7 +214,7 @@ impl Kind {
         self.shape().hidden.iter().any(|hidden| u64::from(*hidden) == offset)
     }
 
-    /// Byte offset of a weak slot, the number taken modulo those that there are.
+    /// Byte offset of a weak slot, with the number taken modulo the number of weak slots.
     pub fn weak_offset(self, slot: u32) -> Option<u64> {
         let weak = self.shape().weak;
         (!weak.is_empty()).then(|| u64::from(weak[slot as usize % weak.len()]))
@@ -255,7 +255,7 @@ impl Kind {
         shape.size + element * shape.stride + u64::from(shape.element_refs[within as usize])
     }
 
-    /// How many slots from `index` on lie side by side, `index` included; pairs never do.
+    /// The number of slots from `index` on that lie side by side, `index` included; pairs never do.
     pub fn contiguous_slots(self, index: u64, length: u64) -> u64 {
         if self.shape().encoding == Encoding::Pairs {
             return 1;

@@ -1,9 +1,9 @@
 //! Makes a failing program short: delta debugging over its ops, then smaller numbers.
 //!
-//! proptest shrinks what its own strategies produced, one element at a time. Programs also come from a soak run or from a
-//! file, fail by crashing, and are thousands of ops long; this shrinker takes any list of ops and any test of it (which may
-//! run a child process), drops ever smaller pieces, then halves counts and lengths. (Zeller & Hildebrandt, "Simplifying
-//! and isolating failure-inducing input", 2002, without the complement step.)
+//! proptest shrinks what its own strategies produced, one element at a time. Programs also come from a soak run or
+//! from a file, fail by crashing, and are thousands of ops long; this shrinker takes any list of ops and any test of
+//! it (which may run a child process), drops ever smaller pieces, then halves counts and lengths. (Zeller &
+//! Hildebrandt, "Simplifying and isolating failure-inducing input", 2002, without the complement step.)
 
 use crate::op::{Op, Service};
 

@@ -1,9 +1,10 @@
 //! proptest strategies for op programs.
 //!
-//! A program leans towards one [`Taste`]: uniformly random graphs seldom build the shapes that break collectors, so each
-//! taste makes one family likely (rings, lists, a hub with many spokes, fields toggled between epochs, arrays moved over
-//! themselves, tagged words) and keeps all the other ops in small measure. Few registers and low slot numbers make
-//! sharing and overwriting common. Shrinking drops ops and makes numbers smaller; `shrink.rs` goes on from there.
+//! A program leans towards one [`Taste`]: uniformly random graphs seldom build the shapes that break collectors, so
+//! each taste makes one family likely (rings, lists, a hub with many spokes, fields toggled between epochs, arrays
+//! moved over themselves, tagged words) and includes all the other ops rarely. Few registers and low slot numbers
+//! make sharing and overwriting common. Shrinking drops ops and makes numbers smaller; `shrink.rs` goes on from
+//! there.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -14,7 +15,7 @@ use tally_heap::services::weak_map::WeakMode;
 use crate::op::{Deed, Op, Place, Register, Service, Value};
 use crate::shape::Kind;
 
-/// What a program is mostly about.
+/// The main subject of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taste {
     /// Everything in even measure.
@@ -35,7 +36,7 @@ pub enum Taste {
     Churn,
     /// Weak references, ephemerons, weak maps.
     Weak,
-    /// Finalizers and what they do.
+    /// Finalizers and their deeds.
     Finalizers,
     /// Handles, and a collector that is stopped, worked in parts, short of memory.
     Control,

@@ -1,11 +1,11 @@
-//! The real heap as the driver sees it: a [`Mutator`] with the types of `descriptors.rs` and, as a compiled module would
+//! The real heap for the driver: a [`Mutator`] with the types of `descriptors.rs` and, as a compiled module would
 //! have, a module record with global root slots.
 //!
-//! Addresses become `ObjectRef`s in one place, `object` below. The driver passes nothing but addresses of objects that
-//! its model holds to be reachable, or that were allocated since the last safepoint; if such an object has been freed all the
-//! same, the read shows wrong words, which is the difference we are looking for.
+//! Addresses become `ObjectRef`s in one place, `object` below. The driver only passes addresses of objects that are
+//! reachable in its model, or that were allocated since the last safepoint. If such an object has been freed all the
+//! same, the read shows wrong words, the difference that the test is looking for.
 //!
-//! The heap's services stand in `tally_heap/services.rs`, what its finalizers do in `tally_heap/deeds.rs`.
+//! The heap's services are in `tally_heap/services.rs`, the deeds of its finalizers in `tally_heap/deeds.rs`.
 
 pub mod deeds;
 mod services;
@@ -55,7 +55,7 @@ pub struct TallyHeap {
     handles: services::Handles,
 }
 
-/// What each size class that was ever used may keep for its next cell.
+/// Bytes that each size class that was ever used may keep for its next cell.
 const BLOCK_BYTES: u64 = 32 << 10;
 
 impl TallyHeap {
@@ -95,7 +95,7 @@ impl TallyHeap {
         self.types[kind as usize]
     }
 
-    /// What is listed as live; under the prompt plan also what is at zero and has not died yet, because it waits for a drain.
+    /// The objects listed as live; under the prompt plan also objects at zero that wait for a drain.
     fn present(&mut self) -> Vec<ObjectRef> {
         if self.plan == Plan::Deferred {
             return self.mutator.live_objects();
@@ -110,7 +110,7 @@ impl TallyHeap {
         self.note_class_of(self.type_of(kind).info(), length);
     }
 
-    /// Objects of that type and length may leave a block behind that is kept for the next.
+    /// Notes the size class: objects of that type and length may leave a block that is kept for the next.
     fn note_class_of(&mut self, info: &tally_heap::type_registry::TypeInfo, length: u64) {
         if let Some(cell) = info.cell_bytes(length).filter(|cell| *cell <= LARGEST_CELL) {
             self.classes.insert(if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) });
@@ -118,7 +118,7 @@ impl TallyHeap {
     }
 }
 
-/// A global comes to hold something else, with the counted exchange that compiled code does under the prompt plan.
+/// Stores another reference in a global, with the counted exchange of compiled code under the prompt plan.
 fn exchange_global(slot: &Cell<u64>, index: usize, address: Option<u64>, heap: &mut Heap) {
     let word = match address {
         Some(address) if index == BOXED_GLOBAL => address | BOX_PATTERN,
@@ -232,7 +232,8 @@ impl HeapUnderTest for TallyHeap {
         let globals = self.globals.slots.iter().map(|slot| slot.get() & !BOX_MASK).filter(|address| *address != 0);
         let handles = self.handles.held();
         let mut held: Vec<u64> = roots.map(ObjectRef::address).chain(globals).chain(handles).collect();
-        // What waits for its finalizer, and what an upgrade has given back since the flip, is held by a count, too.
+        // Objects that wait for their finalizer, and those that an upgrade has yielded since the flip, are held by a
+        // count, too.
         let heap = self.mutator.heap();
         let services = heap.finalizers.held().chain(heap.specials.upgraded.iter().copied());
         held.extend(services.map(ObjectRef::address));
@@ -263,7 +264,7 @@ impl HeapUnderTest for TallyHeap {
     }
 }
 
-/// Global root slots and the module record that names them; both stay where they are while registered.
+/// Global root slots and the module record that names them; neither moves while registered.
 struct Globals {
     slots: Box<[Cell<u64>; GLOBALS]>,
     roots: Box<[GlobalRoot]>,
@@ -290,7 +291,7 @@ impl Globals {
             root_count: 0,
             roots: std::ptr::null(),
         });
-        // SAFETY: record, roots and slots live in boxes until `drop` has taken the registration back.
+        // SAFETY: record, roots and slots live in boxes until `drop` has undone the registration.
         unsafe { registry::register(&raw const *record) }.expect("a module of globals only is in order");
         Globals { slots, roots, record }
     }

@@ -1,9 +1,8 @@
 //! A heap so simple that it is right by inspection, and ways to make it wrong.
 //!
 //! Mark and sweep over a hash map, at made-up addresses. It tests the oracle: the driver must accept it as it is, and
-//! must object to each [`Fault`] within a few random programs, which `shrink.rs` then makes short. If a kind of bug
-//! slips past here, it would slip past on the real heap too. Its services, and what can be wrong with those, stand in
-//! `toy_heap/services.rs`.
+//! must reject each [`Fault`] within a few random programs, which `shrink.rs` then makes short. A kind of bug that is
+//! missed here would be missed on the real heap too. Its services, and their faults, are in `toy_heap/services.rs`.
 
 mod services;
 
@@ -12,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Totals};
 use crate::shape::{Encoding, Kind};
 
-/// What the toy heap does wrong.
+/// A fault of the toy heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Every fiftieth barriered store is lost.
@@ -31,15 +30,15 @@ pub enum Fault {
     BelievesNumbers,
     /// Freed objects are not subtracted.
     Miscounts,
-    /// New objects keep what was at their address.
+    /// New objects keep the old words at their address.
     LeavesWordsUncleared,
     /// Prompt: polls free nothing.
     IgnoresPolls,
-    /// Prompt: every third object that reaches zero is forgotten till the next epoch.
+    /// Prompt: every third object that reaches zero is forgotten until the next epoch.
     OverlooksDeaths,
-    /// Prompt: polls free cycles, too, although nothing was to look for them.
+    /// Prompt: polls free cycles, too, although cycle detection is off.
     LooksForCyclesAtPolls,
-    /// Weak slots go on referring to what is gone.
+    /// Weak slots go on referring to objects that are gone.
     LeavesWeakSlots,
     /// Every fourth weak slot is cleared although its target lives.
     ClearsTooMuch,
@@ -49,11 +48,11 @@ pub enum Fault {
     FinalizesAgain,
     /// Owners are finalized last.
     FinalizesOwnersLast,
-    /// What leaves a finalizer is told nobody.
+    /// Exceptions that escape a finalizer are not reported.
     SwallowsPanics,
-    /// An ephemeron keeps its value whatever becomes of the key.
+    /// An ephemeron keeps its value even when its key is dead.
     EphemeronsAreStrong,
-    /// An ephemeron loses its value when nothing else holds that.
+    /// An ephemeron loses its value when nothing else holds the value.
     EphemeronsAreWeak,
     /// Weak maps keep their entries.
     KeepsEntries,
@@ -61,9 +60,9 @@ pub enum Fault {
     NeverCalls,
     /// Handles are no roots.
     OverlooksHandles,
-    /// A scope that something unwinds through leaves its handles behind.
+    /// A scope leaves its handles behind when a panic unwinds through it.
     LeaksScopes,
-    /// An allocation that is to fail does not.
+    /// An allocation that must fail does not.
     NeverFails,
     /// Prompt: polls free although the collector is stopped.
     GoesOnWhenStopped,
@@ -71,7 +70,7 @@ pub enum Fault {
     CompletesAtOnce,
 }
 
-/// What can be wrong with services.
+/// Faults of services.
 pub const SERVICE_FAULTS: [Fault; 14] = [
     Fault::LeavesWeakSlots,
     Fault::ClearsTooMuch,
@@ -89,7 +88,7 @@ pub const SERVICE_FAULTS: [Fault; 14] = [
     Fault::CompletesAtOnce,
 ];
 
-/// What a heap with prompt deaths can do wrong besides.
+/// Further faults of a heap with prompt deaths.
 pub const PROMPT_FAULTS: [Fault; 4] =
     [Fault::IgnoresPolls, Fault::OverlooksDeaths, Fault::LooksForCyclesAtPolls, Fault::GoesOnWhenStopped];
 
@@ -144,12 +143,12 @@ impl ToyHeap {
         }
     }
 
-    /// One in which what nothing refers to dies at every poll.
+    /// A heap in which objects without references die at every poll.
     pub fn prompt(fault: Option<Fault>) -> Self {
         ToyHeap { prompt: true, ..ToyHeap::new(fault) }
     }
 
-    /// Frees what nothing refers to, and what nothing refers to then.
+    /// Frees objects without references, and those that have none after that.
     fn peel(&mut self) {
         loop {
             let mut held: HashSet<u64> = self.roots.iter().chain(&self.globals).flatten().copied().collect();
@@ -351,7 +350,7 @@ mod tests {
         (0..).map(move |number| nth_program(seed, number, 300))
     }
 
-    /// The driver has nothing against a heap without a fault.
+    /// The driver accepts a heap without a fault.
     fn accepts(heap: fn(Option<Fault>) -> ToyHeap, ops: &[Op]) {
         let run = |ops: &[Op]| replay::run(&mut heap(None), None, ops);
         if run(ops).is_err() {
@@ -360,7 +359,7 @@ mod tests {
         }
     }
 
-    /// The driver objects to each fault in one of so many programs, and to what that shrinks to, a few ops.
+    /// The driver rejects each fault in one of so many programs, and the shrunk program of a few ops, too.
     fn objects_to_each(faults: &[Fault], heap: fn(Option<Fault>) -> ToyHeap, seed: u64, count: usize) {
         for &fault in faults {
             let fails = |ops: &[Op]| replay::run(&mut heap(Some(fault)), None, ops).is_err();

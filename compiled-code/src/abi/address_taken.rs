@@ -1,10 +1,11 @@
-//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s `address_taken`).
+//! The entry point by which compiled code names a store to a root of another frame (`tally_heap::plan::prompt`'s
+//! `address_taken`).
 
 use crate::abi;
 use crate::stack::roots::stack_end;
 
-/// `void tally_lent_store(void **slot)`: a reference was stored through an out-parameter. Memory that is not on this
-/// thread's stack is no root.
+/// `void tally_lent_store(void **slot)`: notes that a reference was stored through an out-parameter. Memory outside
+/// this thread's stack is no root.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_lent_store(slot: u64) {
     let here = 0_u64;

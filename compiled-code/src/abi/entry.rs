@@ -1,4 +1,5 @@
-//! What the C symbols have in common: the heap of this thread, a type that is registered, and an allocation that fails for good.
+//! Shared by the C symbols: the heap of this thread, the registration of a type, and the end of an allocation that
+//! fails for good.
 
 use tally_heap::OutOfMemory;
 use tally_heap::context::current;

@@ -1,10 +1,11 @@
-//! The C symbols of finalizers; what they mean stands in `services/finalizer.rs`.
+//! The C symbols of finalizers; `services/finalizer.rs` explains them.
 
 use super::thread_heap;
 use tally_heap::object::ObjectRef;
 use tally_heap::services::finalizer::{self, ErrorHook};
 
-/// `int32_t tally_finalize_register(void *object)`: [`Heap::register_finalizer`](tally_heap::Heap::register_finalizer) from C.
+/// `int32_t tally_finalize_register(void *object)`:
+/// [`Heap::register_finalizer`](tally_heap::Heap::register_finalizer) from C.
 ///
 /// # Safety
 /// `object` is an object of this thread's heap, or outside of all.
@@ -34,7 +35,8 @@ pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
     finalizer::on_error(hook);
 }
 
-/// `void tally_finalize_at_exit(int32_t on)`: 0: finalizers that have not run when the program ends never do.
+/// `void tally_finalize_at_exit(int32_t on)`: sets whether finalizers that have not run when the program ends run
+/// then; 0 = they never do.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_finalize_at_exit(on: i32) {
     finalizer::exit::run_at_exit(on != 0);

@@ -1,5 +1,6 @@
-//! The C symbols by which a host controls its thread's heap and looks into it. Those that compiled code calls on its way stand in
-//! `abi`, which also says how a safepoint's shim and failures work. `tally.h` has the contract of each.
+//! The C symbols by which a host controls its thread's heap and looks into it. The symbols that compiled code calls
+//! are in `abi`, which also explains the shim of a safepoint and the kinds of failure. `tally.h` has the contract of
+//! each symbol.
 
 use crate::abi::{answer, thread_heap};
 use crate::safepoint_shim;
@@ -13,7 +14,8 @@ use tally_heap::services::inventory::OfType;
 use tally_heap::services::limits::{OutOfMemoryHandler, SoftLimitCallback};
 
 safepoint_shim! {
-    /// `int32_t tally_step(uint64_t ns)`: a part of an explicit collection; not 0 at its end.
+    /// `int32_t tally_step(uint64_t ns)`: one step of an explicit collection; returns non-zero when the collection is
+    /// complete.
     tally_step => step
 }
 safepoint_shim! {
@@ -30,7 +32,7 @@ safepoint_shim! {
     tally_host_new => new_host
 }
 safepoint_shim! {
-    /// `void tally_freeze(void)`: what is there is immortal.
+    /// `void tally_freeze(void)`: makes every object of the heap immortal.
     tally_freeze => freeze
 }
 
@@ -86,7 +88,7 @@ fn c_text(name: &str) -> CString {
     CString::new(name).unwrap_or_default()
 }
 
-/// `void tally_stop(void)`: from now on nothing dies by itself.
+/// `void tally_stop(void)`: from now on the collector frees nothing by itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_stop() {
     thread_heap().stop();
@@ -104,29 +106,29 @@ pub extern "C" fn tally_is_running() -> i32 {
     thread_heap().is_running().into()
 }
 
-/// `void tally_set_epoch_bytes(uint64_t bytes)`: bytes allocated between two epochs.
+/// `void tally_set_epoch_bytes(uint64_t bytes)`: sets the bytes allocated between two epochs.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_set_epoch_bytes(bytes: u64) {
     thread_heap().set_epoch_bytes(bytes);
 }
 
-/// `void tally_set_pause_goal(uint64_t ns)`: longest stop to aim at; 0 = none.
+/// `void tally_set_pause_goal(uint64_t ns)`: sets the longest stop to aim at; 0 = none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_set_pause_goal(ns: u64) {
     thread_heap().set_pause_goal(ns);
 }
 
-/// `void tally_set_limits(uint64_t soft, uint64_t hard)`: bytes of blocks; 0 = none.
+/// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_set_limits(soft: u64, hard: u64) {
     let limit = |bytes| (bytes != 0).then_some(bytes);
     thread_heap().set_limits(limit(soft), limit(hard));
 }
 
-/// `void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context)`: null = nobody.
+/// `void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context)`: null = no callback.
 ///
 /// # Safety
-/// `callback` may be called with `context` until another takes its place.
+/// `callback` may be called with `context` until another replaces it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_on_soft_limit(
     callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
@@ -138,7 +140,8 @@ pub unsafe extern "C" fn tally_on_soft_limit(
     }));
 }
 
-/// `void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context)`: null = nobody.
+/// `void tally_on_out_of_memory(int32_t (*handler)(uint64_t requested, void *context), void *context)`: null = no
+/// handler.
 ///
 /// # Safety
 /// As for [`tally_on_soft_limit`].
@@ -153,7 +156,7 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
     }));
 }
 
-/// `uint64_t tally_count_of(const void *object)`: its count; 0 for what is no object of the heap range.
+/// `uint64_t tally_count_of(const void *object)`: the object's count; 0 for an address outside the heap range.
 ///
 /// # Safety
 /// An address in the heap range is a reference.
@@ -196,7 +199,7 @@ pub extern "C" fn tally_handles_open() -> u64 {
     unsafe { (*current()).handle_top }
 }
 
-/// `void tally_handles_close(void *scope)`: closes it.
+/// `void tally_handles_close(void *scope)`: closes a scope.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_handles_close(scope: u64) {
     thread_heap().close_handles(scope);
@@ -230,7 +233,7 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
     }
 }
 
-/// `void tally_external_bytes(void *object, int64_t delta)`; what lies outside the heap range is ignored.
+/// `void tally_external_bytes(void *object, int64_t delta)`; an address outside the heap range is ignored.
 ///
 /// # Safety
 /// An address in the heap range is a reference.
@@ -242,7 +245,7 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
     }
 }
 
-/// `void tally_make_immortal(void *object)`; what lies outside the heap range is immortal already.
+/// `void tally_make_immortal(void *object)`; memory outside the heap range is immortal already.
 ///
 /// # Safety
 /// An address in the heap range is a reference.
@@ -254,13 +257,13 @@ pub unsafe extern "C" fn tally_make_immortal(object: u64) {
     }
 }
 
-/// `void tally_unfreeze(void)`: immortal objects are mortal again.
+/// `void tally_unfreeze(void)`: makes immortal objects mortal again.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_unfreeze() {
     thread_heap().unfreeze();
 }
 
-/// `int32_t tally_is_in_heap(const void *address)`: whether it lies in a block of this thread's heap.
+/// `int32_t tally_is_in_heap(const void *address)`: whether the address lies in a block of this thread's heap.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
     thread_heap().contains(address).into()

@@ -1,11 +1,11 @@
 //! The runtime interface that LLVM's documentation recommends to collectors (*Garbage Collection with LLVM*), for
 //! frontends that were written against it: `llvm_gc_initialize`, `llvm_gc_allocate`, `llvm_gc_collect` and
-//! `llvm_cg_walk_gcroots`; `llvm_gc_root_chain` stands in `shadow_stack`.
+//! `llvm_cg_walk_gcroots`; `llvm_gc_root_chain` is in `shadow_stack`.
 //!
-//! The interface knows no types. An object of `llvm_gc_allocate` is therefore read by a rule: **each of its words that
-//! holds an address in the heap range is a reference to an object.** Everything else is legal in it, small integers,
-//! pointers to other memory, floating-point numbers; an integer of the heap range (2⁴⁵ to 2⁴⁵ + 2⁴⁰) is not. The types
-//! made for it are named `untyped N bytes`, one per size.
+//! The interface knows no types. An object of `llvm_gc_allocate` is therefore read by a rule: **each of its words
+//! that holds an address in the heap range is a reference to an object.** Small integers, pointers to other memory
+//! and floating-point numbers are legal in it; an integer of the heap range (2⁴⁵ to 2⁴⁵ + 2⁴⁰) is not. The types of
+//! these objects are named `untyped N bytes`, one per size.
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
@@ -19,8 +19,8 @@ use tally_heap::fatal::{self, STATUS_MEMORY};
 use tally_heap::memory::range;
 use tally_heap::{TypeId, type_registry};
 
-/// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, which its first allocation would do
-/// as well. Heaps grow as they need, so the size is not used.
+/// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, as its first allocation would.
+/// Heaps grow as they need, so the size is not used.
 #[unsafe(no_mangle)]
 pub extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
     thread_heap();
@@ -35,8 +35,8 @@ safepoint_shim! {
     llvm_gc_collect => collect
 }
 safepoint_shim! {
-    /// `void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta))`: calls `visit` with the slot of each root on
-    /// the thread's stack that matters at its call, and the descriptor given to `llvm.gcroot`, or null.
+    /// `void llvm_cg_walk_gcroots(void (*visit)(void **root, void *meta))`: calls `visit` with the slot of each root
+    /// on the thread's stack that is live at the call, and the descriptor given to `llvm.gcroot`, or null.
     llvm_cg_walk_gcroots => walk_gcroots
 }
 
@@ -61,7 +61,7 @@ extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDesc
     let mut roots = vec![];
     // SAFETY: this thread's context, in which the shim has just written the anchor.
     StackRoots::default().visit_slots(unsafe { &*context::current() }, |slot, meta| roots.push((slot, meta)));
-    // Visited when the walk is over: what is called may do anything, a collection included.
+    // Visited after the walk: the callback may do anything, even collect.
     for (slot, meta) in roots {
         // SAFETY: a function of that type, by the caller's promise; the slots lie in frames that are still there.
         unsafe { visit(slot as *mut u64, meta) };
@@ -81,10 +81,11 @@ fn untyped(size: u32) -> TypeId {
     })
 }
 
-/// The rule in the file's first lines.
+/// Visits each word that holds an address in the heap range.
 unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisit, context: *mut c_void) {
     for index in 0..count as usize {
-        // SAFETY: `count` words are readable, and `visit` takes what it finds, by the contract of trace functions.
+        // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
+        // functions.
         unsafe {
             let word = *words.add(index);
             if range::in_heap(word) {

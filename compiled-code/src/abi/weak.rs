@@ -1,8 +1,8 @@
-//! The C symbols of weak references, ephemerons and weak maps; what they mean stands in `weak`, `ephemeron` and `weak_map`.
+//! The C symbols of weak references, ephemerons and weak maps; `weak`, `ephemeron` and `weak_map` explain them.
 //!
-//! References that are null or lead out of the heap are legal where `tally.h` does not say otherwise: nothing of the
-//! kind ever dies, and a weak slot that holds such a word yields it. Expected cost of `tally_weak_get` of a target that
-//! is young, or was upgraded in this epoch before, and under the prompt plan, 20 instructions.
+//! References that are null or lead out of the heap are legal where `tally.h` does not say otherwise. Such a word
+//! never dies, and a weak slot that holds one yields it. Expected cost of `tally_weak_get`: 20 instructions if the
+//! target is young or was upgraded before in this epoch, and always under the prompt plan.
 
 use super::{answer, thread_heap};
 use crate::safepoint_shim;
@@ -83,7 +83,7 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     }
 }
 
-/// The object that a word refers to, which is this thread's; `None` for what lies outside the heap.
+/// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
 fn own(word: u64, function: &str) -> Option<ObjectRef> {
     let object = object_of(word)?;
     if !thread_heap().owns(object) {
@@ -98,7 +98,8 @@ fn required(word: u64, function: &str) -> ObjectRef {
     })
 }
 
-/// `void *tally_weak_get(const void *slot)`: the target of a weak reference, or of any weak slot; null when that is dead.
+/// `void *tally_weak_get(const void *slot)`: the target of a weak reference, or of any weak slot; null when the
+/// target is dead.
 ///
 /// # Safety
 /// `slot` is a weak reference, or a weak slot of an object of this thread's heap.
@@ -108,10 +109,10 @@ pub unsafe extern "C" fn tally_weak_get(slot: u64) -> u64 {
     upgraded(unsafe { Slot::from_address(slot) }.read())
 }
 
-/// `void *tally_weak_upgrade(void *target)`: the same of what the program has read from the slot by itself.
+/// `void *tally_weak_upgrade(void *target)`: the same for a word that the program has read from the slot by itself.
 ///
 /// # Safety
-/// `word` was read from a weak slot, and no safepoint was since.
+/// `word` was read from a weak slot, and no safepoint came after that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_upgrade(word: u64) -> u64 {
     upgraded(word)
@@ -122,7 +123,7 @@ fn upgraded(word: u64) -> u64 {
     if !range::in_heap(word) {
         return word;
     }
-    // SAFETY: [WEAK] what a weak slot holds; by the callers' promise.
+    // SAFETY: [WEAK] the content of a weak slot, by the callers' promise.
     let object = unsafe { ObjectRef::from_address(word) };
     // SAFETY: the thread's context; its heap, if there is one.
     let at_once = unsafe { current().as_ref().and_then(|context| context.heap.as_ref()) };
@@ -134,8 +135,8 @@ fn upgraded_slowly(object: ObjectRef) -> u64 {
     thread_heap().upgrade(object).map_or(0, ObjectRef::address)
 }
 
-/// `void tally_weak_write(void *object, void *slot, void *target)`: a word of an object that its descriptor does not
-/// name refers weakly.
+/// `void tally_weak_write(void *object, void *slot, void *target)`: makes a word of an object that its descriptor
+/// does not name a weak slot.
 ///
 /// # Safety
 /// `slot` lies in `object` and is no reference by its descriptor.
@@ -161,8 +162,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
     slot.store(target);
 }
 
-/// `void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot))`: what clears weak slots
-/// of that type's objects.
+/// `void tally_type_on_clear(const tally_type *type, void (*clear)(void *holder, void *slot))`: sets the function
+/// that clears weak slots of that type's objects.
 ///
 /// # Safety
 /// `clear` stores to the slot and calls nothing of Tally.
@@ -171,7 +172,7 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
     super::root_type(descriptor).set_on_clear(clear);
 }
 
-/// `void *tally_ephemeron_get(const void *ephemeron)`: its value; null when its key is dead.
+/// `void *tally_ephemeron_get(const void *ephemeron)`: the value; null when the key is dead.
 ///
 /// # Safety
 /// `ephemeron` comes from `tally_ephemeron_new`.
@@ -186,7 +187,7 @@ pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
     }
 }
 
-/// `void *tally_ephemeron_key(const void *ephemeron)`: its key; null when that is dead.
+/// `void *tally_ephemeron_key(const void *ephemeron)`: the key; null when it is dead.
 ///
 /// # Safety
 /// As for [`tally_ephemeron_get`].
@@ -196,7 +197,7 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
     unsafe { tally_weak_get(ephemeron + KEY) }
 }
 
-/// `void *tally_weak_map_get(const void *map, const void *key)`: what the map has for the key, or null.
+/// `void *tally_weak_map_get(const void *map, const void *key)`: the value of the key's entry, or null.
 ///
 /// # Safety
 /// `map` comes from `tally_weak_map_new`; so for the functions below.
@@ -206,7 +207,8 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     thread_heap().weak_map_get(map, key)
 }
 
-/// `int32_t tally_weak_map_remove(void *map, const void *key)`: whether there was an entry.
+/// `int32_t tally_weak_map_remove(void *map, const void *key)`: removes the key's entry; returns whether there was
+/// one.
 ///
 /// # Safety
 /// As for [`tally_weak_map_get`].

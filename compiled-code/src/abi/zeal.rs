@@ -1,5 +1,6 @@
-//! What code that was lowered for zeal calls (`frontend-glue`'s `lower/zeal.rs` puts the calls there): where it is, and what it is
-//! about to touch and to write. Without a zeal heap each does nothing: such code may run without zeal.
+//! The entry points for code that was lowered for zeal (`frontend-glue`'s `lower/zeal.rs` emits the calls). They note
+//! the place in the program, and check each access and write before it happens. Without a zeal heap each does
+//! nothing: such code may run without zeal.
 
 use crate::abi::thread_heap;
 use crate::safepoint_shim;
@@ -10,8 +11,8 @@ use tally_heap::zeal::Site;
 use tally_heap::zeal::write::Plainly;
 
 safepoint_shim! {
-    /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: an epoch; what `value[0..size]` refers to
-    /// survives it.
+    /// `void tally_zeal_safepoint(void *value, uint64_t size, const tally_site *site)`: runs an epoch; the objects
+    /// that `value[0..size]` refers to survive it.
     tally_zeal_safepoint => zeal_safepoint
 }
 
@@ -25,8 +26,8 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
     unsafe { Heap::zeal_safepoint(heap, value, size as usize / 8) };
 }
 
-/// `void tally_zeal_here(const tally_site *site)`: a call that may be a safepoint comes next. What is made in it, and what dies in
-/// it, is said to have been made and to have died here. A thread without a heap has no objects yet.
+/// `void tally_zeal_here(const tally_site *site)`: notes that a call that may be a safepoint comes next. Objects that
+/// are made or die in the call are reported as made or dead at this site. A thread without a heap has no objects yet.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -40,8 +41,8 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
     }
 }
 
-/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object, or in
-/// the heap of another thread.
+/// `void tally_zeal_access(const void *address, const tally_site *site)`: stops if `address` lies in a dead object,
+/// or in the heap of another thread.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -53,8 +54,8 @@ pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     }
 }
 
-/// `void tally_zeal_value(const void *value, const tally_site *site)`: stops if `value`, which gcwrite is about to store, is a
-/// dead object, or one of another thread's heap. A word with low bits set may be a number.
+/// `void tally_zeal_value(const void *value, const tally_site *site)`: stops if `value`, which gcwrite is about to
+/// store, is a dead object, or one of another thread's heap. A word with low bits set may be a number.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -66,8 +67,9 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
     }
 }
 
-/// `void tally_zeal_words(const void *object, const uint64_t *words, uint64_t n, const tally_site *site)`: stops if one of the words,
-/// which tally_copy_refs is about to write into `object`, refers to a dead object, or one of another thread's heap.
+/// `void tally_zeal_words(const void *object, const uint64_t *words, uint64_t n, const tally_site *site)`: stops if
+/// one of the words, which tally_copy_refs is about to write into `object`, refers to a dead object, or one of
+/// another thread's heap.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted; `words` names `n` readable words.
@@ -79,8 +81,8 @@ pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count:
     thread_heap().check_words(object, (0..count).map(read), unsafe { &*site });
 }
 
-/// `void tally_zeal_word(const void *object, uint64_t word, const tally_site *site)`: the same of a word that tally_gcwrite_i64 or
-/// tally_fill_refs is about to write.
+/// `void tally_zeal_word(const void *object, uint64_t word, const tally_site *site)`: the same check for a word that
+/// tally_gcwrite_i64 or tally_fill_refs is about to write.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -90,8 +92,8 @@ pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Si
     thread_heap().check_words(object, std::iter::once(word), unsafe { &*site });
 }
 
-/// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless `n` references
-/// may be written to `slot` in `object` by gcwrite and its kin.
+/// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless
+/// `n` references may be written to `slot` in `object` by gcwrite and its kin.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -101,8 +103,8 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
     thread_heap().check_write(object, slot, words, unsafe { &*site });
 }
 
-/// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be stored there
-/// plainly.
+/// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be
+/// stored there plainly.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.
@@ -114,8 +116,8 @@ pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site)
     }
 }
 
-/// `void tally_zeal_copy(const void *to, const void *from, uint64_t bytes, const tally_site *site)`: stops unless the bytes may
-/// be copied there by memcpy or memmove.
+/// `void tally_zeal_copy(const void *to, const void *from, uint64_t bytes, const tally_site *site)`: stops unless the
+/// bytes may be copied there by memcpy or memmove.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted; `from` names `bytes` readable bytes.
@@ -131,8 +133,8 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
     }
 }
 
-/// `void tally_zeal_fill(const void *to, uint64_t byte, uint64_t bytes, const tally_site *site)`: stops unless the bytes may be
-/// set there by memset.
+/// `void tally_zeal_fill(const void *to, uint64_t byte, uint64_t bytes, const tally_site *site)`: stops unless the
+/// bytes may be set there by memset.
 ///
 /// # Safety
 /// `site` is a constant that the lowering emitted.

@@ -1,14 +1,16 @@
-//! What the modules that are loaded say about stacks: their frames, and the names and types of their roots.
+//! The data of loaded modules about stacks: their frames, and the names and types of their roots.
 //!
-//! The registry passes each module on ([`registered`]); the answer to "what is loaded now" is a [`Snapshot`],
-//! which never changes. A heap keeps the one it last used and looks at one version number per flip, so a walk takes no lock.
+//! The registry passes each module on ([`registered`]). A [`Snapshot`] describes all modules that are loaded at one
+//! time, and never changes. A heap keeps the snapshot it last used and compares one version number per flip, so a
+//! walk takes no lock.
 //!
-//! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables is
-//! copied for each (40 bytes a module, see `stack_roots::snapshot`); names of roots are many more, and are not: they
-//! stand in layers ([`RootNames`]), of which a new module adds one and merges those of its size, like the digits of a
-//! counter. So each name is copied about log₂ n times while n modules come.
+//! A host with a read-eval-print loop registers thousands of modules one by one. The snapshot's list of frame tables
+//! is copied for each (40 bytes a module, see `stack_roots::snapshot`). Names of roots are many more and are not
+//! copied each time: they are in layers ([`RootNames`]). A new module adds a layer and merges the layers of its size,
+//! like the digits of a counter. So each name is copied about log₂ n times while n modules are registered.
 //!
-//! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of several.
+//! Names are not kept by module, because a link-time optimiser merges modules: one stack map then names roots of
+//! several.
 
 use crate::module::record::{MODULE_FLAG_LENDS, ModuleRecord, RootInfo};
 use crate::module::registry::text;
@@ -31,7 +33,7 @@ pub(crate) struct Snapshot {
 /// A root as its module described it.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedRoot {
-    /// How its slot is read; `None` = one plain reference.
+    /// The type by which its slot is read; `None` = one plain reference.
     pub(crate) how: Option<Arc<TypeInfo>>,
     /// Address of the descriptor that says so, or 0.
     pub(crate) descriptor: u64,
@@ -41,18 +43,18 @@ pub(crate) struct NamedRoot {
     pub(crate) function: Arc<str>,
 }
 
-/// Changes with every module that comes or goes.
+/// Returns a number that changes with every module that is registered or unregistered.
 pub(crate) fn version() -> u64 {
     registry().version.load(Ordering::Acquire)
 }
 
-/// What is loaded now.
+/// Returns the snapshot of the modules that are loaded now.
 pub(crate) fn current() -> Arc<Snapshot> {
     registry().current.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Shows what is loaded now to a signal handler, which must not wait: nothing if another thread, or the code that was
-/// interrupted, is changing it.
+/// Shows the current snapshot to a signal handler, which must not wait: `None` if another thread, or the interrupted
+/// code, is changing it.
 pub(crate) fn peek<T>(look: impl FnOnce(&Snapshot) -> T) -> Option<T> {
     match REGISTRY.get()?.current.try_lock() {
         Ok(current) => Some(look(&current)),
@@ -66,7 +68,7 @@ pub(crate) fn frames_of(key: u64) -> Option<Arc<FrameTable>> {
     registry().modules.get(&key).map(|module| module.frames.clone())
 }
 
-/// What one module contributes.
+/// The frames and roots of one module.
 #[derive(Debug)]
 struct LoadedModule {
     frames: Arc<FrameTable>,
@@ -87,10 +89,10 @@ fn registry() -> &'static Registry {
     REGISTRY.get_or_init(Registry::default)
 }
 
-/// A module was registered: its stack maps and the names of its roots are known from now on.
+/// Adds the stack maps and root names of a module that was registered.
 ///
 /// # Errors
-/// What is wrong with its stack maps or its roots.
+/// A description of the fault in its stack maps or its roots.
 pub(crate) fn registered(key: u64, module: &ModuleRecord) -> Result<(), String> {
     let frames = Arc::new(read_frames(module)?);
     let roots = read_roots(module)?.into();
@@ -99,7 +101,7 @@ pub(crate) fn registered(key: u64, module: &ModuleRecord) -> Result<(), String> 
     Ok(())
 }
 
-/// A module goes away.
+/// Removes a module.
 pub(crate) fn unregistered(key: u64) {
     registry().publish(key, None);
 }
@@ -128,15 +130,15 @@ impl Registry {
     }
 }
 
-/// Roots by id. Those of modules that went stay until they are half of all: no frame names them, and a module that comes
-/// with the same ids is found before.
+/// Roots by id. Roots of unregistered modules stay until they are half of all: no frame names them, and a later
+/// module with the same ids is found first.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RootNames {
     /// The newest last; each at least twice as large as the next.
     layers: Vec<Arc<HashMap<u64, NamedRoot>>>,
-    /// Entries of modules that went.
+    /// Entries of unregistered modules.
     dead: usize,
-    /// Two modules had a root of the same id: whose is in the layers is not known.
+    /// Two modules had a root of the same id: it is not known which of the two is in the layers.
     twins: bool,
     /// Whether any root is read by a descriptor.
     any_described: bool,
@@ -150,7 +152,7 @@ impl RootNames {
         self.layers.iter().rev().find_map(|layer| layer.get(&id))
     }
 
-    /// How the root of that id is read, unless it is a plain reference.
+    /// The type by which the root of that id is read, unless it is a plain reference.
     pub(crate) fn how(&self, id: u64) -> Option<&TypeInfo> {
         if !self.any_described || id == 0 {
             return None;

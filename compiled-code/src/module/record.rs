@@ -1,4 +1,4 @@
-//! What a lowered module tells the runtime about itself: its stack maps, types, global roots and named roots.
+//! The record of a lowered module for the runtime: its stack maps, types, global roots and named roots.
 //!
 //! The lowering emits one [`ModuleRecord`] per module (symbol `tally.module`, internal) with three tables behind it,
 //! and a constructor that hands it to `tally_register_module`. Field by field the layout is the C view in `tally.h`.
@@ -37,7 +37,7 @@ pub struct ModuleRecord {
     pub roots: *const RootInfo,
 }
 
-/// Where inline allocation finds a type's header word; filled at registration.
+/// A type's header word and cell size for inline allocation; filled at registration.
 #[repr(C)]
 #[derive(Debug)]
 pub struct TypeHandle {
@@ -55,23 +55,24 @@ pub struct TypeHandle {
 pub struct GlobalRoot {
     /// The slot.
     pub slot: *mut u64,
-    /// How it is read: null = one plain reference.
+    /// The descriptor by which it is read: null = one plain reference.
     pub how: *const TypeDescriptor,
     /// Its name for reports, a C string or null.
     pub name: *const c_char,
 }
 
-/// What the names of roots begin with that are no variable of the program: the lowering added them.
+/// Prefix of the names of roots that the lowering added: they are no variables of the program.
 pub const OWN_ROOT: &str = "tally.";
 
-/// Bit of a root's id: others than its function may have its address, and store to it.
+/// Bit of a root's id: other functions than its own may have its address, and store to it.
 pub const LENT_ROOT: u64 = 1;
 
-/// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots note themselves in
-/// `Context::lent_high`.
+/// Bit of a module record's flags: bit 0 of its roots' ids is [`LENT_ROOT`], and frames with such roots record
+/// themselves in `Context::lent_high`.
 pub const MODULE_FLAG_LENDS: u32 = 2;
 
-/// Bit of a module record's flags: the module calls `tally_get_statistics`, so heaps count what is allocated from their start.
+/// Bit of a module record's flags: the module calls `tally_get_statistics`, so heaps count their allocations from the
+/// start.
 pub const MODULE_FLAG_COUNTS: u32 = 4;
 
 /// One stack root that stack maps name by `id`.
@@ -80,7 +81,7 @@ pub const MODULE_FLAG_COUNTS: u32 = 4;
 pub struct RootInfo {
     /// Non-zero, unique in the process.
     pub id: u64,
-    /// How the slot is read: null = one plain reference.
+    /// The descriptor by which the slot is read: null = one plain reference.
     pub how: *const TypeDescriptor,
     /// The variable's name, a C string or null.
     pub name: *const c_char,

@@ -1,5 +1,5 @@
-//! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), their stack maps are read
-//! (`loaded`).
+//! Registered modules: their types get ids, their global slots become roots ([`global_roots`]), their stack maps are
+//! read (`loaded`).
 
 use crate::module::loaded;
 use crate::module::record::{
@@ -54,7 +54,7 @@ pub enum ModuleError {
     Malformed {
         /// The module.
         module: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// A descriptor is malformed.
@@ -62,10 +62,10 @@ pub enum ModuleError {
     Descriptor {
         /// The module.
         module: String,
-        /// What is wrong.
+        /// The fault.
         error: DescriptorError,
     },
-    /// Lowered for another plan than the modules that are there.
+    /// Lowered for another plan than the modules that are registered.
     #[error(
         "module `{module}` is of gc \"{}\", and module `{other_module}` of gc \"{}\": a process has one plan; compile both with the same strategy",
         plan.strategy(),
@@ -86,7 +86,7 @@ pub enum ModuleError {
     StackMaps {
         /// The module.
         module: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
 }
@@ -155,20 +155,21 @@ pub fn plan() -> Plan {
     registered.or(PLAN_OF_HEAPS.get().copied()).unwrap_or_default()
 }
 
-/// Whether heaps count what is allocated: a module asks for the counters, or native code alone runs here and may.
+/// Whether heaps count what is allocated: a module reads the counters, or no module is registered and native code may
+/// read them.
 pub fn counts_are_wanted() -> bool {
     let modules = modules();
     modules.is_empty() || modules.values().any(|module| module.counts)
 }
 
-/// The plan for a heap of compiled code: heaps outlive modules, so from now on the process keeps to it.
+/// Returns the plan for a heap of compiled code, and fixes it for the process: heaps outlive modules.
 pub fn plan_for_heap() -> Plan {
     *PLAN_OF_HEAPS.get_or_init(plan)
 }
 
 static PLAN_OF_HEAPS: OnceLock<Plan> = OnceLock::new();
 
-/// A plan that is in use and is not `plan`, and by whom.
+/// A plan that is in use and is not `plan`, and the name of its user.
 fn other_plan(plan: Plan) -> Option<(Plan, String)> {
     let registered =
         modules().values().find(|module| !module.plan.may_meet(plan)).map(|module| (module.plan, module.name.clone()));
@@ -176,7 +177,7 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
     registered.or_else(|| of_heaps().map(|&other| (other, "(one whose objects are still there)".to_owned())))
 }
 
-/// What no lowering emits, and would be read all the same.
+/// Refuses tables that no lowering emits, but that would be read.
 fn check_tables(record: &ModuleRecord) -> Result<(), String> {
     if record.flags & !(MODULE_FLAG_PROMPT | MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS) != 0 {
         let known = format!(
@@ -198,11 +199,11 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 
 /// Forgets a module: its globals are no roots any more, its frames are unknown, its types keep their ids.
 ///
-/// Under the prompt plan the calling thread's heap releases what they hold; what they hold of other threads' heaps is left to
-/// those heaps' next mark.
+/// Under the prompt plan the calling thread's heap releases the references in its globals. References to objects of
+/// other threads' heaps are left to those heaps' next mark.
 ///
-/// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code goes. Those of
-/// other threads' heaps will die without.
+/// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code of the
+/// finalizers goes away. Objects in other threads' heaps will die without being finalized.
 pub fn unregister(module: *const ModuleRecord) {
     let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
         let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
@@ -219,8 +220,9 @@ pub fn unregister(module: *const ModuleRecord) {
     }
 }
 
-/// Lets go of what the module's globals hold while its code is still there, so that the destructors of what dies then can run;
-/// they are no roots any more. Answers whether something may have died. Under the deferred plan nothing does.
+/// Releases the references in the module's globals while its code is still there, so that the destructors of objects
+/// that die then can run. The globals are no roots any more. Returns whether something may have died. Under the
+/// deferred plan nothing does.
 pub fn let_go_of_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
@@ -236,14 +238,15 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
     if types.is_empty() {
         return;
     }
-    // SAFETY: this thread's context; an attached heap outlives its attachment, and nobody has borrowed it.
+    // SAFETY: this thread's context; an attached heap outlives its attachment, and nothing has borrowed it.
     unsafe {
         let heap = (*tally_heap::context::current()).heap;
         if !heap.is_null() && (*heap).finalizers.depth() == 0 {
             let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
             let context = (*heap).context;
             let before = ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp);
-            // Managed frames lie below, if any do. No frame returns to 1: the first step of a walk is the unwinder's.
+            // Managed frames, if there are any, lie below. No frame returns to 1: the unwinder takes the first step
+            // of the walk.
             ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = (1, &raw const context as u64 & !7, 0);
             Heap::finalize_remaining(heap, &is_meant);
             ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = before;

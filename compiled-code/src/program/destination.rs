@@ -1,7 +1,7 @@
-//! Where a named output goes, and how nothing else is harmed by it.
+//! The place that an output's name means, and writing there without harm to anything else.
 //!
-//! Statistics and the results of the `tally` command are written to places that a user names. Three kinds are told apart
-//! ([`Destination::of`]), the first that fits:
+//! Statistics and the results of the `tally` command are written to places that a user names. Three kinds are told
+//! apart ([`Destination::of`]), the first that fits:
 //!
 //! | place | written |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | a device, FIFO or socket that exists | into it; it stays what it is |
 //! | a regular file, or a name that is free | beside it under a random name, then renamed over it: a reader sees all or nothing |
 //!
-//! Links are followed to what they lead to, and stay. The random name is created exclusively: a file or link that another user
-//! put there in a shared folder is never opened. `[DESTINATION]`
+//! Links are followed to what they lead to, and stay. The random name is created exclusively: a file or link that
+//! another user put there in a shared folder is never opened. `[DESTINATION]`
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -27,13 +27,14 @@ pub enum Destination {
     Descriptor(RawFd),
     /// A device, FIFO or socket.
     Stream(PathBuf),
-    /// A regular file, or one that is to be made.
+    /// A regular file, or one that will be made.
     File(PathBuf),
 }
 
 /// As many as Linux follows.
 const LINKS_MAX: usize = 40;
-/// Names tried before giving up: two that are the same are a mistake of the system's source of random bytes.
+/// Names tried before giving up: a name that is taken again and again means that the system's source of random bytes
+/// is broken.
 const NAMES_MAX: usize = 16;
 
 impl Destination {
@@ -103,7 +104,7 @@ fn descriptor_named(path: &Path) -> Option<RawFd> {
     }
 }
 
-/// Not through the name: opening a pipe anew may be refused, and a file anew begins at its start.
+/// Not by the name: a pipe may refuse to be opened anew, and a file opened anew begins at its start.
 fn write_to_descriptor(descriptor: RawFd, content: &[u8]) -> io::Result<()> {
     // SAFETY: asks whether the number is an open descriptor's.
     if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
@@ -114,7 +115,7 @@ fn write_to_descriptor(descriptor: RawFd, content: &[u8]) -> io::Result<()> {
     file.write_all(content)
 }
 
-/// Without waiting for a reader: a program that ends does not hang at a FIFO that nobody reads.
+/// Without waiting for a reader: a program that ends does not hang at a FIFO without a reader.
 fn open_stream(path: &Path) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     let file = OpenOptions::new().write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;

@@ -1,12 +1,12 @@
-//! Run-time options: what `tally run`'s flags and a built program's `TALLY_*` variables say.
+//! Run-time options, from the flags of `tally run` and the `TALLY_*` variables of a built program.
 //!
-//! Both come through here, so that the same words mean the same and a wrong value gets the same message.
+//! Both are read here, so that the same words mean the same and a wrong value gets the same message.
 
 use std::path::PathBuf;
 use tally_heap::heap::{HeapOptions, ZEAL_LOOKS};
 use tally_heap::services::control::EPOCH_BYTES_MIN;
 
-/// Where statistics go at exit.
+/// The target of statistics at exit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatsTarget {
     /// A table on standard error.
@@ -15,14 +15,14 @@ pub enum StatsTarget {
     File(PathBuf),
 }
 
-/// The options of one run; the default of each is "not asked for".
+/// The options of one run; the default of each is "not set".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunOptions {
     /// Bytes of heap that must not be exceeded.
     pub heap_limit: Option<u64>,
     /// Bytes allocated between two flips.
     pub epoch_bytes: Option<u64>,
-    /// Longest stop aimed at, nanoseconds.
+    /// Longest stop to aim at, in nanoseconds.
     pub pause_goal_ns: Option<u64>,
     /// Whether and where to report statistics at exit.
     pub stats: Option<StatsTarget>,
@@ -65,7 +65,7 @@ pub enum OptionError {
     Variable {
         /// The variable's name.
         variable: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         error: Box<OptionError>,
     },
 }
@@ -78,7 +78,7 @@ pub fn parse_size(text: &str) -> Result<u64, OptionError> {
     tally_heap::environment::size(text).ok_or_else(|| OptionError::Size(text.to_owned()))
 }
 
-/// Reads a time in ns, us, ms or s; the answer is in nanoseconds.
+/// Reads a time in ns, us, ms or s; returns nanoseconds.
 ///
 /// # Errors
 /// [`OptionError::Time`].
@@ -112,8 +112,8 @@ pub fn parse_units(text: &str) -> Result<u32, OptionError> {
     text.trim().parse().ok().filter(|&units| units != 0).ok_or_else(|| OptionError::Units(text.to_owned()))
 }
 
-/// Reads where statistics go: `1` or `-` is standard error, nothing or `0` nowhere. A file's name has a `/` or a `.` in it,
-/// so that `yes` is a mistake and not a file.
+/// Reads where statistics go: `1` or `-` is standard error, nothing or `0` nowhere. A file's name has a `/` or a `.`
+/// in it, so that `yes` is a mistake and not a file.
 ///
 /// # Errors
 /// [`OptionError::Stats`].
@@ -135,7 +135,8 @@ fn parse_switch(text: &str) -> Result<bool, OptionError> {
 }
 
 impl RunOptions {
-    /// The options of the program's heaps. A pause goal halves into slice budgets, since a slice may overrun by one chunk.
+    /// The options of the program's heaps. A pause goal halves into slice budgets, since a slice may overrun by one
+    /// chunk.
     pub fn heap_options(&self) -> HeapOptions {
         let default = HeapOptions::default();
         HeapOptions {
@@ -153,11 +154,11 @@ impl RunOptions {
     }
 
     /// Reads `TALLY_HEAP_LIMIT`, `TALLY_EPOCH_BYTES`, `TALLY_PAUSE_GOAL`, `TALLY_STATS`, `TALLY_ZEAL`,
-    /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE`
-    /// and `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), nothing is asked for.
+    /// `TALLY_LEAK_CHECK`, `TALLY_FAIL_ALLOCATION` and `TALLY_SLICE_UNITS`, and checks `TALLY_RESERVE` and
+    /// `TALLY_HUGE_PAGES`. Where the environment is not trusted (`environment`), no option is set.
     ///
     /// # Errors
-    /// [`OptionError::Variable`] naming the variable whose value is wrong.
+    /// [`OptionError::Variable`] with the name of the variable that has a wrong value.
     pub fn from_env() -> Result<RunOptions, OptionError> {
         RunOptions::from_variables(tally_heap::environment::variable)
     }
@@ -175,7 +176,7 @@ impl RunOptions {
             text.map(|text| parse(&text).map_err(|error| OptionError::Variable { variable, error: Box::new(error) }))
                 .transpose()
         }
-        // `range` reads it, before there is anybody to complain to; what it means is complained about here.
+        // `range` reads the variable too early to report a mistake; wrong values are reported here.
         get(read("TALLY_RESERVE"), "TALLY_RESERVE", parse_size)?;
         get(read("TALLY_HUGE_PAGES"), "TALLY_HUGE_PAGES", parse_size)?;
         Ok(RunOptions {
@@ -228,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A slice may overrun by a chunk; and one of next to no time would only look at the clock.
+    /// A slice may overrun by a chunk, and a slice of almost no time would only read the clock.
     #[test]
     fn a_pause_goal_is_halved_into_slices_within_bounds() {
         let default = HeapOptions::default().slice_ns;

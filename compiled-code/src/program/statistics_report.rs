@@ -1,7 +1,7 @@
 //! Statistics at exit: a table on standard error, or JSON wherever the options say.
 //!
-//! `program` calls this once, when the program has ended. The keys, in this order, are those of `docs/use/running.md`; a test of
-//! `xtask` holds the two against each other.
+//! `program` calls this once, when the program has ended. The keys, in this order, are those of
+//! `docs/use/running.md`; a test of `xtask` compares the two.
 
 use crate::program::destination;
 use crate::program::options::StatsTarget;
@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use tally_heap::fatal::STATUS_USAGE;
 use tally_heap::report::statistics::Statistics;
 
-/// Writes the statistics to `target`; the exit status that asks for, or 0.
+/// Writes the statistics to `target`. Returns 0, or the exit status of a failure.
 pub(crate) fn report(statistics: &Statistics, target: Option<&StatsTarget>) -> c_int {
     match target {
         None => {}
@@ -63,7 +63,7 @@ pub fn statistics_entries(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// The histograms with their keys and the unit of what they sort.
+/// The histograms with their keys and units.
 fn histogram_entries(statistics: &Statistics) -> [(&'static str, &'static str, &[u64]); 2] {
     [
         ("pause_histogram", "ns", statistics.pause_histogram.used()),

@@ -1,10 +1,10 @@
-//! The watermark of a walk that has paused: the return into the newest frame that it has not visited leads through here first.
+//! The watermark of a paused walk: the return into the newest frame that it has not visited leads here first.
 //!
-//! `stack` pauses a flip's walk of a deep stack and goes on in slices. Frames that are not active do not change, so
-//! what they hold later is what they held at the flip, until the program comes back to one. It may come back to the
-//! newest of them only, by returning or by unwinding, and either way by the return address of the frame above: that is
-//! replaced (*diverted*), and the saved frame pointer beside it by the address of a [`Record`] that looks like the pair
-//! that was there:
+//! `stack` pauses a flip's walk of a deep stack and goes on in slices. Frames that are not active do not change: they
+//! hold the references of the flip until the program comes back to one. It can come back only to the newest of them,
+//! by a return or by unwinding, and either way by the return address of the frame above. That address is replaced
+//! (*diverted*). The saved frame pointer beside it is replaced by the address of a [`Record`] that looks like the
+//! original pair:
 //!
 //! ```text
 //! higher │ unvisited frames
@@ -14,24 +14,25 @@
 //! lower  │ visited frames …
 //! ```
 //!
-//! Compiled code pays nothing for it, however it was inlined: a return is a return. Where it arrives, the walk goes on
-//! by some frames and the return is taken. A barrier in compiled code (a compare after each call, as ZGC and Yuasa's
-//! Lisp have it) would cost two instructions and a stack map record a call.
+//! Compiled code pays nothing for it, however it was inlined. When the diverted return arrives, the walk goes on by
+//! some frames and then the original return is taken. A barrier in compiled code (a compare after each call, as ZGC
+//! and Yuasa's Lisp have it) would cost two instructions and a stack map record a call.
 //!
-//! **Unwinders** pass: the frame pointer is the record's address, and the unwind table of `tally_diverted_return` says
-//! that pc and fp lie there, in a frame of no size. Its personality routine lets the search for a handler go by, and
-//! stops the unwinding proper: the walk goes on, then the exception does. Walks by frame pointer know the diversion by
-//! [`current`].
+//! **Unwinders** pass: the frame pointer is the record's address, and the unwind table of `tally_diverted_return`
+//! says that pc and fp lie there, in a frame of no size. Its personality routine lets the search for a handler pass,
+//! and stops the unwinding itself: first the walk goes on, then the exception does. Walks by frame pointer know the
+//! diversion by [`current`].
 //!
-//! **longjmp** passes unseen. Whoever goes on with the walk finds the record's place below the stack pointer, or other
-//! words in it ([`Removal::Cut`]), or that the stack leads past it; `repair` then makes good for what was not noted. A
-//! function that calls `setjmp` says so itself when that returns.
+//! **longjmp** passes unseen. When the walk goes on, it finds the record's place below the stack pointer, or other
+//! words in it ([`Removal::Cut`]), or a stack that leads past it; `repair` then makes up for the roots that were not
+//! noted. A function that calls `setjmp` reports each return of it ([`tally_landed`]).
 //!
-//! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention `tailcc`): it is
-//! not where it was, which is taken for a cut, and the record stays in use until the stack is shorter than that.
+//! One walk of a thread pauses at a time. A guaranteed tail call may move the diverted pair (calling convention
+//! `tailcc`): the pair is missing at its place, which is taken for a cut, and the record stays in use until the stack
+//! is shorter than that.
 //!
-//! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998. Unwinding: libgcc's
-//! unwind.inc, DWARF 5, 6.4.
+//! Sources: return barriers, Yuasa, "Return barrier", 2002; stack markers, Cheng, Harper and Lee, PLDI 1998.
+//! Unwinding: libgcc's unwind.inc, DWARF 5, 6.4.
 
 use stack_roots::{Diversion, Registers};
 use std::arch::global_asm;
@@ -40,14 +41,15 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use tally_heap::Heap;
 
-/// What was diverted; the assembly knows the first two, which lie like any saved frame pointer and return address.
+/// The diverted pair; the assembly knows the first two fields, which lie like any saved frame pointer and return
+/// address.
 #[repr(C)]
 struct Record {
     fp: Cell<u64>,
     pc: Cell<u64>,
-    /// Where the pair lies; 0: nothing is diverted.
+    /// The address of the pair; 0: nothing is diverted.
     place: Cell<u64>,
-    /// The heap whose walk has paused; null when there is none any more.
+    /// The heap whose walk has paused; null when that heap is gone.
     owner: Cell<*mut Heap>,
     /// Frames that the walk counts on have vanished.
     cut: Cell<bool>,
@@ -65,12 +67,12 @@ thread_local! {
     };
 }
 
-/// Whether a walk of this thread may pause: no other has, the machine can save what a return brings along, and lets
-/// returns go elsewhere.
+/// Whether a walk of this thread may pause: no other walk has paused, and the machine can save the registers that
+/// carry a result and allows diverted returns.
 pub(crate) fn is_free(here: u64) -> bool {
     RECORD.with(|record| {
         if record.owner.get().is_null() && record.place.get() < here {
-            // What was diverted is gone.
+            // The diverted pair is gone.
             record.place.set(0);
         }
         record.place.get() == 0 && std::arch::is_x86_feature_detected!("xsave") && !returns_are_checked()
@@ -87,7 +89,7 @@ fn returns_are_checked() -> bool {
     shadow_stack_pointer != 0
 }
 
-/// The return that is diverted on this thread, for walks.
+/// Returns the diverted return of this thread, for walks.
 pub(crate) fn current() -> Option<Diversion> {
     RECORD.with(|record| {
         let (pc, fp) = (record.pc.get(), record.fp.get());
@@ -108,12 +110,13 @@ pub(crate) fn divert(heap: &mut Heap, frame: &Registers) {
     });
 }
 
-/// What became of the diversion.
+/// The state in which the diversion was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Removal {
-    /// The frame was not returned from; or it was, and the walk is to go on because of it.
+    /// The pair was restored: the program has not returned there, or is returning now and the walk goes on because of
+    /// it.
     Undone,
-    /// The frame is gone, and nobody came by here.
+    /// The frame is gone, without a return through here.
     Cut,
 }
 
@@ -122,7 +125,8 @@ pub(crate) fn waiting_sp() -> Option<u64> {
     RECORD.with(|record| Some(record.place.get()).filter(|&place| place != 0).map(|place| place + 16))
 }
 
-/// The frames that wait are known to be gone: what was diverted is left alone, it may lie in somebody else's frame by now.
+/// Gives up the diversion, as the frames that wait are known to be gone. The diverted words are left alone: they may
+/// lie in another frame by now.
 pub(crate) fn give_up() {
     RECORD.with(|record| {
         record.owner.set(ptr::null_mut());
@@ -153,8 +157,9 @@ pub(crate) fn undo(here: u64) -> Removal {
     })
 }
 
-/// `void tally_landed(void)`: a function has come back from `setjmp`, for the second time perhaps. Frames that a paused
-/// walk counts on, or finalizers that run, may have vanished; later, when the stack has grown again, that may not be seen.
+/// `void tally_landed(void)`: called after `setjmp` has returned, perhaps for the second time. Frames that a paused
+/// walk relies on, or running finalizers, may have vanished; later, when the stack has grown again, this could not be
+/// seen.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_landed() {
     let here = 0_u64;
@@ -177,11 +182,12 @@ fn write_pair(place: u64, pair: [u64; 2]) {
     unsafe { *(place as *mut [u64; 2]) = pair };
 }
 
-/// The program is about to come back to the frame that the walk paused at.
+/// Goes on with the walk when the program is about to come back to the frame at which it paused.
 unsafe extern "C" fn arrived(record: &Record) {
     let owner = record.owner.replace(ptr::null_mut());
     record.place.set(0);
-    // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no reference to it.
+    // SAFETY: the heap takes its pointer away when it goes; only this thread uses it, and compiled code holds no
+    // reference to it.
     if let Some(heap) = unsafe { owner.as_mut() } {
         heap.with_driver(|driver, heap| driver.frame_is_reached(heap));
     }
@@ -219,15 +225,15 @@ unsafe extern "C" fn personality(
     INSTALL_CONTEXT
 }
 
-/// What a diverted return address is replaced by.
+/// The address that replaces a diverted return address.
 fn diverted_return() -> u64 {
     &raw const tally_diverted_return as u64
 }
 
-// As the frame above has left: rsp is what the return made it, rbp the record's address. The first two pushes make that the frame
-// of a function that was called from where the return leads to. Whatever carries a result stays as it is, all of SSE, AVX and x87
-// (0xe7: the states of XCR0 but those of MPX, PKRU and AMX). The last jump is none by `ret`: the processor's return stack has
-// lost its entry for this return already.
+// The frame above has left: the return has set rsp, and rbp is the record's address. The first two pushes make this
+// the frame of a function called from the place where the return leads to. All registers that may carry a result are
+// preserved: SSE, AVX and x87 (0xe7: the states of XCR0 except those of MPX, PKRU and AMX). The last jump is not a
+// `ret`: the processor's return stack has already lost its entry for this return.
 global_asm!(
     ".text",
     ".p2align 4",

@@ -1,4 +1,4 @@
-//! A root that is one word: what it holds, if that lies in the heap.
+//! A root that is one word, and the object in it, if the word lies in the heap.
 
 use tally_heap::memory::range;
 use tally_heap::{ObjectRef, Slot};
@@ -8,7 +8,7 @@ pub(crate) fn visit_plain_root(slot: u64, mut found: impl FnMut(ObjectRef)) {
     // SAFETY: [ROOT] the stack map says that the slot is a word of the frame, and the frame is active.
     let word = unsafe { Slot::from_address(slot) }.read();
     if range::in_heap(word) {
-        // SAFETY: [ROOT] what a root slot holds in the heap is an object.
+        // SAFETY: [ROOT] a word of a root slot that lies in the heap is an object.
         found(unsafe { ObjectRef::from_address(word) });
     }
 }

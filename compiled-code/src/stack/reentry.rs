@@ -1,13 +1,14 @@
 //! Native code without unwind tables calls back into managed code: the trampoline that carries its anchor.
 //!
-//! The walk knows the return address below and finds the anchor in the frame (`stack_roots::anchor` has the picture). The
-//! C view, with the macro that writes an anchor, is in `tally.h`. To the unwinder it is a frame like any other: exceptions pass.
+//! The walk knows the return address below and finds the anchor in the frame (`stack_roots::anchor` has the picture).
+//! The C view, with the macro that writes an anchor, is in `tally.h`. To the unwinder it is a frame like any other:
+//! exceptions pass.
 
 use std::arch::naked_asm;
 use std::ffi::c_void;
 
 /// `void *tally_call_managed(const tally_anchor *anchor, void *(*function)(void *), void *argument)`: calls
-/// `function(argument)`; a walk that comes down to here goes on at the anchor, or ends here if that is null.
+/// `function(argument)`; a walk that reaches this frame goes on at the anchor, or ends here if the anchor is null.
 ///
 /// # Safety
 /// The anchor lies in the frame of a function that managed code called and that has not returned.

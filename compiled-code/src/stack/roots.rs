@@ -1,16 +1,18 @@
-//! The roots of compiled code: the walk at a flip, from where compiled code left for the runtime. `[ROOT]`
+//! The roots of compiled code, found by the walk of a flip. The walk starts where compiled code called the runtime.
+//! `[ROOT]`
 //!
-//! Which frames have roots, and what they are called, `module::loaded` knows; how a stack is walked, `stack-roots`.
+//! `module::loaded` knows the frames with roots and the names of these; `stack-roots` walks the stack.
 //!
 //! A root slot is read by its descriptor if it has one (`llvm.gcroot`'s second argument), else as one plain reference.
 //!
-//! The collector asks through [`RootSource`]. A flip's walk of a deep stack pauses after some frames and goes on in slices: `diversion` sees to it that the
-//! program does not come back to a frame before the walk has. What it must not do either is store to a root of a frame
-//! that waits, through a pointer: frames whose roots are *lent* note themselves in the context (`Context::lent_high`),
-//! and all down to the last of them are visited at once.
+//! The collector asks through [`RootSource`]. A flip's walk of a deep stack pauses after some frames and goes on in
+//! slices: `diversion` ensures that the walk visits a frame before the program comes back to it. The program must not
+//! store to a root of a waiting frame through a pointer either: frames that *lend* roots record themselves in the
+//! context (`Context::lent_high`), and all frames down to the last of them are visited at once.
 //!
-//! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native frame
-//! without an unwind table hides the rest, the program is stopped: to go on would be to free what those frames hold.
+//! The walk must reach the bottom: the entry of `main`, or on other threads the frame that has no caller. If a native
+//! frame without an unwind table hides the rest, the program is stopped: otherwise objects that those frames hold
+//! would be freed.
 
 use crate::module::loaded::{self, Snapshot};
 use crate::module::record::{LENT_ROOT, OWN_ROOT};
@@ -40,16 +42,16 @@ pub struct StackRoots {
     version: u64,
     shadow_types: ShadowTypes,
     rest: Option<Rest>,
-    /// Since the walk was looked at last: the frames that wait may have gone.
+    /// The program ran since the walk was last examined: the frames that wait may be gone.
     program_ran: bool,
     /// Steps of the unwinder, in all.
     unwinder_steps: Cell<u64>,
 }
 
-/// What a walk has left for later.
+/// The rest of a walk, left for later.
 #[derive(Debug)]
 struct Rest {
-    /// The newest frame that was not visited; the return into it is diverted.
+    /// The newest frame not visited; the return into it is diverted.
     at: Position,
     /// Stack pointer of the oldest frame so far that lends a root.
     lent: u64,
@@ -64,11 +66,11 @@ impl Drop for StackRoots {
     }
 }
 
-/// Frames that are stepped over to see whether those that wait are still there. Where the program has gone deeper than
-/// that since the walk paused, it has written over all that it covers.
+/// Frames to step over in the check that the waiting frames are still there. If the program has gone deeper than that
+/// since the walk paused, it has overwritten all the words that it covers.
 const FRAMES_CHECKED: usize = 8192;
 
-/// A step of the unwinder takes as long as the walk of so many frames, at least.
+/// Frames that the walk visits in the time of one step of the unwinder, at least.
 const FRAMES_PER_STEP: u64 = 4;
 
 impl StackRoots {
@@ -80,9 +82,9 @@ impl StackRoots {
         }
     }
 
-    /// Whether the stack, from where the program is, leads to the frame with stack pointer `sp`, the return into which
-    /// is diverted: a native function may have caught a jump over it, and called others since that cover the diverted
-    /// words and do not write there.
+    /// Whether the stack leads from the program's position to the frame with stack pointer `sp`, the return into
+    /// which is diverted. A native function may have caught a jump over that frame and then called others, which
+    /// cover the diverted words without writing there.
     fn leads_to(&self, context: &Context, sp: u64) -> bool {
         let Some(registers) = anchor(context) else { return true };
         let diverted = diversion::current().map_or(0, |diversion| diversion.through);
@@ -98,12 +100,12 @@ impl StackRoots {
         }
     }
 
-    /// Whether the walk of a flip may leave frames for later: nobody else stores to the roots of frames below without
-    /// saying so, and the mutator runs on before the epoch is over.
+    /// Whether the walk of a flip may leave frames for later: no other code stores to the roots of frames below
+    /// without a note, and the mutator runs on before the epoch is over.
     fn may_pause(&self, heap: &Heap, registers: &Registers) -> bool {
         let here = 0_u64;
         let here = &raw const here as u64;
-        // The call by which compiled code left has not returned: after one that has, its frames may be gone.
+        // The call by which compiled code left must not have returned: after it has, its frames may be gone.
         let mut stack = StackReader::new(here & !7);
         let is_left = registers.sp > here && stack.read(registers.sp - 8) == Some(registers.pc);
         is_left
@@ -114,7 +116,7 @@ impl StackRoots {
             && diversion::is_free(here)
     }
 
-    /// The walk is over, or waits at a frame for the program to come back there.
+    /// Ends the walk, or makes it wait at a frame for the program to come back there.
     fn leave_off(&mut self, heap: &mut Heap, rest: Option<Position>, lent: u64) -> Headway {
         match rest {
             Some(at) => {
@@ -155,8 +157,8 @@ impl StackRoots {
         rest
     }
 
-    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null. What the lowering
-    /// added by itself is left out: the shadow of a root would be its variable twice.
+    /// Calls `visit` with every root slot of the calling thread's compiled frames and its descriptor, or null. Roots
+    /// that the lowering added are left out: a root and its shadow are one variable.
     pub(crate) fn visit_slots(&mut self, context: &Context, mut visit: impl FnMut(u64, *const TypeDescriptor)) {
         let Some(registers) = anchor(context) else { return };
         self.refresh();
@@ -178,7 +180,7 @@ impl RootSource for StackRoots {
         let may_pause = self.may_pause(heap, &registers);
         let limit = if may_pause { frames } else { usize::MAX };
         let from = Position { is_active: may_pause, ..Position::from(registers) };
-        // What lends from here on says so again.
+        // Frames that lend roots from here on will record themselves again.
         let lent_before = std::mem::take(&mut heap.context_mut().lent_high);
         let mut lent = 0;
         let mut rest = self.walk(heap, from, limit, &mut lent, into);
@@ -238,14 +240,14 @@ impl RootSource for StackRoots {
     }
 }
 
-/// Where compiled code left for the runtime; none when it does not run.
+/// The registers where compiled code left for the runtime; `None` when no compiled code runs.
 fn anchor(context: &Context) -> Option<Registers> {
     let rbx = Some(context.exit_rbx);
     (context.exit_pc != 0).then_some(Registers { pc: context.exit_pc, sp: context.exit_sp, fp: context.exit_fp, rbx })
 }
 
 /// Visits the roots of the calling thread's compiled frames, down to the bottom of the stack, or of `limit` of them.
-/// Answers how many frames those were, and where it goes on.
+/// Returns the number of frames visited, and the position where the walk goes on.
 fn walk(
     from: Position,
     snapshot: &Snapshot,
@@ -276,7 +278,7 @@ fn walk(
     (walked, None)
 }
 
-/// Checks what a root holds, and passes it on.
+/// Checks the object in a root, and passes it on.
 #[inline(always)]
 fn take(heap: &Heap, object: ObjectRef, into: &mut RootList, name: &dyn Fn() -> String) {
     if heap.zeal.is_some() {
@@ -300,10 +302,10 @@ fn refuse_foreign(heap: &Heap, object: ObjectRef, name: &dyn Fn() -> String) {
     }
 }
 
-/// Which function of a registered module has a frame on the calling thread's stack, if any has.
+/// Returns a function of a registered module that has a frame on the calling thread's stack, if there is one.
 ///
 /// # Errors
-/// Where the stack cannot be walked further: what lies below is not known.
+/// The place where the walk cannot go on: the frames below are not known.
 pub fn active_function(module: u64) -> Result<Option<String>, String> {
     /// Looks frames up in all modules, and notes the first of one.
     struct Watching<'t> {
@@ -341,12 +343,13 @@ pub fn active_function(module: u64) -> Result<Option<String>, String> {
     }
 }
 
-/// How the walk knows that managed code was entered.
+/// The return addresses by which the walk knows that managed code was entered.
 fn entries() -> Entries {
     Entries { bottom: bottom(), reentry: reentry_return(), diversion: diversion::current() }
 }
 
-/// The return address that the walk ends at: that of `main`'s entry, or on a thread that the C library started, its own.
+/// The return address at which the walk ends: in the entry of `main`, or, on a thread that the C library started, in
+/// the C library.
 fn bottom() -> u64 {
     thread_local!(static BOTTOM: Cell<Option<u64>> = const { Cell::new(None) });
     // SAFETY: this thread's context.
@@ -360,10 +363,10 @@ fn bottom() -> u64 {
     })
 }
 
-/// The return address in the C library's function that called this thread's start routine. It stands at one place of the
-/// stack, below everything, and where managed code was started by it directly the unwinder need not look for the end.
+/// The return address in the C library's function that called this thread's start routine. It lies at one place of
+/// the stack, below everything. Where it started managed code directly, the unwinder need not look for the end.
 fn thread_start() -> Option<u64> {
-    /// Knows no frame, and notes which it was asked for.
+    /// Knows no frame, and notes the addresses that were looked up.
     struct Seen(RefCell<Vec<u64>>);
     impl Lookup for Seen {
         fn lookup(&self, pc: u64) -> Option<Frame<'_>> {
@@ -382,7 +385,7 @@ fn thread_start() -> Option<u64> {
     (end == UnwindEnd::EndOfStack { pc: 0 } && is_the_librarys).then_some(start_thread)
 }
 
-/// Where the file that holds an address of code was loaded.
+/// The load address of the file that holds an address of code.
 fn file_base(pc: u64) -> Option<u64> {
     // SAFETY: dladdr fills the struct for an address of a loaded file.
     unsafe {
@@ -391,7 +394,7 @@ fn file_base(pc: u64) -> Option<u64> {
     }
 }
 
-/// An address of code in words: the function that exports its name, and the file.
+/// An address of code as text: the exported function that holds it, and the file.
 fn native_place(pc: u64) -> String {
     // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
     unsafe {

@@ -8,11 +8,11 @@
 //!                                     └─► map { i32 roots, i32 metas, ptr meta… }       a constant
 //! ```
 //!
-//! The head is one variable for the whole process, so one thread at a time runs such code. A thread follows the chain only
-//! while it lies on its own stack. `[ADVANCE]` Entries of callers lie above those of callees, or the walk stops.
+//! The head is one variable for the whole process, so one thread at a time runs such code. A thread follows the chain
+//! only while it lies on its own stack. `[ADVANCE]` Entries of callers lie above those of callees, or the walk stops.
 //!
-//! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a word.
-//! (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
+//! A root with metadata is read as that descriptor says and takes its size, rounded up to 8 bytes; one without is a
+//! word. (LLVM 22, `ShadowStackGCLowering.cpp`: roots with metadata come first, and each has its alloca's type.)
 
 use crate::stack::plain_root::visit_plain_root;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ pub struct Entry {
     roots: [u64; 0],
 }
 
-/// The constant that says what an entry holds.
+/// The constant that describes an entry.
 #[repr(C)]
 #[derive(Debug)]
 struct FrameMap {
@@ -46,11 +46,12 @@ struct FrameMap {
 
 /// Calls `visit` with the slot and the descriptor, or null, of every root in the chain, if it lies in `stack`.
 pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
-    // SAFETY: a word; if another thread changes it meanwhile, what it holds is not on this stack.
+    // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
     let mut entry = unsafe { (&raw const llvm_gc_root_chain).read_volatile() };
     let (mut above, mut visited) = (stack.start, 0);
     while (above..stack.end).contains(&(entry as u64)) {
-        // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM emitted.
+        // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
+        // emitted.
         unsafe {
             let map = (*entry).map;
             let mut slot = (&raw const (*entry).roots) as u64;
@@ -72,12 +73,12 @@ pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const Type
     visited
 }
 
-/// How the shadow stack's roots are read, by descriptor.
+/// The types by which the shadow stack's roots are read, by descriptor.
 #[derive(Debug, Default)]
 pub(crate) struct ShadowTypes(HashMap<u64, TypeInfo>);
 
 impl ShadowTypes {
-    /// Calls `found` with what the root refers to.
+    /// Calls `found` with each object that the root refers to.
     pub(crate) fn visit_root(&mut self, slot: u64, meta: *const TypeDescriptor, found: impl FnMut(ObjectRef)) {
         // SAFETY: the metadata of a root is null or a descriptor.
         let Some(descriptor) = (unsafe { meta.as_ref() }) else { return visit_plain_root(slot, found) };
@@ -117,7 +118,7 @@ mod tests {
         let frames = frames.as_mut_ptr();
         // SAFETY: one of the three.
         let at = |place: usize| unsafe { &raw const (*frames.add(place)).entry };
-        // SAFETY: as above; nobody reads it meanwhile.
+        // SAFETY: as above; nothing reads it meanwhile.
         let link = |place: usize, next: *const Entry| unsafe { (*frames.add(place)).entry.next = next };
         link(0, at(1));
         link(1, at(2));

@@ -1,17 +1,18 @@
-//! What is said of a stack overflow: in which function, called from where, how many frames deep.
+//! The message about a stack overflow: the function, its callers, and the number of frames.
 //!
-//! All of it is found in the memory of the stack that is full, by the frame tables: return addresses of managed calls are
-//! known, and managed frames keep frame pointers, so from one return address the next is found by its frame pointer. Where that
-//! chain breaks, at native frames and at the fault itself, every word from there on is asked whether it is a return
-//! address. That may take an old one for one that counts: good enough for a message, never for a collection.
+//! All of it comes from the memory of the full stack, by the frame tables. Return addresses of managed calls are
+//! known, and managed frames keep frame pointers, so each frame leads to the next return address by its frame
+//! pointer. Where that chain breaks, at native frames and at the fault itself, every word from there on is tested for
+//! being a return address. An old return address may pass the test: good enough for a message, never for a
+//! collection.
 //!
-//! The function that faulted is named if it has called itself, at whatever distance: its frames tell where it begins
-//! and how far its calls reach. In recursion that is always so. A fault elsewhere is the runtime's if the last
-//! safepoint has not returned, and the search begins at its call then: the runtime's own frames hold old return
-//! addresses. It is the runtime's, too, if somebody above the first managed frame returns to just behind the start of
-//! an entry point (`runtime_entries`): leaves leave no exit anchor.
+//! The function that faulted is named if it has called itself, at whatever distance: its frames show where it begins
+//! and how far its calls reach. In recursion this is always so. A fault elsewhere is the runtime's if the last
+//! safepoint has not returned. The search then begins at its call: the runtime's own frames hold old return
+//! addresses. The fault is the runtime's, too, if a frame above the first managed one returns to just behind the
+//! start of an entry point (`runtime_entries`): leaves leave no exit anchor.
 //!
-//! Called from a signal handler, so nothing is allocated: the text grows in an array.
+//! A signal handler calls this, so nothing is allocated: the text grows in an array.
 
 use crate::module::loaded::{self, Snapshot};
 use crate::thread::runtime_entries;
@@ -55,7 +56,7 @@ struct Exit {
 /// Callers that are named.
 const NAMED: usize = 3;
 
-/// What a look at the stack found.
+/// The frames found on the stack.
 #[derive(Default)]
 struct Found<'f> {
     count: u64,
@@ -100,7 +101,7 @@ fn write(
     let mut found = find(fault, stack, &modules.frames, &read);
     let mut in_the_runtime = false;
     if found.of_fault.is_none() && is_in_progress(exit, fault, stack, &modules.frames, &read) {
-        // The runtime's own frames are passed over: what looks like a return address there is an old one.
+        // The runtime's own frames are skipped: words there that look like return addresses are old ones.
         found = find(Fault { sp: exit.sp - 8, ..fault }, stack, &modules.frames, &read);
         in_the_runtime = true;
     } else if found.of_fault.is_none() {
@@ -109,7 +110,7 @@ fn write(
         in_the_runtime = is_runtime(fault.pc) || above.any(|at| is_runtime(read(at)));
     }
     let Found { count, callers, of_fault, .. } = found;
-    // What the array cannot take is cut off.
+    // Text beyond the array's length is cut off.
     let _ = text.write_str("tally: stack overflow in ");
     let _ = match of_fault {
         Some(frame) => write!(text, "function {}", Named { frame, modules }),
@@ -134,7 +135,8 @@ fn write(
     );
 }
 
-/// Visits the managed frames that can be found between the fault and the stack's beginning, each with its stack pointer.
+/// Visits the managed frames that can be found between the fault and the stack's beginning, each with its stack
+/// pointer.
 fn managed_frames<'f>(
     fault: Fault,
     stack: Stack,
@@ -166,8 +168,8 @@ fn managed_frames<'f>(
     }
 }
 
-/// A frame's function by name, if one of its roots brings that along, or one of a frame that stands at another call of the function.
-/// Roots of inlined functions come first.
+/// A frame's function by name. The name comes from one of its roots, or from a root of a frame at another call of the
+/// function. Roots of inlined functions come first.
 struct Named<'m> {
     frame: Frame<'m>,
     modules: &'m Snapshot,

@@ -1,22 +1,23 @@
-//! Does this address belong to a leaf of the runtime? Asked by the message about a stack overflow, of faults and of what may be
-//! return addresses.
+//! The code addresses of the runtime's leaves. The message about a stack overflow compares the fault, and words that
+//! may be return addresses, with them.
 //!
-//! A leaf leaves no exit anchor, so nothing says that compiled code is inside one. What is known are the addresses of
-//! the entry points (`crate::symbols`); how long their code is nobody knows in a program without its symbol table.
-//! So an address is taken for one of an entry point's if it lies just behind its start. What else lies there is a
-//! neighbour in the runtime's object file.
+//! A leaf leaves no exit anchor, so nothing tells that compiled code is inside one. The addresses of the entry points
+//! are known (`crate::symbols`), but not the length of their code in a program without a symbol table. So an address
+//! just behind the start of an entry point counts as its code. Other code there is a neighbour in the runtime's
+//! object file.
 
 /// Whether an address lies at most [`REACH`] bytes behind the start of a leaf of the runtime.
 pub(crate) fn is_just_behind_one(address: u64) -> bool {
     starts().iter().any(|&start| address.checked_sub(start).is_some_and(|distance| distance < REACH))
 }
 
-/// In a build with debug assertions all but `tally_register_module`, which calls what it does in its first half, are shorter.
+/// Bytes of code behind a start. In a build with debug assertions all entry points are shorter, except
+/// `tally_register_module`, which makes its calls in its first half.
 const REACH: u64 = 512;
 
 macro_rules! list_starts {
     ($($name:ident, $signature:literal, $kind:ident;)*) => {
-        /// Nothing is allocated: a signal handler asks.
+        /// Nothing is allocated: a signal handler calls this.
         fn starts() -> [u64; STARTS] {
             [$(list_starts!(@ $kind $name)),*]
         }
@@ -24,14 +25,16 @@ macro_rules! list_starts {
         const STARTS: usize = [$(stringify!($name)),*].len();
     };
     (@ leaf $name:ident) => {{
-        // Only its address is taken; its type is the compiler's matter. As a function, because this crate defines some of them: a
-        // static of the name of a function in the same object file is another symbol, which nothing defines.
+        // Only its address is taken; its type is the compiler's matter. As a function, because this crate defines
+        // some of them: a static of the name of a function in the same object file is another symbol, which nothing
+        // defines.
         unsafe extern "C" {
             fn $name();
         }
         $name as *const () as u64
     }};
-    // Says by its exit anchor that it was called. Not named here, so that programs are not linked with what they do not call.
+    // A safepoint's exit anchor shows that it was called. It is not named here, so that programs are not linked with
+    // symbols that they do not call.
     (@ safepoint $name:ident) => { u64::MAX };
 }
 crate::for_each_runtime_symbol!(list_starts);

@@ -1,15 +1,18 @@
-//! A stack overflow is reported: a line on standard error, then the end by SIGSEGV that the fault would have brought anyway.
+//! Reports a stack overflow: a line on standard error, then the end by SIGSEGV that the fault would have caused
+//! anyway.
 //!
-//! When a stack is full, the next push touches the guard below it and the kernel sends SIGSEGV; the handler cannot run on the
-//! stack that is full and gets one of its own, per thread (`prepare_thread`, when the thread's heap is made). It prints
-//! what `overflow_message` says, restores what was there before and returns: the instruction faults again, and the process ends
-//! as it would have without us, with the same signal, the same core file, or in the handler of the host.
+//! When a stack is full, the next push touches the guard below it and the kernel sends SIGSEGV; the handler cannot
+//! run on the stack that is full and gets one of its own, per thread (`prepare_thread`, when the thread's heap is
+//! made). It prints the message (`overflow_message`), restores the former handler and returns. The instruction faults
+//! again, and the process ends as it would have without us: with the same signal, the same core file, or in the
+//! handler of the host.
 //!
 //! A fault is taken for an overflow if the stack pointer is at the stack's end and the address lies just below
-//! (`Stack::is_exhausted`). Any other fault goes on to what was there before, untouched: a null pointer dumps core as ever.
+//! (`Stack::is_exhausted`). Any other fault goes on to the former handler, untouched: a null pointer dumps core as
+//! ever.
 //!
-//! Whose signal is it? A process has one handler of SIGSEGV. Where somebody has installed one already, that is respected and
-//! nothing is installed, unless the host says so ([`report_overflows`]); who installs one later replaces ours.
+//! A process has one handler of SIGSEGV. If one is installed already, it stays and ours is not installed, unless the
+//! host wants it ([`report_overflows`]). A handler that is installed later replaces ours.
 //!
 //! The handler allocates nothing and waits for nothing: `write`, `sigaction`, `getrlimit` and memory are all it uses.
 
@@ -19,15 +22,15 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// `void tally_report_overflows(int32_t on)`: 1 installs the handler, in front of one that is there; 0 removes it, and none
-/// is installed by itself any more.
+/// `void tally_report_overflows(int32_t on)`: 1 installs the handler, in front of an existing one; 0 removes it, and
+/// heaps of threads no longer install it.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_report_overflows(on: i32) {
     report_overflows(on != 0);
 }
 
-/// Installs the handler, even in front of one that the host has (which then gets the faults after us, overflows included); or
-/// removes it, and none is installed by itself any more.
+/// Installs the handler, even in front of one that the host has (which then gets the faults after us, overflows
+/// included). With `false`, removes it, and heaps of threads no longer install it.
 pub fn report_overflows(on: bool) {
     let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     WANTED.store(on, Ordering::Release);
@@ -41,10 +44,10 @@ pub fn report_overflows(on: bool) {
 /// Whether heaps of threads install the handler by themselves.
 static WANTED: AtomicBool = AtomicBool::new(true);
 static INSTALLING: Mutex<()> = Mutex::new(());
-/// What was there before. Leaked: the handler may be reading it.
+/// The former handler. Leaked: the handler may be reading it.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Gives the calling thread what it needs to have its overflow reported. Its heap is being made.
+/// Prepares the calling thread for the report of its overflow, when its heap is made.
 pub(crate) fn prepare_thread() {
     STACK.set(Stack::of_this_thread());
     if ALTERNATE.get().is_null() {
@@ -62,7 +65,7 @@ pub(crate) fn leave_thread() {
     if ours.is_null() {
         return;
     }
-    // SAFETY: the thread's alternate stack is asked for, switched off if it is ours, and ours is no stack of anybody then.
+    // SAFETY: the thread's alternate stack is asked for, switched off if it is ours, and nothing uses ours then.
     unsafe {
         let mut current: libc::stack_t = std::mem::zeroed();
         libc::sigaltstack(std::ptr::null(), &mut current);
@@ -80,8 +83,8 @@ thread_local! {
     static ALTERNATE: Cell<*mut c_void> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// Room for the kernel's copy of all registers (up to 11 KiB where there are tiles), and for the handler in a build without
-/// optimisation.
+/// Room for the kernel's copy of all registers (up to 11 KiB where there are tiles), and for the handler in a build
+/// without optimisation.
 const ALTERNATE_BYTES: usize = 64 << 10;
 
 fn give_alternate_stack() {
@@ -89,7 +92,7 @@ fn give_alternate_stack() {
     unsafe {
         let mut current: libc::stack_t = std::mem::zeroed();
         libc::sigaltstack(std::ptr::null(), &mut current);
-        // A host's is kept if it is large enough for the message. Rust's threads have one of 8 KiB.
+        // The host's alternate stack is kept if it is large enough for the message. Rust's threads have one of 8 KiB.
         if current.ss_flags & libc::SS_DISABLE == 0 && current.ss_size >= ALTERNATE_BYTES / 2 {
             return;
         }
@@ -107,7 +110,7 @@ fn give_alternate_stack() {
     }
 }
 
-/// Where a thread's stack is.
+/// The place of a thread's stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stack {
     /// Its lowest address; the guard lies below.
@@ -119,7 +122,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// That of the calling thread; empty if the C library does not know.
+    /// The stack of the calling thread; empty if the C library does not know it.
     pub(crate) fn of_this_thread() -> Stack {
         // SAFETY: pthread_getattr_np fills the attributes of the calling thread; they are destroyed again.
         unsafe {
@@ -135,8 +138,8 @@ impl Stack {
         }
     }
 
-    /// Whether a fault at `address`, with this stack pointer, is that of a push onto a full stack: the stack pointer is within
-    /// two pages of the end, or beyond, and the address between it and the end, or a little below.
+    /// Whether a fault at `address`, with this stack pointer, comes from a push onto a full stack: the stack pointer
+    /// is within two pages of the end, or beyond, and the address between it and the end, or a little below.
     fn is_exhausted(self, address: u64, sp: u64) -> bool {
         let near = 64 << 10;
         sp < self.low + (8 << 10) && address < self.low && address >= sp.min(self.low).saturating_sub(near)
@@ -171,7 +174,8 @@ fn is_installed() -> bool {
 }
 
 fn install() {
-    // SAFETY: the handler does only what one may; it runs on the alternate stack of threads that have one.
+    // SAFETY: the handler does only what a signal handler may do; it runs on the alternate stack of threads that have
+    // one.
     unsafe {
         let mut ours: libc::sigaction = std::mem::zeroed();
         ours.sa_sigaction = on_fault as Handler as usize;
@@ -182,7 +186,7 @@ fn install() {
     }
 }
 
-/// Puts back what `install` found.
+/// Restores the handler that `install` found.
 fn restore() {
     let before = BEFORE.load(Ordering::Acquire);
     // SAFETY: stored by `install` before the handler could run, and never freed.
@@ -204,7 +208,8 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
     }
     restore();
     if !raised_by_a_fault {
-        // Somebody sent it: returning would not bring it back. It is delivered when this handler has returned.
+        // The signal was sent, so it would not come again after a return. This one is delivered when the handler has
+        // returned.
         // SAFETY: raises a signal.
         unsafe { libc::raise(signal) };
     }

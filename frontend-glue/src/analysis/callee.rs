@@ -1,15 +1,15 @@
-//! What a call means to the collector: intrinsic, entry point of the runtime, leaf, or a safepoint like any other.
+//! The meaning of a call to the collector: intrinsic, entry point of the runtime, leaf, or an ordinary safepoint.
 //!
-//! Verifier and lowering ask this room and nothing else, so that both agree on what a safepoint is (rule 1 of the IR
-//! contract): a call or invoke without `gc-leaf-function`; gcwrite, gcread, inline asm and intrinsics are none. Two
-//! additions: the runtime's own leaves are leaves however they were declared, and a call that returns twice (`setjmp`)
-//! is taken as a leaf, because a safepoint's return address must be returned to once.
+//! Verifier and lowering both use this module, so that they agree on the definition of a safepoint (rule 1 of the IR
+//! contract): a call or invoke without `gc-leaf-function`; gcwrite, gcread, inline asm and intrinsics are none. There
+//! are two additions. The runtime's own leaves are leaves however they were declared. A call that returns twice
+//! (`setjmp`) counts as a leaf, because a call must return to a safepoint's return address only once.
 
 use crate::llvm::call::{AttributeKind, Call, Position};
 use crate::llvm::{HandleMap, Module, Type, Value};
 use tally_compiled::symbols::{CallKind, RUNTIME_SYMBOLS, RuntimeSymbol};
 
-/// What is called.
+/// The target of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callee {
     GcRoot,
@@ -43,14 +43,14 @@ impl Callee {
     }
 }
 
-/// The functions of a module, sorted by what a call of them means.
+/// The functions of a module, sorted by the meaning of their calls.
 #[derive(Debug)]
 pub(crate) struct Callees {
     known: HandleMap<Value, Known>,
     returns_twice: AttributeKind,
 }
 
-/// What a function says of all its calls; a call may say more.
+/// The properties that a function gives all its calls; a call may add others.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     callee: Callee,
@@ -77,7 +77,8 @@ impl Callees {
             return *known;
         }
         if callee.is_function() {
-            // Declared since. The lowering's own memset was taken for a safepoint in modules that had declared none.
+            // Declared since the list was made. The lowering's own memset was once taken for a safepoint in modules
+            // that had declared none.
             return known(callee);
         }
         let callee = if callee.is_inline_asm() { Callee::InlineAsm } else { Callee::Ordinary };
@@ -99,7 +100,7 @@ impl Callees {
         }
     }
 
-    /// Whether a call may be turned into an invoke: it is one of an ordinary function.
+    /// Whether a call may be turned into an invoke: it calls an ordinary function.
     pub(crate) fn may_be_invoked(&self, call: Call) -> bool {
         self.of_call(call) == Callee::Ordinary
     }

@@ -1,7 +1,7 @@
-//! Which functions of a module call a given function.
+//! The functions of a module that call a given function.
 //!
-//! Looked up from the callee's uses, so it costs what there is to find, and it needs nothing of the
-//! module but that it parsed: LLVM's verifier need not have seen it.
+//! They are found from the callee's uses, so the cost is proportional to the number found. The module must only have
+//! parsed: LLVM's verifier need not have checked it.
 
 use inkwell::llvm_sys::core::{
     LLVMGetBasicBlockParent, LLVMGetFirstUse, LLVMGetGC, LLVMGetInstructionParent, LLVMGetNextUse, LLVMGetUser,

@@ -1,4 +1,4 @@
-//! A function's control flow as numbers, and the one solver that all dataflow analyses here run on.
+//! A function's control flow as numbers, and the solver of all dataflow analyses here.
 //!
 //! Blocks are numbered in reverse post-order from the entry; blocks that cannot be reached come last and start from
 //! nothing. The solver visits blocks in that order (or its reverse) until no state changes; for the usual reducible
@@ -8,15 +8,15 @@ use crate::llvm::{Block, HandleMap, Value};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 
-/// Rounds through all blocks in which a state may become less again.
+/// Rounds through all blocks in which a state may also decrease.
 const ROUNDS_MAX: u32 = 64;
 
-/// See the file's first lines.
+/// The control flow of a function, with its blocks as numbers.
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// Blocks in reverse post-order, unreachable ones last.
     pub(crate) blocks: Vec<Block>,
-    /// How many of them can be reached.
+    /// The number of blocks that can be reached.
     pub(crate) reachable: usize,
     pub(crate) successors: Vec<Edges>,
     pub(crate) predecessors: Vec<Edges>,
@@ -26,7 +26,7 @@ pub(crate) struct Flow {
 /// Numbers of blocks: nearly always one or two.
 pub(crate) type Edges = SmallVec<[usize; 2]>;
 
-/// Which way an analysis looks.
+/// The direction of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Forward,
@@ -35,7 +35,7 @@ pub(crate) enum Direction {
 
 impl Flow {
     pub(crate) fn of(function: Value) -> Flow {
-        // First the numbers that LLVM's order gives, so that each block is looked up by its handle once.
+        // First the numbers by LLVM's order, so that each block is looked up by its handle once.
         let listed: Vec<Block> = function.blocks().collect();
         let mut places: HandleMap<Block, usize> = listed.iter().copied().zip(0..).collect();
         let edges: Vec<Edges> =
@@ -76,8 +76,8 @@ impl Flow {
     /// Solves a dataflow problem: the state at the *start* of each block in the direction of the analysis (`None`
     /// where nothing flows in). `outside` is the state at the entry (forward) or the neutral state that every block
     /// starts from (backward: a loop without an exit has no block to start at); `merge` joins a second state into a
-    /// first; `transfer` carries a state through a block, and is last called with the final one. What comes in after
-    /// [`ROUNDS_MAX`] rounds is joined to what came before, so that a transfer that may take something back ends, too.
+    /// first; `transfer` carries a state through a block, and is last called with the final one. After [`ROUNDS_MAX`]
+    /// rounds an incoming state is joined to the one before, so that a transfer that may remove something ends, too.
     pub(crate) fn solve<S: Clone + PartialEq>(
         &self,
         direction: Direction,
@@ -91,7 +91,7 @@ impl Flow {
             if forward { (&self.predecessors, &self.successors) } else { (&self.successors, &self.predecessors) };
         let mut starts: Vec<Option<S>> = vec![None; count];
         let mut ends: Vec<Option<S>> = vec![None; count];
-        // Blocks into which something new may flow.
+        // Blocks whose incoming state may have changed.
         let mut waiting = vec![true; count];
         let mut changed = true;
         let mut round = 0;
@@ -127,7 +127,7 @@ impl Flow {
     }
 }
 
-/// A function's flow, found when it is first asked for: most functions need it once, many never.
+/// A function's flow, computed at its first use: most functions need it once, many never.
 #[derive(Debug)]
 pub(crate) struct LazyFlow {
     function: Value,
@@ -149,7 +149,7 @@ fn reverse_post_order(edges: &[Edges]) -> Vec<usize> {
     let mut seen = vec![false; edges.len()];
     let mut order = Vec::with_capacity(edges.len());
     seen[0] = true;
-    // A block, and how many of its edges are still to be followed: the last one first.
+    // A block, and the number of its edges that are still to be followed, the last one first.
     let mut path = vec![(0, edges[0].len())];
     while let Some((block, rest)) = path.last_mut() {
         if *rest == 0 {

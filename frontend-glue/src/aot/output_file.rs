@@ -1,10 +1,10 @@
 //! Writing a result whole or not at all.
 //!
-//! What was there before stays until the new file is complete: it is made in a hidden directory
-//! beside its place and renamed over it. A failing linker, a full disk or an interrupt never
-//! leaves half an executable under the name that a script is about to run. A descriptor such as
-//! `/dev/stdout`, a device or a FIFO is written to instead, once the result is complete: what kinds of
-//! places there are, and why links and strangers' files are safe, says `tally_compiled::program::destination`.
+//! The old file stays until the new one is complete: that is made in a hidden directory beside its place and renamed
+//! over it. A failing linker, a full disk or an interrupt never leaves half an executable under the name that a
+//! script is about to run. A descriptor such as `/dev/stdout`, a device or a FIFO is written to instead, once the
+//! result is complete: `tally_compiled::program::destination` lists the kinds of places, and why links and other
+//! users' files are safe.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -21,7 +21,7 @@ pub enum OutputError {
     Unsuitable {
         /// The output's name.
         path: PathBuf,
-        /// What stands there instead.
+        /// The kind of file that is there instead.
         reason: &'static str,
     },
     /// The system refused.
@@ -70,7 +70,7 @@ impl OutputFile {
         }
     }
 
-    /// Prepares to write an executable, which is nothing that a device or a FIFO takes.
+    /// Prepares to write an executable: its place may be no device or FIFO.
     pub fn for_executable(place: &Path) -> Result<OutputFile, OutputError> {
         let output = OutputFile::new(place)?;
         match output.destination {
@@ -82,17 +82,17 @@ impl OutputFile {
         }
     }
 
-    /// A directory for this output's intermediate files, gone with it.
+    /// A directory for this output's intermediate files, removed with it.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where to write to until [`finish`](OutputFile::finish).
+    /// The path to write to until [`finish`](OutputFile::finish).
     pub fn temporary(&self) -> PathBuf {
         self.folder.path().join("output")
     }
 
-    /// Puts what was written to its place.
+    /// Moves the written file to its place.
     pub fn finish(self) -> Result<(), OutputError> {
         let put = match &self.destination {
             Destination::File(file) => std::fs::rename(self.temporary(), file),

@@ -1,4 +1,4 @@
-//! How a subcommand ends without success, and how it prints its result.
+//! The failure of a subcommand, and the printing of its result.
 
 use std::fmt::Display;
 use std::io::Write;

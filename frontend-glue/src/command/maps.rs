@@ -1,7 +1,7 @@
 //! `tally maps`: list the roots at every call.
 //!
-//! Of modules it lists what they compile to, of objects what is in them. Objects come from anywhere: the listing is
-//! printed as it is made, so that it takes no memory, however wide damage makes its columns.
+//! For modules it lists the compiled code, for objects their content. Objects may be damaged: the listing is printed
+//! as it is made, so that it takes no memory, however wide damage makes its columns.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ Examples:
   tally maps --opt 0 program.c
   tally maps program.o";
 
-/// So much is printed at a time.
+/// Bytes that are printed at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 const HEADINGS: [&str; 5] = ["FUNCTION", "CALL", "ROOT", "SLOT", "DESCRIPTOR"];
@@ -105,7 +105,7 @@ fn rows_of(call: &CallSite) -> Vec<Row> {
         .collect()
 }
 
-/// The variable; with its function's name where that was inlined into another.
+/// The variable; with its function's name if that function was inlined into another.
 fn name(root: &Root, function: &str) -> String {
     let variable = if root.name.is_empty() { "(unnamed)" } else { root.name };
     match root.owner {

@@ -1,7 +1,8 @@
-//! How findings are shown on standard error: one line each, or with the line of the source.
+//! The form of findings on standard error: one line each, or with the line of the source.
 //!
-//! Scripts, logs and other tools read lines, so these are what a pipe gets, and who asks for no colours by `NO_COLOR`
-//! (<https://no-color.org>). A terminal gets the source and colours, as from clang and rustc, and `--diagnostics` and `--color` say otherwise.
+//! Scripts, logs and other tools read lines, so a pipe gets those, and so does a user who sets `NO_COLOR`
+//! (<https://no-color.org>). A terminal gets the source and colours, as from clang and rustc, and `--diagnostics` and
+//! `--color` say otherwise.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -40,7 +41,8 @@ enum When {
 }
 
 impl Messages {
-    /// Shows what was wrong with a program, and says how it ends; what was wrong otherwise is in there.
+    /// Shows the findings of an error about a program, and returns the failure with which the command ends. The
+    /// failure holds the message of any other error.
     pub(super) fn failure(&self, error: impl Into<CompileError>) -> Failure {
         let error = error.into();
         match error.findings() {
@@ -62,7 +64,7 @@ impl Messages {
         }
     }
 
-    /// Shows findings with their source, if that is asked for.
+    /// Shows findings with their source, if the options say so.
     pub(super) fn reporter(&self) -> Option<Reporter> {
         let colored = match self.color {
             When::Always => true,
@@ -78,7 +80,7 @@ impl Messages {
     }
 }
 
-/// Whether standard error is a terminal that nobody wants plain.
+/// Whether standard error is a terminal, and `NO_COLOR` is not set.
 fn is_colored_by_itself<V: AsRef<OsStr>>(is_terminal: bool, variable: impl Fn(&str) -> Option<V>) -> bool {
     let is_set = |name| variable(name).is_some_and(|value| !value.as_ref().is_empty());
     let is_dumb = variable("TERM").is_none_or(|kind| kind.as_ref() == "dumb");

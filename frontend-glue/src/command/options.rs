@@ -1,7 +1,7 @@
 //! Options that several subcommands share: how to compile, and how to run.
 //!
-//! Sizes and times are read by the runtime's own parser, so that `--heap-limit 64MiB` and
-//! `TALLY_HEAP_LIMIT=64MiB` mean the same and a wrong value gets the same message.
+//! The runtime's own parser reads sizes and times, so that `--heap-limit 64MiB` and `TALLY_HEAP_LIMIT=64MiB` mean the
+//! same and a wrong value gets the same message.
 
 use clap::Args;
 use tally_compiled::program::options::{
@@ -89,7 +89,7 @@ impl Compiling {
 }
 
 impl Running {
-    /// What the environment says, overridden by what the command line says.
+    /// The options of the environment, overridden by those of the command line.
     pub(super) fn run_options(&self, zeal: bool) -> Result<RunOptions, OptionError> {
         Ok(self.over(RunOptions::from_env()?, zeal))
     }
@@ -108,7 +108,7 @@ impl Running {
     }
 }
 
-/// What `--stats` was given.
+/// The value of `--stats`.
 #[derive(Clone, Debug)]
 struct Stats(Option<StatsTarget>);
 

@@ -1,4 +1,4 @@
-//! `--remarks`: which counts the prompt plan saved, and where.
+//! `--remarks`: the counts that the prompt plan saved, and their places.
 //!
 //! On standard error as clang prints remarks, one per line; or in a file, in the YAML form of LLVM's remarks, which
 //! `llvm-remarkutil` and opt-viewer read (LLVM's Remarks.rst, "YAML remarks").
@@ -21,7 +21,7 @@ pub(super) struct Remarks {
 }
 
 impl Remarks {
-    /// Writes them, if they were asked for.
+    /// Writes the remarks, if the option is set.
     pub(super) fn report<'a>(&self, remarks: impl Iterator<Item = &'a Remark>) -> Result<(), Failure> {
         match &self.remarks {
             None => {}
@@ -45,7 +45,7 @@ fn yaml<'a>(remarks: impl Iterator<Item = &'a Remark>) -> String {
     text
 }
 
-/// A scalar in single quotes, in which only a quote must be written otherwise.
+/// A scalar in single quotes, in which only a quote must be escaped.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

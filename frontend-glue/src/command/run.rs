@@ -67,8 +67,8 @@ impl Run {
         tally_compiled::program::configure(run_options);
         // From here on a crash is the program's own.
         drop(net);
-        // So is a stack overflow: the runtime reports it, and not the Rust library of this process.
-        // SAFETY: a fault is what it is in an executable.
+        // So is a stack overflow: the runtime reports it, not the Rust library of this process.
+        // SAFETY: a fault has the same effect as in an executable.
         unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
         program.run(arguments)
     }

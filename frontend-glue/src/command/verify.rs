@@ -35,7 +35,7 @@ pub(super) struct Verify {
     file: PathBuf,
 }
 
-/// What no warning does not mean.
+/// The mistakes that the absence of warnings does not exclude.
 const NOT_SEEN: &str = "not seen: what callees keep, memory behind pointers from elsewhere, fields that lose a reference \
                         still in use, roots set on some paths only (`tally run --zeal` finds these)";
 

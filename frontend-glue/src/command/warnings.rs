@@ -1,7 +1,8 @@
-//! What `tally run` and `tally build` say of files that `tally verify` would warn about: one line for each file.
+//! The note of `tally run` and `tally build` about files that `tally verify` would warn about: one line for each
+//! file.
 //!
-//! The first warning stands for all, so that the program's own output is not drowned; it goes to standard error, before
-//! the program starts.
+//! Only the first warning is shown, so that the program's own output is not hidden among warnings. It goes to
+//! standard error, before the program starts.
 
 use tally_llvm::diagnostic::Diagnostic;
 use tally_llvm::diagnostic::report::Severity;
@@ -21,7 +22,7 @@ pub(super) fn report(objects: &[Object], messages: &Messages) {
     }
 }
 
-/// The warning that stands for all, without advice.
+/// The first warning, without advice.
 fn first(object: &Object) -> Option<Diagnostic> {
     object.warnings.first().map(|first| Diagnostic { help: None, ..first.clone() })
 }
@@ -34,7 +35,7 @@ fn line(first: &Diagnostic, object: &Object) -> String {
     format!("{first}{more}; `tally verify {}` says what to do", object.file.display())
 }
 
-/// The same, where the warning itself is shown above.
+/// The line below a warning that is shown with its source: the number of others, and the command that gives advice.
 fn others(object: &Object) -> String {
     let more = match object.warnings.len() - 1 {
         0 => String::new(),

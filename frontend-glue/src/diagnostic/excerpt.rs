@@ -1,7 +1,8 @@
-//! The line of the source that a finding is about, and which part of it is marked.
+//! The source line of a finding, and the part of it that is marked.
 //!
-//! Debug locations come from anywhere: the file may be another by now, or a device, or hold what a terminal would obey. So only
-//! regular files are read, up to a limit, and control characters are replaced. Where the line is not there nothing is shown.
+//! Debug locations are not trusted: the file may have changed, be a device, or contain control sequences for a
+//! terminal. So only regular files are read, up to a limit, and control characters are replaced. If the line does not
+//! exist, nothing is shown.
 
 use super::Diagnostic;
 use std::fs::File;
@@ -31,7 +32,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// The line that `finding` is about, if its file is at hand.
+    /// The source line of `finding`, if its file is readable.
     pub(super) fn excerpt(&mut self, finding: &Diagnostic) -> Option<Excerpt> {
         let (file, line) = (Path::new(finding.file.as_ref()?), usize::try_from(finding.line?).ok()?);
         let from_folder = finding.place.as_ref().map(|place| Path::new(&place.folder).join(file));
@@ -50,7 +51,7 @@ impl Sources {
     }
 }
 
-/// The line with the word at `column` marked; the whole of it where no column is known, or none that is in it.
+/// The line with the word at `column` marked; the whole line if no column is known, or it lies outside the line.
 fn excerpt(line: &[u8], column: u32) -> Option<Excerpt> {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace();
     let first = line.iter().position(|byte| !is_blank(byte))?;
@@ -71,7 +72,8 @@ fn excerpt(line: &[u8], column: u32) -> Option<Excerpt> {
     Some(Excerpt { text: parts.concat(), marked })
 }
 
-/// Text without what a terminal obeys: control characters, and those that turn the direction of writing.
+/// Text without characters that control a terminal: control characters, and those that change the direction of
+/// writing.
 pub(super) fn printable(bytes: &[u8]) -> String {
     let obeyed = |letter: char| letter.is_control() && letter != '\t';
     let turns = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -111,7 +113,7 @@ mod tests {
     fn nothing_that_a_terminal_obeys_is_shown() {
         let (text, word) = marked("\x1b[31m gr\u{fc}n \u{202e}(\x07".as_bytes(), 7);
         assert_eq!((text.as_str(), word.as_str()), ("\u{fffd}[31m gr\u{fc}n \u{fffd}(\u{fffd}", "gr\u{fc}n"));
-        // Half a letter, by a column that was wrong.
+        // Half a letter, because of a wrong column.
         assert_eq!(marked("\u{fc}x".as_bytes(), 2).1, "\u{fffd}x");
     }
 

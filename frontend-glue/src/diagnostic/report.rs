@@ -1,4 +1,4 @@
-//! A finding as it is shown to people: with the line of the source, and the place in it marked.
+//! The report of a finding with the line of the source, and the place in it marked.
 //!
 //! ```text
 //! error: in @push: gcwrite in a function without a gc strategy
@@ -12,21 +12,21 @@
 //! ----'
 //! ```
 //!
-//! Where the source is not at hand it is the line that [`Diagnostic`] is as text. `ariadne` draws what stands below the first
-//! line; it gets the line of the source with as many empty ones in front as there are in the file, because it takes the width
-//! of its margin from them.
+//! Without the source, the report is the line of [`Diagnostic`] as text. `ariadne` draws the part below the first
+//! line. It gets the source line with as many empty lines in front as the file has, because it computes the width of
+//! its margin from them.
 
 use super::Diagnostic;
 use super::excerpt::{Excerpt, Sources, printable};
 use ariadne::{CharSet, Color, Config, Fmt, IndexType, Label, Report, ReportKind, Source};
 use std::ops::Range;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The module is refused.
     Error,
-    /// It is not.
+    /// The module is accepted.
     Warning,
 }
 
@@ -56,12 +56,12 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// One that has read no source yet.
+    /// A reporter that has read no source yet.
     pub fn new(colored: bool) -> Reporter {
         Reporter { sources: Sources::default(), colored }
     }
 
-    /// Returns what to print, with its line end; `note` is said below.
+    /// Returns the text to print, with its line end; `note` is printed below.
     pub fn show(&mut self, severity: Severity, finding: &Diagnostic, note: Option<&str>) -> String {
         let drawn = self.sources.excerpt(finding).and_then(|excerpt| self.draw(severity, finding, &excerpt, note));
         drawn.unwrap_or_else(|| {
@@ -95,7 +95,7 @@ impl Reporter {
         Some(self.heading(severity, finding) + &below.collect::<String>())
     }
 
-    /// The first line. `ariadne` would colour the word for its kind, whatever it is told.
+    /// The first line. `ariadne` would colour the word for its kind in any case.
     fn heading(&self, severity: Severity, finding: &Diagnostic) -> String {
         let function = finding.function.as_ref().map(|function| format!("in @{function}: ")).unwrap_or_default();
         let message = printable(format!("{function}{}", finding.message).as_bytes());

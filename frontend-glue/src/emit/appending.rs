@@ -1,17 +1,19 @@
-//! LLVM's appending arrays: `llvm.global_ctors`, `llvm.global_dtors` and `llvm.used`, whatever form a frontend gave them.
+//! LLVM's appending arrays: `llvm.global_ctors`, `llvm.global_dtors` and `llvm.used`, in any form that a frontend
+//! gave them.
 //!
-//! The verifier lets much through: elements of a named or packed struct, data in another address space, a list that is
-//! `zeroinitializer` or `undef`, elements without a function or without a number as priority. LLVM's code generator passes
-//! over what it cannot run, but passes of LLVM crash at some of it, and one array can hold one type only. So where an array is
-//! appended to, or optimised, it is rebuilt in the plain form, without the elements that would never run.
+//! LLVM's verifier accepts many forms: elements of a named or packed struct, data in another address space, a list
+//! that is `zeroinitializer` or `undef`, elements without a function or without a number as priority. LLVM's code
+//! generator skips elements that it cannot run, but passes of LLVM crash at some of them, and one array can hold one
+//! type only. So an array that is appended to, or optimised, is rebuilt in the plain form, without the elements that
+//! would never run.
 
 use crate::llvm::{Module, Type, Value};
 
 /// The lists of functions that run by themselves.
 const STRUCTORS: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
 
-/// Puts `function` before all others in `llvm.global_ctors` or `llvm.global_dtors`: of one priority the first constructor runs first,
-/// and the first destructor last.
+/// Puts `function` before all others in `llvm.global_ctors` or `llvm.global_dtors`: of one priority the first
+/// constructor runs first, and the first destructor last.
 pub(crate) fn prepend_structor(module: Module, name: &str, priority: u64, function: Value) {
     let mut all = structors(module, name);
     let priority = module.integer(32).constant(priority);
@@ -61,7 +63,7 @@ fn structors(module: Module, name: &str) -> Vec<Value> {
     members(module.global(name).and_then(Value::initializer)).into_iter().filter_map(runnable).collect()
 }
 
-/// The members of an array; of one that is all zeros, or undefined, none: it may be of any length.
+/// The members of an array; none if it is all zeros or undefined: such an array may have any length.
 fn members(array: Option<Value>) -> Vec<Value> {
     let array = array.filter(|array| !array.is_null() && !array.is_undef());
     array.map_or_else(Vec::new, |array| (0..).map_while(|index| array.constant_member(index)).collect())

@@ -1,27 +1,28 @@
-//! A pointer that is called gets a register of its own, because LLVM calls the wrong one otherwise.
+//! Gives a called pointer a register of its own, because LLVM calls the wrong pointer otherwise.
 //!
 //! Where a call with a `"deopt"` bundle calls an element of an aggregate (a closure passed or returned as
-//! `{ environment, code }`), the code generator of LLVM 22 calls the aggregate's *first* element, at every level: it forgets
-//! which result of the node it was (`LowerAsSTATEPOINT`; llvm-project issue 207508). So such a pointer goes through
+//! `{ environment, code }`), the code generator of LLVM 22 calls the aggregate's *first* element, at every level: it
+//! forgets which result of the node it was (`LowerAsSTATEPOINT`; llvm-project issue 207508). So such a pointer goes
+//! through
 //!
 //! ```text
 //!   %copy = call ptr asm "", "=r,0"(ptr %callee)      no instruction, one result
 //! ```
 //!
-//! which hides from LLVM where it came from. That would also hide a function which the optimiser could find out and inline;
-//! so `emit.rs` does it when all passes have run. What `tally lower` writes is compiled by others: there every pointer is
-//! copied at once, since a pass can make an element of what is none yet (a struct that is taken to registers).
+//! which hides its origin from LLVM. That would also hide a function which the optimiser could discover and inline;
+//! so `emit.rs` does it after all passes. Other tools compile the output of `tally lower`: there every pointer is
+//! copied at once, since a later pass can turn it into an element (when it takes a struct to registers).
 
 use crate::llvm::call::DEOPT;
 use crate::llvm::{Builder, Module, Opcode, Value};
 use crate::lower::LOWERED_FLAG;
 
-/// Copies the callees that LLVM would mistake, in a module that only the code generator sees from now on.
+/// Copies the callees that LLVM would confuse, in a module that goes only to the code generator from now on.
 pub(crate) fn before_code_generation(module: Module) {
     copy_where(module, |callee| !is_one_result(callee));
 }
 
-/// Copies all callees that passes might turn into such.
+/// Copies all callees that passes might turn into such elements.
 pub fn for_other_tools(module: &inkwell::module::Module) {
     copy_where(Module::of(module), |_| true);
 }
@@ -42,12 +43,13 @@ fn copy_where(module: Module, wanted: impl Fn(Value) -> bool) {
     }
 }
 
-/// What is known to become a node with one result, or its first: anything else is copied, which costs nothing.
+/// Whether the callee is known to become a node with one result, or its first: any other callee is copied, which
+/// costs nothing.
 fn is_one_result(callee: Value) -> bool {
     match callee.opcode() {
         None => callee.is_argument(),
         Some(Opcode::LLVMLoad | Opcode::LLVMPHI | Opcode::LLVMSelect) => true,
-        // An intrinsic may be no more than another name for its argument.
+        // An intrinsic may only be another name for its argument.
         Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
             let called = callee.as_call().expect("a call").callee();
             !called.is_function() || called.intrinsic_id() == 0

@@ -1,9 +1,8 @@
 //! Constructors and destructors of a module, in the form that its destination runs.
 //!
-//! IR has `llvm.global_ctors` and `llvm.global_dtors`. Neither road leads from there to a running
-//! constructor by itself: a code generator made through LLVM's C interface writes sections
-//! (`.ctors`) that linkers and C libraries have stopped running, and ORC, through its C interface,
-//! runs nothing at all. So the arrays are replaced just before emission.
+//! IR has `llvm.global_ctors` and `llvm.global_dtors`. Neither way runs a constructor by itself: a code generator
+//! made through LLVM's C interface writes sections (`.ctors`) that linkers and C libraries no longer run, and ORC,
+//! through its C interface, runs no constructors at all. So the arrays are replaced just before emission.
 //!
 //! [`place_for_linker`] makes a pointer of each entry in the section that the linker sorts and the
 //! C library runs:
@@ -19,10 +18,9 @@
 //!   @tally.destructors.3  = …
 //! ```
 //!
-//! The host reads the tables of all modules with [`read`], sorts by priority as a linker would
-//! (stable: modules in command line order, entries in order of appearance), runs constructors
-//! forwards, and destructors backwards at exit. Data, and not generated calls, so that priorities
-//! order constructors *across* modules.
+//! The host reads the tables of all modules with [`read`], sorts by priority as a linker would (stable: modules in
+//! command line order, entries in order of appearance), runs constructors forwards, and destructors backwards at
+//! exit. The tables are data, not generated calls, so that priorities order constructors *across* modules.
 
 use inkwell::AddressSpace;
 use inkwell::comdat::Comdat;
@@ -32,7 +30,7 @@ use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{AsValueRef, BasicValueEnum, PointerValue, StructValue};
 
-/// The priority of whoever asked for none.
+/// The priority of an entry without one.
 const USUAL_PRIORITY: u64 = 65535;
 
 /// One entry of a table.
@@ -131,7 +129,7 @@ pub unsafe fn read(address: u64) -> Vec<Entry> {
 struct Element<'ctx> {
     priority: u64,
     function: PointerValue<'ctx>,
-    /// That of the data which the function initialises, if any.
+    /// The comdat of the data that the function initialises, if any.
     comdat: Option<Comdat>,
 }
 
@@ -156,9 +154,9 @@ fn elements<'ctx>(initializer: LLVMValueRef) -> Vec<Element<'ctx>> {
     members.filter_map(element).collect()
 }
 
-/// A function to run; none where the entry names none, or has no number as priority.
+/// A function to run; `None` if the entry names none, or its priority is no number.
 fn element<'ctx>(entry: LLVMValueRef) -> Option<Element<'ctx>> {
-    // SAFETY: LLVM's verifier has seen of which types the fields are.
+    // SAFETY: LLVM's verifier has checked the types of the fields.
     let [priority, function, data] =
         [0, 1, 2].map(|index| member(entry, index).map(|field| unsafe { BasicValueEnum::new(field) }));
     let priority = priority?.into_int_value().get_zero_extended_constant()?;
@@ -170,13 +168,13 @@ fn element<'ctx>(entry: LLVMValueRef) -> Option<Element<'ctx>> {
 
 /// A member of a constant array or struct, or none beyond its end.
 fn member(aggregate: LLVMValueRef, index: u32) -> Option<LLVMValueRef> {
-    // SAFETY: a live constant; LLVM looks whether it has such a member.
+    // SAFETY: a live constant; LLVM checks whether it has such a member.
     let member = unsafe { LLVMGetAggregateElement(aggregate, index) };
     (!member.is_null()).then_some(member)
 }
 
 fn comdat_of(data: PointerValue) -> Option<Comdat> {
-    // SAFETY: a live value; only a global is asked for its comdat, and null means it has none.
+    // SAFETY: a live value; the comdat is read of a global only, and null means it has none.
     unsafe {
         let global = LLVMIsAGlobalObject(data.as_value_ref());
         let comdat = if global.is_null() { std::ptr::null_mut() } else { LLVMGetComdat(global) };

@@ -1,8 +1,8 @@
-//! How much a module is optimised: the `-O` of the command line.
+//! The optimisation level of a module: the `-O` of the command line.
 //!
-//! One level decides two things at once, as it does in clang: which pass pipeline runs over the
-//! lowered IR, and how hard the code generator works. Level 0 runs no passes at all, but the
-//! module is lowered all the same: a gc function has no meaning before that.
+//! One level decides two things at once, as it does in clang: which pass pipeline runs over the lowered IR, and how
+//! hard the code generator works. Level 0 runs no passes at all, but the module is lowered all the same: a gc
+//! function has no meaning without the lowering.
 
 use inkwell::OptimizationLevel;
 
@@ -15,7 +15,7 @@ pub enum Level {
     /// Cheap passes.
     #[value(name = "1")]
     O1,
-    /// What released programs use.
+    /// For released programs.
     #[default]
     #[value(name = "2")]
     O2,

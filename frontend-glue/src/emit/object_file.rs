@@ -11,9 +11,9 @@
 //!   tally.module      +24 u64   0               ->  size of .llvm_stackmaps
 //! ```
 //!
-//! Nothing here trusts the bytes: a truncated or foreign file is an error, not a panic. [`parse`] is the door for all who
-//! read objects: what is let in is relocatable, for this machine, and no larger in its parts than as a whole, so that
-//! whoever copies its sections copies no more than the file.
+//! Nothing here trusts the bytes: a truncated or foreign file is an error, not a panic. All readers of objects use
+//! [`parse`]. It accepts only relocatable objects for this machine whose parts are no larger than the whole, so that
+//! a copy of all sections is no larger than the file.
 
 use std::ops::Range;
 
@@ -28,10 +28,10 @@ pub const STACK_MAPS: &str = ".llvm_stackmaps";
 /// The symbol of a module's registration record.
 pub const MODULE_RECORD: &str = "tally.module";
 
-/// Where the record holds the size of the stack maps.
+/// Offset in the record of the size of the stack maps.
 const STACK_MAPS_SIZE_OFFSET: u64 = 24;
 
-/// Where a section header holds its flags.
+/// Offset in a section header of its flags.
 const SH_FLAGS_OFFSET: usize = std::mem::offset_of!(SectionHeader64<LittleEndian>, sh_flags);
 
 /// Why an object cannot be finished.
@@ -40,7 +40,7 @@ pub enum ObjectError {
     /// The bytes are no ELF object for this machine.
     #[error("the object is malformed: {0}")]
     Malformed(String),
-    /// Addresses are final in it, and mean something else.
+    /// The object is linked: its addresses are final, and mean something else.
     #[error("the file is linked already; name the .o file that was compiled")]
     Linked,
     /// Code of another processor.
@@ -51,7 +51,7 @@ pub enum ObjectError {
     RecordOutside,
 }
 
-/// Makes the stack maps linkable and tells the module record how long they are.
+/// Makes the stack maps linkable and writes their length into the module record.
 ///
 /// An object without stack maps is left as it is.
 pub fn finish(object: &mut [u8]) -> Result<(), ObjectError> {
@@ -66,7 +66,7 @@ pub fn finish(object: &mut [u8]) -> Result<(), ObjectError> {
     Ok(())
 }
 
-/// Opens an object, unless it is none that we can read.
+/// Opens an object; an error if it is none that we can read.
 pub fn parse(bytes: &[u8]) -> Result<ElfFile64<'_, LittleEndian>, ObjectError> {
     let malformed = |error: object::Error| ObjectError::Malformed(error.to_string());
     let header = FileHeader64::<LittleEndian>::parse(bytes).map_err(malformed)?;
@@ -211,7 +211,7 @@ mod tests {
         assert!(finish(&mut b"\x7fELF".to_vec()).is_err());
     }
 
-    /// Every byte of a small object changed in some way, and every shorter prefix: an answer or an error, no panic.
+    /// Every byte of a small object changed in some way, and every shorter prefix: a result or an error, no panic.
     #[test]
     fn damaged_objects_are_placed_and_listed_or_refused() {
         let whole = object();

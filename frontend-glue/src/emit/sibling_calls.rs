@@ -1,19 +1,21 @@
-//! Calls in tail position that a bundle without roots would keep a frame for.
+//! Calls in tail position, for which a bundle without roots would keep a frame.
 //!
-//! Every function of a lowered module gets bundles, because a bare call, inlined into a function with roots, would lose these
-//! (`lower/bundle.rs`). LLVM keeps a frame for a call with a bundle, so functions that call each other without end in tail
-//! position would fill the stack, though no gc function may have a part in it. But when all inlining is done, a function
-//! whose bundles are all empty names no root: nothing is lost with its frame. Its caller's call has its own record, and the
-//! callee returns there. So its last calls become `musttail` here, as if the frontend had said so.
+//! Every function of a lowered module gets bundles, because a bare call, inlined into a function with roots, would
+//! lose these (`lower/bundle.rs`). LLVM keeps a frame for a call with a bundle, so functions that call each other
+//! without end in tail position would fill the stack, even if none of them is a gc function. But after all inlining,
+//! a function whose bundles are all empty names no root: nothing is lost with its frame. Its caller's call has its
+//! own record, and the callee returns there. So its last calls become `musttail` here, as if the frontend had marked
+//! them.
 //!
-//! They have to be certain: a call without a bundle whose frame is there would be one that the walk cannot pass in code of the JIT. So
-//! this is done where LLVM promises it, between functions of one type and convention, and where no variable is in the frame.
+//! The tail call must be guaranteed: in code of the JIT the walk cannot pass the frame of a call without a bundle. So
+//! this is done where LLVM guarantees it, between functions of one type and convention, and where no variable is in
+//! the frame.
 
 use crate::llvm::call::{AttributeKind, Call, DEOPT, Position};
 use crate::llvm::surgery::forget_edge;
 use crate::llvm::{Block, Builder, Module, Opcode, Value};
 
-/// Attributes of parameters that say how they are passed.
+/// Attributes that change how parameters are passed.
 const PASSED_OTHERWISE: [&str; 11] = [
     "sret",
     "byval",
@@ -28,7 +30,8 @@ const PASSED_OTHERWISE: [&str; 11] = [
     "alignstack",
 ];
 
-/// Runs behind the last pass that inlines; after it the module is only good for the code generator. Returns whether it changed anything.
+/// Runs after the last pass that inlines; after it the module may only go to the code generator. Returns whether it
+/// changed anything.
 pub(crate) fn restore(module: Module) -> bool {
     let mut has_changed = false;
     let builder = Builder::new(module);
@@ -73,7 +76,7 @@ fn is_passed_otherwise(call: Call, function: Value, kinds: &[AttributeKind]) -> 
     })
 }
 
-/// How the function ends behind a call that is its last.
+/// The way in which a function ends after its last call.
 enum WayOut {
     /// It returns.
     Return,
@@ -81,7 +84,7 @@ enum WayOut {
     Shared(Block),
 }
 
-/// Nothing but a return of its result comes behind the call.
+/// The way out after the call, if only a return of its result follows.
 fn way_out(call: Call) -> Option<WayOut> {
     if call.is_invoke() || call.is_musttail() || call.is_never_tail() {
         return None;

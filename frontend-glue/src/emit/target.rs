@@ -1,12 +1,11 @@
-//! The machine that code is made for: x86-64 Linux, any CPU of that kind.
+//! The target machine: x86-64 Linux, any CPU of that kind.
 //!
-//! The runtime's context is reached through `%fs`, its entry points save x86-64 registers, and the
-//! stack walker knows this machine's frames, so a module for anything else is refused here, in
-//! [`adopt`], by name, before a pass could be confused by it. A module that names no target (most
-//! hand-written IR) is given this one.
+//! The runtime's context is reached through `%fs`, its entry points save x86-64 registers, and the stack walker knows
+//! this machine's frames, so [`adopt`] refuses a module for any other machine, by name, before a pass could be
+//! confused by it. A module that names no target (most hand-written IR) is given this one.
 //!
-//! Code is position independent always: the same objects go into an executable and into the JIT.
-//! GlobalISel stays off, since it drops the operand bundles that carry the roots without a word.
+//! Code is position independent always: the same objects go into an executable and into the JIT. GlobalISel stays
+//! off, since it silently drops the operand bundles that carry the roots.
 
 use std::path::Path;
 
@@ -17,10 +16,10 @@ use thiserror::Error;
 
 use crate::emit::level::Level;
 
-/// What every module is compiled for.
+/// The target of every module.
 pub const TRIPLE: &str = "x86_64-pc-linux-gnu";
 
-/// Why a module or this machine is not for us.
+/// Why a module or this machine is not supported.
 #[derive(Debug, Error)]
 pub enum TargetError {
     /// The module is for another machine.
@@ -63,12 +62,12 @@ pub fn machine(level: Level) -> Result<TargetMachine, TargetError> {
     let machine = target
         .create_target_machine(&triple, "x86-64", "", level.code_generation(), RelocMode::PIC, CodeModel::Small)
         .ok_or_else(|| TargetError::Unavailable("no such target machine".into()))?;
-    // SAFETY: the machine was just made and is used by nobody else.
+    // SAFETY: the machine was just made and nothing else uses it.
     unsafe { LLVMSetTargetMachineGlobalISel(machine.as_mut_ptr(), 0) };
     Ok(machine)
 }
 
-/// Checks that `module` is for this target, and says so in a module that names none, or its processor only.
+/// Checks that `module` is for this target, and sets the target in a module that names none, or only its processor.
 pub fn adopt(module: &Module, file: &Path, machine: &TargetMachine) -> Result<(), TargetError> {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
@@ -105,9 +104,9 @@ fn names_only_our_processor(triple: &str) -> bool {
     is_our_processor(triple) && triple.split('-').skip(1).all(|part| matches!(part, "" | "unknown" | "pc" | "elf"))
 }
 
-/// Whether `found` is the layout that an older LLVM had for this machine. LLVM's reader of bitcode gives such a module the
-/// present layout (`UpgradeDataLayoutString`), its reader of text does not. Before LLVM 18 nothing was said of `i128`, before
-/// LLVM 10 nothing of the address spaces 270 to 272.
+/// Whether `found` is the layout that an older LLVM had for this machine. LLVM's reader of bitcode gives such a
+/// module the present layout (`UpgradeDataLayoutString`), its reader of text does not. Before LLVM 18 layouts did not
+/// specify `i128`, before LLVM 10 not the address spaces 270 to 272.
 fn is_older(found: &str, expected: &str) -> bool {
     const SAID_LATER: [&str; 2] = ["-i128:128", "-p270:32:32-p271:32:32-p272:64:64"];
     let mut older = expected.to_owned();

@@ -1,8 +1,8 @@
-//! Thread-local variables of a program that is to run in this process: each access becomes a call.
+//! Thread-local variables of a program that will run in this process: each access becomes a call.
 //!
-//! An executable's loader gives every thread its copy; ORC has no such loader here. So just before emission a variable becomes a
-//! constant that says what its copies are made of, and `llvm.threadlocal.address` a call that finds or makes the thread's copy
-//! (`jit/thread_storage.rs`):
+//! An executable's loader gives every thread its copy; ORC has no such loader here. So just before emission a
+//! variable becomes a constant that describes its copies, and `llvm.threadlocal.address` a call that finds or makes
+//! the thread's copy (`jit/thread_storage.rs`):
 //!
 //! ```text
 //!   @count = thread_local global i32 4       @tally.tls.count = global { i64 4, i64 4, ptr @initial, i64 0 }
@@ -10,9 +10,9 @@
 //!       ptr @count)                            size, align, first content (null: zeros), number
 //! ```
 //!
-//! The constant has the variable's linkage, so that modules find each other's. The call runs no epoch and needs no bundle.
-//! What uses a variable in another way (old IR names it as it names any global) is refused, by name; and so is Tally's
-//! own context, which is named in modules that were lowered for executables.
+//! The constant has the variable's linkage, so that modules find each other's. The call runs no epoch and needs no
+//! bundle. A variable with other uses (old IR names it as it names any global) is refused, by name. So is Tally's own
+//! context, which modules that were lowered for executables name.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use inkwell::types::BasicType;
 use inkwell::values::{AnyValueEnum, AsValueRef, BasicValue, GlobalValue, InstructionOpcode, InstructionValue};
 use thiserror::Error;
 
-/// A thread-local variable where there can be none.
+/// A thread-local variable that cannot be supported.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error(
     "{file}: `tally run` supports the thread-local variable `{variable}` only through llvm.threadlocal.address; use `tally build`"
@@ -35,10 +35,10 @@ pub struct ThreadLocalError {
     pub variable: String,
 }
 
-/// What replaced accesses call; the JIT defines it.
+/// The function that replaced accesses call; the JIT defines it.
 pub const ADDRESS: &str = "tally.thread_local";
 
-/// What the name of a variable's description begins with.
+/// Prefix of the name of a variable's description.
 pub const DESCRIPTION: &str = "tally.tls.";
 
 /// Replaces the thread-local variables of `module`.

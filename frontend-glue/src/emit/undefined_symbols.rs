@@ -1,8 +1,8 @@
-//! Symbols that nothing defines, and the functions that need them: what a linker's list becomes for the user.
+//! Undefined symbols and the functions that need them: a linker's list in a form for the user.
 //!
-//! A linker names symbols and object files, and the objects are temporary ones of ours. The user wants the function of the
-//! module, which the relocations tell. Both ways of linking (`aot.rs`, `jit.rs`) find out from their linker which symbols are
-//! missing, and ask here who uses them; what to do about it differs, so they say that themselves.
+//! A linker names symbols and object files, and the objects are temporary ones of ours. The user wants the function
+//! of the module, which the relocations tell. Both ways of linking (`aot.rs`, `jit.rs`) get the missing symbols from
+//! their linker and find their users here; each adds its own advice.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn users_in(object: &Object, symbol: &str) -> Option<String> {
                     && (it.address()..it.address() + it.size()).contains(&offset)
             });
             match around.and_then(|it| it.name().ok().map(str::to_owned)) {
-                // The user's `main` goes by this name, and nobody has written it.
+                // The user's `main` has this name in the object, which the user has not written.
                 Some(name) => format!("@{}", name.strip_prefix("tally.main").map_or(&*name, |_| "main")),
                 None => "its data".to_owned(),
             }

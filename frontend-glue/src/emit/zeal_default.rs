@@ -1,14 +1,13 @@
-//! Executables of paranoid code are paranoid at run time, too, without being told.
+//! Makes executables of zeal code run in zeal, without a variable in the environment.
 //!
-//! The checks that the zeal lowering puts into the code mean nothing unless the runtime poisons and
-//! keeps what dies; `tally run --zeal` tells it so, an executable has only its environment. So
-//! `tally build --zeal` adds a constructor that does what a shell would: it sets `TALLY_ZEAL=1`
-//! unless the variable is there already.
+//! The checks that the zeal lowering puts into the code mean nothing unless the runtime poisons and keeps dead
+//! objects. `tally run --zeal` sets that option; an executable has only its environment. So `tally build --zeal` adds
+//! a constructor that sets `TALLY_ZEAL=1`, as a shell would, unless the variable is set already.
 
 use inkwell::AddressSpace;
 use inkwell::module::{Linkage, Module};
 
-/// Runs with the module's registration, before anything of the program's.
+/// Runs with the module's registration, before any code of the program.
 const SECTION: &str = ".init_array.100";
 
 /// Adds the constructor to a module of an executable.

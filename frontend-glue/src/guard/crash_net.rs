@@ -1,9 +1,8 @@
-//! The last net while compiling: a crash inside LLVM ends in a message and exit status 2.
+//! The crash net of the compiler: a crash inside LLVM ends in a message and exit status 2.
 //!
-//! LLVM's readers trust their input more than they should: one flipped bit in a bitcode file can
-//! make it ask for an absurd amount of memory and abort, or follow a bad pointer. That is bad input
-//! to whoever called `tally`, and must look like it. A program under `tally run` is another matter:
-//! its signals are its own, so the net is folded before `main` is called.
+//! LLVM's readers trust their input more than they should: one flipped bit in a bitcode file can make it ask for an
+//! absurd amount of memory and abort, or follow a bad pointer. To the caller of `tally` that is bad input, and must
+//! look so. A program under `tally run` has its own signals, so the net is removed before `main` is called.
 //!
 //! The message names the file that the crashing thread was [`WorkingOn`], and so does that of LLVM's fatal errors.
 
@@ -23,7 +22,7 @@ const SIGNALS: [c_int; 6] = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT];
 
 const MESSAGE: &[u8] = b"crashed while compiling: the input is damaged, or this is a bug in LLVM or Tally\n";
 
-/// The net; dropping it folds it.
+/// The net; dropping it removes it.
 pub struct CrashNet {
     before: [sigaction; SIGNALS.len()],
 }
@@ -31,7 +30,7 @@ pub struct CrashNet {
 /// Whether there is a net.
 static SPREAD: AtomicBool = AtomicBool::new(false);
 
-/// Whether a crash would end in a message: the process is a compiler's, and nobody's program runs in it.
+/// Whether a crash would end in a message: the process is a compiler's, and no program runs in it.
 pub fn is_spread() -> bool {
     SPREAD.load(Relaxed)
 }
@@ -63,7 +62,7 @@ impl Drop for CrashNet {
         SPREAD.store(false, Relaxed);
         out_of_memory::as_before();
         for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
-            // SAFETY: puts back what `spread` found.
+            // SAFETY: restores the handlers that `spread` found.
             unsafe { libc::sigaction(signal, before, std::ptr::null_mut()) };
         }
     }
@@ -75,7 +74,7 @@ impl std::fmt::Debug for CrashNet {
     }
 }
 
-/// Says that this thread works on a file, until it is dropped.
+/// Records that this thread works on a file, until it is dropped.
 #[derive(Debug)]
 pub struct WorkingOn<'a> {
     before: Option<(*const u8, usize)>,
@@ -88,7 +87,7 @@ thread_local! {
 }
 
 impl WorkingOn<'_> {
-    /// This thread works on `path` now.
+    /// Records that this thread works on `path` now.
     pub fn file(path: &Path) -> WorkingOn<'_> {
         let name = path.as_os_str().as_bytes();
         WorkingOn { before: FILE.replace(Some((name.as_ptr(), name.len()))), path: PhantomData }
@@ -101,7 +100,7 @@ impl Drop for WorkingOn<'_> {
     }
 }
 
-/// Hands the name of the file that this thread works on to `say`, if there is one.
+/// Passes the name of the file that this thread works on to `say`, if there is one.
 pub fn with_file(say: impl FnOnce(&[u8])) {
     if let Some((name, length)) = FILE.get() {
         // SAFETY: a `WorkingOn` that is alive borrows the name for as long as this is set.
@@ -117,7 +116,8 @@ extern "C" fn stop(signal: c_int) {
     });
 }
 
-/// Ends the process with what `say` says of the file that this thread works on. Allocates nothing, so that a signal handler may.
+/// Ends the process with the message that `say` writes about the file that this thread works on. Allocates nothing,
+/// so that a signal handler may.
 pub(crate) fn end(say: impl FnOnce(&mut dyn Write)) -> ! {
     let mut text = [0; 256];
     let mut rest = &mut text[..];
@@ -139,7 +139,7 @@ pub(crate) fn end(say: impl FnOnce(&mut dyn Write)) -> ! {
 mod tests {
     use super::*;
 
-    /// How a child that does `act` ends.
+    /// The wait status of a child that does `act`.
     fn child(act: impl FnOnce()) -> c_int {
         // SAFETY: the child does nothing but change signal actions, raise one and exit.
         unsafe {

@@ -1,9 +1,11 @@
-//! LLVM's readers allocate what their input tells them, and damaged input tells them anything.
+//! A limit on memory while LLVM's readers run: they allocate as much as their input says, and damaged input may say
+//! anything.
 //!
-//! One flipped bit in a bitcode file makes a parameter's number two thousand million, and LLVM fills a table of that many
-//! entries: a file of two kilobytes takes all memory of the machine. So while a file is read the process may only grow by a
-//! generous multiple of the file's size; beyond that an allocation fails, LLVM gives up, and [`crate::guard::crash_net`] has the last
-//! word. The limit is the whole process's, so it is set only under the net, where the process is ours.
+//! One flipped bit in a bitcode file makes a parameter's number two thousand million, and LLVM fills a table of that
+//! many entries: a file of two kilobytes takes all memory of the machine. So while a file is read the process may
+//! only grow by a generous multiple of the file's size; beyond that an allocation fails, LLVM gives up, and
+//! [`crate::guard::crash_net`] prints the message. The limit is the whole process's, so it is set only under the net,
+//! where the process is ours.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +17,7 @@ use crate::guard::crash_net;
 /// A module takes this many times its file's size at most. LLVM's own need for large bitcode is about 30 times.
 const TIMES: u64 = 200;
 
-/// Whatever the size of the file.
+/// The least limit, for a file of any size.
 const AT_LEAST: u64 = 2 << 30;
 
 /// Whether there is such a limit now; set only under the net.
@@ -28,7 +30,7 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// For reading a file of so many bytes.
+    /// Sets the limit for reading a file of `bytes` bytes.
     pub fn for_reading(bytes: usize) -> MemoryLimit {
         let before = if crash_net::is_spread() { lower_to(bytes as u64) } else { None };
         READING.store(before.is_some(), Relaxed);
@@ -40,17 +42,17 @@ impl Drop for MemoryLimit {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             READING.store(false, Relaxed);
-            // SAFETY: puts back what was there.
+            // SAFETY: restores the former limit.
             unsafe { libc::setrlimit(RLIMIT_AS, before) };
         }
     }
 }
 
-/// Lowers the limit, and says what it was; leaves alone what is lower already or cannot be known.
+/// Lowers the limit, and returns the former one; `None` if it is lower already or cannot be read.
 fn lower_to(bytes: u64) -> Option<rlimit> {
     let most = taken()?.saturating_add(AT_LEAST).saturating_add(bytes.saturating_mul(TIMES));
     let mut before = rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
-    // SAFETY: asks for two numbers, and sets the first to less than it was, which every process may.
+    // SAFETY: reads two numbers, and sets the first to a lower one, which every process may.
     unsafe {
         if libc::getrlimit(RLIMIT_AS, &mut before) != 0 || before.rlim_cur <= most {
             return None;
@@ -59,8 +61,8 @@ fn lower_to(bytes: u64) -> Option<rlimit> {
     }
 }
 
-/// Address space that the process takes now: the first number of `statm`, in pages of 4 KiB. Allocates nothing: the net over
-/// crashes asks, too.
+/// Address space that the process takes now: the first number of `statm`, in pages of 4 KiB. Allocates nothing: the
+/// crash net calls this, too.
 pub(crate) fn taken() -> Option<u64> {
     let mut text = [0_u8; 64];
     // SAFETY: a path that ends in NUL, and a buffer of the length that is given; a signal handler may do the same.
@@ -77,11 +79,11 @@ pub(crate) fn taken() -> Option<u64> {
     Some(text.split(' ').next()?.parse::<u64>().ok()? << 12)
 }
 
-/// How much the process may take, if that is limited.
+/// The address space that the process may take, if that is limited.
 pub(crate) fn allowed() -> Option<u64> {
     let limits = [RLIMIT_AS, libc::RLIMIT_DATA].map(|resource| {
         let mut limit = rlimit { rlim_cur: RLIM_INFINITY, rlim_max: RLIM_INFINITY };
-        // SAFETY: asks for two numbers.
+        // SAFETY: reads two numbers.
         unsafe { libc::getrlimit(resource, &mut limit) };
         limit.rlim_cur
     });

@@ -1,12 +1,10 @@
-//! What LLVM has to say, in our voice: nothing it reports may end the process behind our back.
+//! LLVM's messages in Tally's form: no report of LLVM may end the process by itself.
 //!
-//! LLVM speaks through three doors. Functions that can fail return a message (the caller deals
-//! with it). A context reports *diagnostics*; without a handler an error among them prints and
-//! calls `exit(1)`. And what LLVM thinks impossible to continue from is a *fatal error*, which
-//! aborts. [`listen`] takes the second door: diagnostics are gathered per thread and handed out by
-//! [`take`], and whoever ran the pass or the code generator asks for them afterwards.
-//! [`catch_fatal_errors`] is the net under the third: one line and exit status 2, because LLVM
-//! must not be entered again after it.
+//! LLVM reports in three ways. Functions that can fail return a message (the caller deals with it). A context reports
+//! *diagnostics*; without a handler an error among them prints and calls `exit(1)`. A *fatal error*, after which LLVM
+//! cannot continue, aborts. [`listen`] handles the second way: it gathers diagnostics per thread, and the caller of a
+//! pass or of the code generator gets them from [`take`] afterwards. [`catch_fatal_errors`] handles the third: one
+//! line and exit status 2, because LLVM must not be entered again after it.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_void};
@@ -45,8 +43,8 @@ thread_local! {
 
 /// From now on, diagnostics of `context` are gathered for [`take`] instead of printed.
 pub fn listen(context: &Context) {
-    // SAFETY: the context is alive, and the handler is a plain function without state of its own,
-    // so nothing it needs can go away before the context does.
+    // SAFETY: the context is alive, and the handler is a plain function without state of its own, so it cannot
+    // outlive anything that it needs.
     unsafe {
         LLVMContextSetDiagnosticHandler(context.as_ctx_ref(), Some(hear), std::ptr::null_mut());
     }
@@ -70,7 +68,7 @@ pub fn take_errors() -> Option<String> {
 /// Turns LLVM's fatal errors into a message and exit status 2. Once per process is enough.
 pub fn catch_fatal_errors() {
     static ONCE: std::sync::Once = std::sync::Once::new();
-    // SAFETY: the handler may be installed at any time while no other is; `Once` sees to that.
+    // SAFETY: the handler may be installed at any time while no other is; `Once` ensures that.
     ONCE.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(stop_at_fatal_error)) });
 }
 
@@ -80,7 +78,7 @@ extern "C" fn hear(diagnostic: LLVMDiagnosticInfoRef, _: *mut c_void) {
     let is_error = match severity {
         LLVMDiagnosticSeverity::LLVMDSError => true,
         LLVMDiagnosticSeverity::LLVMDSWarning => false,
-        // Optimisation remarks and notes are answers to questions nobody asked here.
+        // Optimisation remarks and notes were not requested here.
         LLVMDiagnosticSeverity::LLVMDSRemark | LLVMDiagnosticSeverity::LLVMDSNote => return,
     };
     // SAFETY: as above; the text is ours to dispose of, which happens after the copy.

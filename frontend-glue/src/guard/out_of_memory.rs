@@ -1,14 +1,15 @@
-//! Memory that runs out while the command compiles: a sentence that says so, with the limit, and exit status 2.
+//! Ends the command when memory runs out during compilation: a message with the limit, and exit status 2.
 //!
-//! LLVM does not give work up for want of memory. What fails inside it is either its own allocator, which tells a handler, or
-//! `operator new`, which throws through frames that cannot be unwound unless there is a handler, too. Both are set under the
-//! [net](crate::guard::crash_net), where the process is ours, and taken back when it is folded. They may not return, and allocate
-//! nothing. The C API has neither; LLVM exports the C++ names, which llvm-sys holds to one version.
+//! LLVM cannot stop its work when there is no memory. Inside it either its own allocator fails, which calls a
+//! handler, or `operator new`, which throws through frames that cannot be unwound unless there is a handler, too.
+//! Both handlers are set under the [net](crate::guard::crash_net), where the process is ours, and removed with it.
+//! They may not return, and allocate nothing. The C API has neither; LLVM exports the C++ names, which llvm-sys fixes
+//! to one version.
 //!
-//! C++ code that would do without the memory never learns of it. There is one such place, the copy of the finished object, and
-//! the sentence is another [there](Emitting).
+//! C++ code that could do without the memory does not get the chance. There is one such place, the copy of the
+//! finished object, and [there](Emitting) the message is another one.
 //!
-//! Memory that Rust code does not get ends in `abort`: there the net asks how much of the limit is taken.
+//! A failed allocation of Rust code ends in `abort`: there the net checks how much of the limit is taken.
 
 use std::ffi::{c_char, c_void};
 use std::io::Write;
@@ -17,7 +18,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::guard::{crash_net, memory_limit};
 
-/// What is said when there is no memory for the finished object, whoever finds that.
+/// The message when there is no memory for the finished object.
 pub(crate) const NO_ROOM_FOR_OBJECT: &str =
     "not enough memory for the object code; look for large constants and initialised variables";
 
@@ -33,16 +34,16 @@ unsafe extern "C" {
     fn set_new_handler(handler: Option<extern "C" fn()>) -> Option<extern "C" fn()>;
 }
 
-/// From now on the process ends in words when LLVM or C++ code gets no memory.
+/// Sets the handlers: from now on the process ends with a message when LLVM or C++ code gets no memory.
 pub(crate) fn end_in_words() {
-    // SAFETY: functions that never return, which is what both ask of a handler; none of LLVM's is installed yet.
+    // SAFETY: functions that never return, as both require of a handler; none of LLVM's is installed yet.
     unsafe {
         install_bad_alloc_error_handler(of_llvm, std::ptr::null_mut());
         set_new_handler(Some(of_new));
     }
 }
 
-/// As it was before [`end_in_words`].
+/// Removes the handlers of [`end_in_words`].
 pub(crate) fn as_before() {
     // SAFETY: both were set there; without a handler `new` throws, as ever.
     unsafe {
@@ -51,7 +52,7 @@ pub(crate) fn as_before() {
     }
 }
 
-/// Says that an object is made, until it is dropped.
+/// Records that an object is being made, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Emitting;
 
@@ -83,7 +84,7 @@ extern "C" fn of_new() {
     crash_net::end(|text| say(text, what));
 }
 
-/// What the net says of an `abort` when most of the memory that is allowed was taken; false if it was not.
+/// Writes the net's message for an `abort` when most of the allowed memory was taken; returns false if it was not.
 pub(crate) fn say_if_likely(text: &mut dyn Write) -> bool {
     let Some((limit, taken)) = memory_limit::allowed().zip(memory_limit::taken()) else { return false };
     let is_likely = taken > limit / 2 && !memory_limit::is_reading();
@@ -94,7 +95,7 @@ pub(crate) fn say_if_likely(text: &mut dyn Write) -> bool {
 }
 
 fn say(text: &mut dyn Write, what: &str) {
-    // What does not fit is cut off; there is nobody left to tell.
+    // Text that does not fit is cut off; an error could not be reported.
     _ = match memory_limit::allowed() {
         _ if memory_limit::is_reading() => {
             writeln!(

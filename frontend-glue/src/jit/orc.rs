@@ -1,9 +1,8 @@
-//! ORC, LLVM's in-process linker, behind a small safe face. All of its C interface is in here.
+//! ORC, LLVM's in-process linker, behind a small safe interface. Only this file uses its C interface.
 //!
-//! A [`Linker`] takes finished objects and the addresses of symbols that the host provides, finds
-//! the rest in the process (the C library), and gives addresses back. Objects are linked when
-//! something in them is first looked up, all they refer to included, so an unresolved symbol shows
-//! at [`Linker::address`].
+//! A [`Linker`] takes finished objects and the addresses of symbols that the host provides, finds the rest in the
+//! process (the C library), and gives addresses back. Objects are linked when something in them is first looked up,
+//! all they refer to included, so [`Linker::address`] reports an unresolved symbol.
 //!
 //! The code goes into a JIT library of its own and not into LLJIT's main one: that one brings an
 //! `atexit` whose handlers only C++ hosts can run.
@@ -24,7 +23,7 @@ use thiserror::Error;
 
 use crate::emit::{target, thread_locals};
 
-/// What ORC answered instead of an address.
+/// ORC's error instead of an address.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum LinkError {
     /// Symbols that no object, no runtime and no library defines.
@@ -42,9 +41,9 @@ pub enum LinkError {
 #[derive(Debug)]
 pub struct Linker {
     jit: LLVMOrcLLJITRef,
-    /// Where all objects and symbols go.
+    /// The library for all objects and symbols.
     library: LLVMOrcJITDylibRef,
-    /// What ORC told its session instead of the caller. In a box: the session has its address.
+    /// The errors that ORC reported to its session instead of the caller. In a box: the session has its address.
     reported: Box<Reported>,
 }
 
@@ -109,7 +108,7 @@ impl Linker {
         check(unsafe { LLVMOrcLLJITAddObjectFile(self.jit, self.library, buffer) })
     }
 
-    /// What objects can be added to that are to be removed together.
+    /// Makes a tracker for objects that will be removed together.
     pub fn tracker(&self) -> Tracker {
         // SAFETY: the library is alive.
         Tracker(unsafe { LLVMOrcJITDylibCreateResourceTracker(self.library) })
@@ -159,13 +158,13 @@ impl Linker {
     }
 }
 
-/// Objects that are removed together. Dropped, it lets them stay for as long as the linker.
+/// Objects that are removed together. When it is dropped, they stay as long as the linker.
 #[derive(Debug)]
 pub struct Tracker(LLVMOrcResourceTrackerRef);
 
 impl Tracker {
-    /// Unmaps the objects and forgets their symbols. Callers see to it that no code in them runs on, and that the linker is
-    /// there.
+    /// Unmaps the objects and forgets their symbols. The caller must ensure that no code in them runs on, and that
+    /// the linker still exists.
     pub fn remove(&self) -> Result<(), LinkError> {
         // SAFETY: the tracker is alive; a second removal finds nothing.
         check(unsafe { LLVMOrcResourceTrackerRemove(self.0) })
@@ -179,14 +178,14 @@ impl Drop for Tracker {
     }
 }
 
-/// A buffer of LLVM's with these bytes, to be handed over.
+/// A buffer of LLVM's with these bytes, to be passed on.
 fn copy(bytes: &[u8], name: &str) -> LLVMMemoryBufferRef {
     let name = c_string(name);
     // SAFETY: bytes and name are copied by the call.
     unsafe { LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast::<c_char>(), bytes.len(), name.as_ptr()) }
 }
 
-/// An address, or why there is none.
+/// An address, or the reason why there is none.
 type Answer = Result<u64, LinkError>;
 
 /// Gets the result of the lookup of one symbol, on this thread or another.
@@ -196,15 +195,15 @@ extern "C" fn deliver(error: LLVMErrorRef, result: LLVMOrcCSymbolMapPairs, count
         1 => Ok(unsafe { (*result).Sym.Address }),
         _ => Err(LinkError::Other(format!("{count} answers to the lookup of one symbol"))),
     });
-    // SAFETY: `address` passes its sender and waits for this message before it lets go of it.
+    // SAFETY: `address` passes its sender and waits for this message before it drops it.
     let sender = unsafe { &*context.cast::<mpsc::Sender<Answer>>() };
-    // The receiver is there: nothing but this message lets `address` go on.
+    // The receiver exists: `address` goes on only after this message.
     let _ = sender.send(answer);
 }
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, disposed of once. Callers see to it that no code in it runs on.
+        // SAFETY: made by `new`, disposed of once. The caller ensures that no code in it runs on.
         let error = unsafe { LLVMOrcDisposeLLJIT(self.jit) };
         if let Err(error) = check(error) {
             eprintln!("tally: {error}");

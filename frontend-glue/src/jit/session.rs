@@ -1,12 +1,13 @@
-//! Code that comes and goes in a host's process: a read-eval-print loop, a plug-in, a method compiler.
+//! Code that is loaded and removed in a host's process: a read-eval-print loop, a plug-in, a method compiler.
 //!
 //! A [`Session`] takes modules as text, bitcode or inkwell's own, compiles them like `tally run` does, links each
-//! against the host's functions, the runtime, the C library and the modules that are there already, and runs its constructors:
-//! from then on the stack maps are known. A module that is removed is unregistered first and unmapped then; what comes next
-//! may get its addresses.
+//! against the host's functions, the runtime, the C library and the modules already loaded, and runs its
+//! constructors: from then on the stack maps are known. A module that is removed is first unregistered, then
+//! unmapped; a later module may get its addresses.
 //!
-//! A session makes no heap. The thread that calls compiled code gets one at its first allocation, with the options given to
-//! `tally_compiled::program::configure`, or those of the environment; it is collected and given back when the thread ends.
+//! A session makes no heap. The thread that calls compiled code gets one at its first allocation, with the options
+//! given to `tally_compiled::program::configure`, or those of the environment; the heap is collected and freed when
+//! the thread ends.
 
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ use crate::emit::constructors::{self, Kind};
 use crate::jit::orc::{LinkError, Linker, Tracker};
 use crate::pipeline::{self, CompileError, CompileOptions, Destination};
 
-/// Modules in this process, and what links them.
+/// Modules in this process, and their linker.
 #[derive(Debug)]
 pub struct Session {
     loaded: Vec<Loaded>,
@@ -42,20 +43,20 @@ pub enum SessionError {
     /// It is not valid, breaks the contract, or could not be compiled.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// It refers to what is nowhere, or defines what is there already.
+    /// It refers to a missing symbol, or defines one that exists already.
     #[error("cannot link {module}: {error}")]
     Link {
         /// The module.
         module: String,
-        /// What is missing or double.
+        /// The symbols that are missing or defined twice.
         error: LinkError,
     },
-    /// What it tells the runtime about itself is wrong, the descriptor of a type for instance.
+    /// Its record for the runtime is wrong, for instance the descriptor of a type.
     #[error("{module}: {what}")]
     Registration {
         /// The module.
         module: String,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// It cannot be removed, because this thread is inside it.
@@ -68,7 +69,7 @@ pub enum SessionError {
         /// The innermost of its functions that are active.
         function: String,
     },
-    /// It cannot be removed, because nobody knows whether this thread is inside it.
+    /// It cannot be removed, because it is not known whether this thread is inside it.
     #[error(
         "{module} cannot be removed: it may have a frame on this thread's stack, which cannot be walked beyond {place}"
     )]
@@ -78,7 +79,7 @@ pub enum SessionError {
         /// Native code without an unwind table.
         place: String,
     },
-    /// It is not there (any more).
+    /// It is not loaded (any more).
     #[error("this module is not loaded")]
     NotLoaded,
 }
@@ -87,7 +88,7 @@ pub enum SessionError {
 struct Loaded {
     number: usize,
     name: String,
-    /// Under which it is registered.
+    /// The key under which it is registered.
     key: Option<u64>,
     tracker: Tracker,
     /// In the order in which they are to run.
@@ -95,7 +96,7 @@ struct Loaded {
 }
 
 impl Session {
-    /// A session without modules. The destination in `options` is this process, whatever it says.
+    /// A session without modules. The destination is this process, not the one in `options`.
     ///
     /// # Errors
     /// [`SessionError`] when this LLVM cannot make code for this machine.
@@ -108,8 +109,8 @@ impl Session {
         Ok(Session { loaded: Vec::new(), linker, options, next_number: 0 })
     }
 
-    /// Gives modules that are added from now on a function, or data, of the host by name. A function that compiled code calls
-    /// is `extern "C"`, or `extern "C-unwind"` if it may panic.
+    /// Defines a function, or data, of the host by name for modules that are added from now on. A function that
+    /// compiled code calls is `extern "C"`, or `extern "C-unwind"` if it may panic.
     ///
     /// # Errors
     /// [`SessionError::Link`] when the name is taken.
@@ -157,31 +158,32 @@ impl Session {
                 Ok(ModuleHandle(number))
             }
             Err(error) => {
-                // What is left of it must not satisfy a later module's references.
+                // Its remains must not satisfy a later module's references.
                 let _ = tracker.remove();
                 Err(SessionError::Link { module: name.to_owned(), error })
             }
         }
     }
 
-    /// The address of a function or variable of the session's modules, of the host's definitions, or of the process. That of
-    /// a module's is good until the module is removed or the session dropped.
+    /// The address of a function or variable of the session's modules, of the host's definitions, or of the process.
+    /// The address of a module's symbol is valid until the module is removed or the session dropped.
     pub fn lookup(&self, symbol: &str) -> Option<u64> {
         self.linker.address(symbol).ok()
     }
 
-    /// Removes a module: its destructors run, its globals are no roots any more, its code and data go away. Objects of its
-    /// types stay valid, unless the type has a `trace` function or a finalizer, which goes with the module. Under the prompt plan
-    /// this is a safepoint: what only the module's globals held dies before its code goes.
+    /// Removes a module: its destructors run, its globals are no roots any more, its code and data go away. Objects
+    /// of its types stay valid, unless the type has a `trace` function or a finalizer, which goes with the module.
+    /// Under the prompt plan this is a safepoint: objects that only the module's globals held die before its code is
+    /// removed.
     ///
     /// # Safety
-    /// No reference is held in no root; no other thread has a frame of the module on its stack, no thread will call it
-    /// again, and no module that is left refers to it. This thread's stack is looked at.
+    /// Every reference that the host holds is in a root; no other thread has a frame of the module on its stack, no
+    /// thread will call it again, and no module that is left refers to it. This thread's stack is checked.
     ///
     /// # Errors
-    /// [`SessionError::Active`] when this thread is inside the module, [`SessionError::Hidden`] when that cannot be said;
-    /// [`SessionError::NotLoaded`] for a handle that was used before; [`SessionError::Link`] in the linker's words.
-    /// After the first two the module is still there.
+    /// [`SessionError::Active`] when this thread is inside the module, [`SessionError::Hidden`] when that is not
+    /// known; [`SessionError::NotLoaded`] for a handle that was used before; [`SessionError::Link`] in the linker's
+    /// words. After the first two the module is still there.
     pub unsafe fn remove(&mut self, module: ModuleHandle) -> Result<(), SessionError> {
         let place = self.loaded.iter().position(|loaded| loaded.number == module.0).ok_or(SessionError::NotLoaded)?;
         let Loaded { name, key, .. } = &self.loaded[place];
@@ -194,7 +196,7 @@ impl Session {
         unsafe { self.loaded.remove(place).unload() }
     }
 
-    /// Links one object; its constructors and destructors, in the order in which they are to run.
+    /// Links one object; returns its constructors and destructors, in the order in which they must run.
     fn link(
         &self,
         number: usize,
@@ -218,11 +220,11 @@ impl Session {
 
 impl Loaded {
     /// # Safety
-    /// Nobody executes the module's code or will.
+    /// No thread executes the module's code, now or later.
     unsafe fn unload(self) -> Result<(), SessionError> {
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
-            // The last of them unregisters the module. What dies with its globals may have destructors in it.
+            // The last of them unregisters the module. Objects that die with its globals may have destructors in it.
             if place == last && self.key.is_some_and(registry::let_go_of_globals) {
                 // SAFETY: the host holds no reference: the caller's duty.
                 unsafe { tally_collect() };
@@ -237,7 +239,7 @@ impl Loaded {
 impl Drop for Session {
     fn drop(&mut self) {
         while let Some(module) = self.loaded.pop() {
-            // SAFETY: addresses from `lookup` are good for as long as the session; what uses one later is wrong.
+            // SAFETY: addresses from `lookup` are valid as long as the session; the caller may not use one later.
             if let Err(error) = unsafe { module.unload() } {
                 eprintln!("tally: {error}");
             }

@@ -1,10 +1,11 @@
 //! Each thread's copies of the thread-local variables of JIT code, which `thread_locals` has made into calls.
 //!
-//! A variable gets its number at its first use, from a counter: a module that is loaded where another was brings descriptions
-//! of its own, and never finds the other's copies. A thread's copies stand in a table by number.
+//! A variable gets its number at its first use, from a counter: a module that is loaded at the address of another has
+//! descriptions of its own, and never finds the other's copies. A thread's copies are in a table by number.
 //!
-//! They go when the thread ends, but not before destructors of other thread-specific data have run, which may use
-//! them: ours asks the C library for another round until the last it grants (four, `PTHREAD_DESTRUCTOR_ITERATIONS`).
+//! The copies are freed when the thread ends, but not before destructors of other thread-specific data have run,
+//! which may use them: our destructor requests another round from the C library until the last one (four,
+//! `PTHREAD_DESTRUCTOR_ITERATIONS`).
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -12,7 +13,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What copies are made of; the compiler emits it, see `thread_locals`.
+/// The description of a variable's copies; the compiler emits it, see `thread_locals`.
 #[repr(C)]
 pub(super) struct Description {
     size: u64,
@@ -40,7 +41,7 @@ pub(super) extern "C" fn address(variable: &Description) -> *mut u8 {
         number => number,
     } as usize;
     let copies = COPIES.get();
-    // SAFETY: this thread's table, which nobody else has and no reference is kept to.
+    // SAFETY: this thread's table, which no other thread has and to which no reference is kept.
     match unsafe { copies.as_ref() }.and_then(|copies| copies.by_number.get(number)) {
         Some(&Some((copy, _))) => copy,
         _ => make(variable, number),
@@ -81,7 +82,7 @@ fn make(variable: &Description, number: usize) -> *mut u8 {
     }
 }
 
-/// Has the thread's end call `thread_ended`.
+/// Makes the thread's end call `thread_ended`.
 fn keep(copies: *mut Copies) {
     static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
     let key = KEY.get_or_init(|| {
@@ -92,7 +93,7 @@ fn keep(copies: *mut Copies) {
         }
         key
     });
-    // SAFETY: a key, or none that exists.
+    // SAFETY: a key, or a number that is no key.
     unsafe { libc::pthread_setspecific(*key, copies.cast()) };
 }
 
@@ -105,7 +106,7 @@ unsafe extern "C" fn thread_ended(copies: *mut c_void) {
         return keep(copies);
     }
     COPIES.set(std::ptr::null_mut());
-    // SAFETY: as above, and this is the last round: nobody asks for a copy any more.
+    // SAFETY: as above, and this is the last round: no code uses a copy any more.
     for (copy, layout) in unsafe { Box::from_raw(copies) }.by_number.into_iter().flatten() {
         // SAFETY: allocated with this layout by `make`.
         unsafe { dealloc(copy, layout) };

@@ -1,7 +1,7 @@
-//! Making instructions: a thin IRBuilder that keeps the debug location of the place it stands at.
+//! Making instructions: a thin IRBuilder that keeps the debug location of its position.
 //!
-//! Everything the lowering inserts before an instruction inherits that instruction's line, so a debugger and a profile
-//! still blame the source statement that asked for the allocation or the write.
+//! Everything the lowering inserts before an instruction inherits that instruction's line, so a debugger and a
+//! profile still show the source statement of the allocation or the write.
 
 use super::{Block, Module, Opcode, Type, Value};
 use inkwell::llvm_sys::core::*;
@@ -10,7 +10,7 @@ use inkwell::llvm_sys::ir_reader::LLVMParseIRInContext2;
 use inkwell::llvm_sys::prelude::*;
 use inkwell::llvm_sys::{LLVMInlineAsmDialect, LLVMIntPredicate};
 
-/// See the file's first lines. Positions are set by `before` and `at_end`.
+/// A builder of instructions, which keeps the debug location. `before` and `at_end` set its position.
 #[derive(Debug)]
 pub(crate) struct Builder {
     raw: LLVMBuilderRef,
@@ -25,7 +25,7 @@ impl Drop for Builder {
 
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
-/// How likely a branch is taken, as branch weights.
+/// The branch weight of a likely branch; the other way has weight 1.
 const LIKELY: u64 = 1 << 20;
 
 impl Builder {
@@ -37,13 +37,13 @@ impl Builder {
         self.module
     }
 
-    /// Stand before `instruction`, with its debug location.
+    /// Moves before `instruction`, with its debug location.
     pub(crate) fn before(&self, instruction: Value) {
         raw!(LLVMPositionBuilderBefore(self.raw, instruction.0));
         raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(instruction.0)));
     }
 
-    /// Stand at the end of `block`, with the debug location of `like` (or the one set before).
+    /// Moves to the end of `block`, with the debug location of `like` (or the one set before).
     pub(crate) fn at_end(&self, block: Block, like: Option<Value>) {
         raw!(LLVMPositionBuilderAtEnd(self.raw, block.0));
         if let Some(like) = like {
@@ -51,7 +51,7 @@ impl Builder {
         }
     }
 
-    /// As `before`, but what is inserted belongs to no line.
+    /// As `before`, but inserted instructions belong to no line.
     pub(crate) fn before_unlocated(&self, instruction: Value) {
         raw!(LLVMPositionBuilderBefore(self.raw, instruction.0));
         self.forget_location();
@@ -63,13 +63,13 @@ impl Builder {
         raw!(LLVMSetCurrentDebugLocation2(self.raw, LLVMInstructionGetDebugLoc(like.0)));
     }
 
-    /// As `at_end`, but what is inserted belongs to no line.
+    /// As `at_end`, but inserted instructions belong to no line.
     pub(crate) fn at_end_unlocated(&self, block: Block) {
         raw!(LLVMPositionBuilderAtEnd(self.raw, block.0));
         self.forget_location();
     }
 
-    /// Puts back an instruction that was taken out, as it was: LLVM would give it the builder's line and no name.
+    /// Inserts an instruction that was taken out, as it was: LLVM would give it the builder's line and no name.
     pub(super) fn insert(&self, instruction: Value) {
         let name = instruction.name();
         self.forget_location();
@@ -112,7 +112,7 @@ impl Builder {
         copy
     }
 
-    /// An alloca at the top of a function's entry block; the builder stands behind it, on no line.
+    /// An alloca at the top of a function's entry block; the builder's position is after it, on no line.
     pub(crate) fn alloca_at_entry(&self, function: Value, of: Type, name: &str) -> Value {
         let first = function.entry().instructions().next().expect("a block ends in a terminator");
         self.before_unlocated(first);
@@ -171,7 +171,7 @@ impl Builder {
         Value(raw!(LLVMBuildCast(self.raw, opcode, value.0, to.0, NO_NAME)))
     }
 
-    /// The value, or anything at all, but always the same, where it has none.
+    /// The value; where it is undefined, an arbitrary one that is always the same.
     pub(crate) fn freeze(&self, value: Value) -> Value {
         Value(raw!(LLVMBuildFreeze(self.raw, value.0, NO_NAME)))
     }
@@ -198,17 +198,17 @@ impl Builder {
         Value(raw!(LLVMBuildBr(self.raw, to.0)))
     }
 
-    /// A branch of which nothing is known.
+    /// A branch without weights.
     pub(crate) fn branch_if(&self, condition: Value, then: Block, otherwise: Block) -> Value {
         Value(raw!(LLVMBuildCondBr(self.raw, condition.0, then.0, otherwise.0)))
     }
 
-    /// A branch that nearly always goes to `usual`, which is where it goes when `condition` holds.
+    /// A branch that nearly always goes to `usual`, when `condition` holds.
     pub(crate) fn branch_usually(&self, condition: Value, usual: Block, rarely: Block) -> Value {
         self.weighted_branch(condition, usual, rarely, [LIKELY, 1])
     }
 
-    /// A branch that goes to `rarely` when `condition` holds, which it seldom does.
+    /// A branch that goes to `rarely` when `condition` holds, which is seldom.
     pub(crate) fn branch_rarely(&self, condition: Value, rarely: Block, usual: Block) -> Value {
         self.weighted_branch(condition, rarely, usual, [1, LIKELY])
     }
@@ -236,7 +236,7 @@ impl Builder {
         phi
     }
 
-    /// A landing pad that catches nothing, and goes on with what it landed with.
+    /// A landing pad that catches nothing and resumes the exception.
     pub(crate) fn cleanup_and_resume(&self, of: Type) {
         let pad = raw!(LLVMBuildLandingPad(self.raw, of.0, std::ptr::null_mut(), 0, NO_NAME));
         raw!(LLVMSetCleanup(pad, 1));
@@ -262,7 +262,7 @@ impl Builder {
         call
     }
 
-    /// To be disposed of by the caller.
+    /// The caller must dispose of the bundle.
     pub(super) fn bundle(&self, tag: &str, operands: &[Value]) -> LLVMOperandBundleRef {
         let mut operands: Vec<_> = operands.iter().map(|operand| operand.0).collect();
         let count = operands.len() as u32;
@@ -308,7 +308,7 @@ impl Builder {
         })
     }
 
-    /// The same value, and nobody can see that: inline assembly of no instruction.
+    /// The same value, hidden from LLVM: inline assembly of no instruction.
     pub(crate) fn opaque_copy(&self, value: Value) -> Value {
         let of = Type::function(value.type_of(), &[value.type_of()], false);
         let (text, constraints) = ("", "=r,0");
@@ -343,9 +343,9 @@ impl Builder {
         self.set_metadata(load, "invariant.load", node);
     }
 
-    /// Gives a memory access, or a call that does nothing else to memory that compiled code sees, a class of its own for
-    /// type-based alias analysis: accesses of different classes meet different memory. What other tools have tagged, or
-    /// nobody, is of all classes.
+    /// Gives a memory access, or a call with no other effect on memory that compiled code sees, a class of its own
+    /// for type-based alias analysis: accesses of different classes touch different memory. Accesses without our tag
+    /// belong to all classes.
     pub(crate) fn tag(&self, access: Value, class: &str) {
         let context = self.module.context();
         let text = |text: &str| raw!(LLVMMDStringInContext2(context, text.as_ptr().cast(), text.len()));

@@ -1,6 +1,6 @@
-//! Calls and invokes: what they call, with which attributes and bundles, and how to rebuild one.
+//! Calls and invokes: their callees, attributes and bundles, and how to rebuild one.
 //!
-//! LLVM cannot add a bundle to a call; the call is built anew and everything that hung on the old one is carried over:
+//! LLVM cannot add a bundle to a call; the call is built anew and all parts of the old one are carried over:
 //! arguments, calling convention, attributes, fast-math flags, metadata, debug location, the other bundles, the name.
 //! A call built by [`Call::rebuild`] is never marked `tail`: its bundle names slots of this very frame.
 
@@ -14,7 +14,8 @@ use smallvec::SmallVec;
 /// Tag of the bundle that names roots.
 pub(crate) const DEOPT: &str = "deopt";
 
-/// Metadata that LLVM's verifier refuses on an invoke. All of it permits something to the optimiser, and may be dropped.
+/// Metadata that LLVM's verifier refuses on an invoke. All of it permits something to the optimiser, and may be
+/// dropped.
 const ONLY_ON_CALLS: [&str; 2] = ["tbaa", "noalias.addrspace"];
 /// Metadata of which an invoke may have more than a call: the weights of both ways out.
 const ONLY_ON_INVOKES: [&str; 1] = ["prof"];
@@ -23,7 +24,7 @@ const ONLY_ON_INVOKES: [&str; 1] = ["prof"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Call(Value);
 
-/// Where an attribute hangs.
+/// The place of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     Function,
@@ -41,7 +42,7 @@ impl Position {
     }
 }
 
-/// The kind of an enum attribute, looked up once where many calls are asked for it.
+/// The kind of an enum attribute, looked up once for the test of many calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AttributeKind(u32);
 
@@ -167,7 +168,7 @@ impl Call {
         raw!(LLVMRemoveCallSiteEnumAttribute(self.0.0, position.index(), attribute_kind(name)));
     }
 
-    /// The memory that the callee writes its result to, if it is told by an `sret` argument, and the result's type.
+    /// The memory that the callee writes its result to, if an `sret` argument names it, and the result's type.
     pub(crate) fn result_in_memory(self) -> Option<(Value, Type)> {
         let of = |index| self.attributes(Position::Parameter(index)).into_iter().find(|it| it.is("sret"));
         let count = self.arguments().len() as u32;
@@ -175,7 +176,8 @@ impl Call {
         Some((self.argument(index), Type(raw!(LLVMGetTypeAttributeValue(attribute.0)))))
     }
 
-    /// The arguments that are passed as copies of memory (`byval`, said by the call or its callee), with what lies there.
+    /// The arguments that are passed as copies of memory (`byval`, said by the call or its callee), with what lies
+    /// there.
     pub(crate) fn arguments_by_value(self) -> Vec<(Value, Type)> {
         let callee = self.callee();
         let said_by_callee = |index: u32| {
@@ -212,7 +214,7 @@ impl Call {
             let bundle = raw!(LLVMGetOperandBundleAtIndex(self.0.0, index));
             let mut length = 0;
             let text = raw!(LLVMGetOperandBundleTag(bundle, &mut length));
-            // SAFETY: LLVM says `length` bytes stand there, and they stay as long as the bundle.
+            // SAFETY: LLVM says that there are `length` bytes, and they stay as long as the bundle.
             let here = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
             let found = (here == tag.as_bytes()).then(|| {
                 (0..raw!(LLVMGetNumOperandBundleArgs(bundle)))
@@ -278,7 +280,7 @@ impl Call {
         new
     }
 
-    /// Removes a call whose result nobody uses any more.
+    /// Removes a call whose result is no longer used.
     pub(crate) fn remove(self) {
         debug_assert!(!self.is_invoke(), "an invoke also ends its block");
         self.0.erase();
@@ -309,7 +311,7 @@ impl Call {
         Call(new)
     }
 
-    /// Everything that hangs on a call beside its operands.
+    /// Carries over all parts of a call beside its operands.
     pub(super) fn carry_over(self, new: Call) {
         new.set_convention(self.convention());
         let parameters = (0..self.arguments().len() as u32).map(Position::Parameter);

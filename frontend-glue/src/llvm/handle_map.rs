@@ -1,14 +1,14 @@
-//! Maps and sets whose keys are handles: every analysis here keeps some, and looks into them for each instruction.
+//! Maps and sets whose keys are handles: every analysis here has some, and looks values up for each instruction.
 //!
-//! A handle is an address that LLVM's allocator chose, not a number that an attacker did, so the standard library's
-//! keyed hash buys nothing here; with it a fourteenth of the lowering was hashing. One multiplication spreads the bits of
-//! an address well enough: the table takes its index from the low bits and its tag from the high ones, so the product's
-//! upper half is folded into the lower one. (After the hash of the Rust compiler, `rustc-hash`.)
+//! A handle is an address that LLVM's allocator chose, not a number that an attacker chose, so the standard library's
+//! keyed hash has no use here; with it a fourteenth of the lowering was hashing. One multiplication spreads the bits
+//! of an address well enough: the table takes its index from the low bits and its tag from the high ones, so the
+//! product's upper half is folded into the lower one. (After the hash of the Rust compiler, `rustc-hash`.)
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A map from handles, or from what is made of handles and small numbers.
+/// A map from handles, or from combinations of handles and small numbers.
 pub(crate) type HandleMap<K, V> = HashMap<K, V, BuildHasherDefault<HandleHasher>>;
 /// A set of handles.
 pub(crate) type HandleSet<K> = HashSet<K, BuildHasherDefault<HandleHasher>>;
@@ -16,7 +16,7 @@ pub(crate) type HandleSet<K> = HashSet<K, BuildHasherDefault<HandleHasher>>;
 /// 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// See the file's first lines.
+/// The hash of a handle: one multiplication, folded.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct HandleHasher(u64);
 

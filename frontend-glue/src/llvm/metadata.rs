@@ -1,11 +1,11 @@
-//! Named metadata, read and added to: `!name = !{!0, !1}` and what stands in the nodes.
+//! Named metadata, read and added to: `!name = !{!0, !1}` and the operands of the nodes.
 
 use super::value::owned_text;
 use super::{Module, Value};
 use inkwell::llvm_sys::core::*;
 use std::ffi::c_char;
 
-/// What can stand in a node.
+/// An operand of a node.
 #[derive(Debug, Clone)]
 pub(crate) enum Metadata {
     Text(String),
@@ -38,7 +38,7 @@ impl Module {
 }
 
 impl Metadata {
-    /// Nodes may refer to themselves; two levels are looked at.
+    /// Nodes may refer to themselves; two levels are read.
     fn of(value: Value, depth: usize) -> Metadata {
         if value.0.is_null() {
             return Metadata::Nothing;

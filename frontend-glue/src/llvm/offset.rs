@@ -1,10 +1,10 @@
-//! Offsets: how far an address lies behind another, and a member inside its aggregate.
+//! Offsets: the distance of an address from another, and the place of a member in its aggregate.
 
 use super::{Module, Opcode, Type, Value};
 use inkwell::llvm_sys::core::*;
 
 impl Value {
-    /// How far a constant address lies behind the global that it was made from.
+    /// The offset of a constant address from the global that it was made from.
     pub(crate) fn constant_offset(self, module: Module) -> Option<i64> {
         match self.constant_opcode() {
             None => Some(0),
@@ -15,13 +15,13 @@ impl Value {
         }
     }
 
-    /// How far this getelementptr lies behind its first operand, if that is a constant.
+    /// The offset of this getelementptr from its first operand, if the offset is a constant.
     pub(crate) fn own_offset(self, module: Module) -> Option<i64> {
         self.offset_and_step(module).filter(|&(_, step)| step == 0).map(|(offset, _)| offset)
     }
 
-    /// How far this getelementptr lies behind its first operand: at an offset, or a multiple of the step from it. The step is
-    /// 0 if all indices are constants.
+    /// The distance of this getelementptr from its first operand: an offset, plus a multiple of a step. The step is 0
+    /// if all indices are constants.
     pub(crate) fn offset_and_step(self, module: Module) -> Option<(i64, u64)> {
         let (mut offset, mut step) = (0_i64, 0);
         let mut inner = Type(raw!(LLVMGetGEPSourceElementType(self.0)));
@@ -45,14 +45,14 @@ impl Value {
         Some((offset, step))
     }
 
-    /// Where in an aggregate an extractvalue or insertvalue works, in bytes.
+    /// The offset in an aggregate at which an extractvalue or insertvalue works, in bytes.
     pub(crate) fn aggregate_offset(self, module: Module) -> i64 {
         let count = raw!(LLVMGetNumIndices(self.0)) as usize;
         let first = raw!(LLVMGetIndices(self.0));
         let mut inner = self.operand(0).type_of();
         let mut offset = 0;
         for place in 0..count {
-            // SAFETY: [HANDLE] LLVM keeps `count` indices there as long as the instruction is not changed.
+            // SAFETY: [HANDLE] LLVM keeps `count` indices there while the instruction is not changed.
             let index = unsafe { *first.add(place) };
             let is_struct = inner.is_structure();
             let member = inner.members()[if is_struct { index as usize } else { 0 }].0;

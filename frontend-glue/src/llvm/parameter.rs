@@ -1,5 +1,5 @@
-//! What attributes say of parameters: which point to memory that the caller made for the call, what lies there and how it is
-//! aligned; which is the result, too.
+//! The attributes of parameters: whether one points to memory that the caller made for the call, the type and
+//! alignment of that memory, and which parameter is also the result.
 
 use super::call::{AttributeKind, Call, Position, attribute_kind};
 use super::{Module, Type, Value};
@@ -13,7 +13,7 @@ impl Value {
         Value(raw!(LLVMGetParamParent(self.0)))
     }
 
-    /// The number of this parameter in its function; none for what is no parameter.
+    /// The number of this parameter in its function; `None` if this is no parameter.
     pub(crate) fn parameter_index(self) -> Option<u32> {
         let function = self.is_argument().then(|| self.function_of_parameter())?;
         (0..function.parameter_count()).find(|&index| function.parameter(index) == self)

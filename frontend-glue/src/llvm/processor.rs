@@ -1,16 +1,16 @@
 //! Names of processors, as LLVM knows them.
 //!
-//! The C API has no question for this, and a name that LLVM does not know ends in a fatal error of the code generator. So its
-//! list is asked by the C++ name, which LLVM exports and llvm-sys holds to one version.
+//! The C API has no function for this, and a name that LLVM does not know ends in a fatal error of the code
+//! generator. So LLVM's list is read by the C++ function, which LLVM exports and llvm-sys fixes to one version.
 
 unsafe extern "C" {
-    /// `X86::CPUKind llvm::X86::parseArchX86(StringRef, bool Only64Bit)`: a `StringRef` is an address and a length, and is
-    /// passed as these two; 0 is `CK_None`.
+    /// `X86::CPUKind llvm::X86::parseArchX86(StringRef, bool Only64Bit)`: a `StringRef` is an address and a length,
+    /// and is passed as these two; 0 is `CK_None`.
     #[link_name = "_ZN4llvm3X8612parseArchX86ENS_9StringRefEb"]
     fn parse_arch_x86(name: *const u8, length: usize, only_64_bit: bool) -> u32;
 }
 
-/// What LLVM knows of a processor of the x86 family.
+/// A processor of the x86 family, as LLVM knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Processor {
     Unknown,

@@ -1,4 +1,4 @@
-//! Cutting blocks: what LLVM's C API has no function for.
+//! Splitting blocks, which LLVM's C API has no function for.
 //!
 //! ```text
 //!   before                split_before(i)
@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Replacing the uses of a block (`LLVMReplaceAllUsesWith`) also rewrites the phis of its *successors*, through its
-//! terminator; so the terminator is taken out while B's uses go to H. Debug records of moved instructions slide to the
-//! next instruction that stays: a variable's new value may be shown a few instructions late, never early.
+//! terminator; so the terminator is taken out while B's uses go to H. Debug records of moved instructions go to the
+//! next instruction that stays: a debugger may show a variable's new value a few instructions late, never early.
 
 use super::call::Call;
 use super::{Block, Builder, Opcode, Value};
@@ -36,7 +36,7 @@ pub(crate) fn split_before(builder: &Builder, instruction: Value) -> Block {
     upper
 }
 
-/// The upper half is what the old name stood for: jumps arrive there.
+/// Gives the old name to the upper half, where jumps arrive.
 fn give_name(lower: Block, upper: Block) {
     let (from, to) = (Value(raw!(LLVMBasicBlockAsValue(lower.0))), Value(raw!(LLVMBasicBlockAsValue(upper.0))));
     let name = from.name();
@@ -55,12 +55,13 @@ pub(crate) fn redirect_phis(builder: &Builder, block: Block, old: Block, new: Bl
     });
 }
 
-/// Makes the phis of `block` no longer expect `origin`, which has ceased to branch there.
+/// Makes the phis of `block` no longer expect `origin`, which no longer branches there.
 pub(crate) fn forget_edge(builder: &Builder, block: Block, origin: Block) {
     rebuild_phis(builder, block, |incoming| incoming.retain(|(_, from)| *from != origin));
 }
 
-/// LLVM's C API can add to a phi's list but not change it: each phi is made anew. Answers what stands for what.
+/// LLVM's C API can add to a phi's list but not change it: each phi is made anew. Returns the new phi for each old
+/// one.
 fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value, Block)>)) -> Vec<(Value, Value)> {
     let mut replaced = Vec::new();
     let phis: Vec<Value> = block.instructions().take_while(|value| value.is(Opcode::LLVMPHI)).collect();
@@ -88,8 +89,8 @@ fn rebuild_phis(builder: &Builder, block: Block, change: impl Fn(&mut Vec<(Value
     replaced
 }
 
-/// A new block on all edges from one block to another, ending in a branch there. The first may not end in an invoke or an
-/// indirect branch. The phis there are made anew: who holds on to one finds here what stands for it now.
+/// A new block on all edges from one block to another, ending in a branch there. The first may not end in an invoke
+/// or an indirect branch. The phis there are made anew: the result maps each old phi to its new one.
 pub(crate) fn split_edge(builder: &Builder, from: Block, to: Block) -> (Block, Vec<(Value, Value)>) {
     let between = Block(raw!(LLVMInsertBasicBlockInContext(builder.module().context(), to.0, c"".as_ptr())));
     let end = from.terminator().expect("a block ends in a terminator");

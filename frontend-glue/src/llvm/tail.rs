@@ -14,12 +14,12 @@ impl Call {
         !self.is_invoke() && self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindNoTail
     }
 
-    /// Makes it a guaranteed tail call: a return of its result stands behind it.
+    /// Makes it a guaranteed tail call: a return of its result follows it.
     pub(crate) fn make_musttail(self) {
         raw!(LLVMSetTailCallKind(self.value().0, LLVMTailCallKind::LLVMTailCallKindMustTail));
     }
 
-    /// Takes back a promise not to touch the caller's variables; what forbids a tail call stays.
+    /// Removes a promise not to touch the caller's variables; a mark that forbids a tail call stays.
     pub(crate) fn forget_tail(self) {
         if self.tail_kind() == LLVMTailCallKind::LLVMTailCallKindTail {
             raw!(LLVMSetTailCallKind(self.value().0, LLVMTailCallKind::LLVMTailCallKindNone));

@@ -1,7 +1,7 @@
-//! Questions about one value: what it is, what it uses, who uses it, where it comes from in the source.
+//! Properties of one value: its kind, its operands, its users, and its place in the source.
 //!
-//! Nothing here changes the module but `erase`, `replace_all_uses` and the setters of a global; see `llvm.rs` for the
-//! invariant [HANDLE] that all of it rests on.
+//! Only `erase`, `replace_all_uses` and the setters of a global change the module. All functions rely on the
+//! invariant [HANDLE] of `llvm.rs`.
 
 use super::call::Call;
 use super::{Block, Module, Opcode, Type};
@@ -15,7 +15,7 @@ use std::ffi::CString;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Value(pub(in crate::llvm) LLVMValueRef);
 
-/// Where an instruction comes from.
+/// The place of an instruction in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) file: String,
@@ -83,7 +83,7 @@ impl Value {
         self.is_constant() && raw!(LLVMIsNull(self.0)) != 0
     }
 
-    /// An argument or instruction: what has a life inside a function.
+    /// Whether this is an argument or instruction: a value that exists only inside a function.
     pub(crate) fn is_local(self) -> bool {
         matches!(
             raw!(LLVMGetValueKind(self.0)),
@@ -126,9 +126,9 @@ impl Value {
             .filter(|value| raw!(LLVMGetValueKind(value.0)) != LLVMValueKind::LLVMBasicBlockValueKind)
     }
 
-    /// The end of the chain that `step` leads along; `None` if the chain has no end. In code that is never reached a value
-    /// may be computed from itself, and LLVM's verifier accepts that. Brent's method: a value that was seen 2^n steps ago
-    /// is met again.
+    /// The end of the chain that `step` leads along; `None` if the chain has no end. In code that is never reached a
+    /// value may be computed from itself, and LLVM's verifier accepts that. Brent's method: a value that was seen 2^n
+    /// steps ago is met again.
     pub(crate) fn follow(self, mut step: impl FnMut(Value) -> Option<Value>) -> Option<Value> {
         let (mut value, mut seen, mut steps, mut renewed_after) = (self, self, 0usize, 1usize);
         while let Some(next) = step(value) {
@@ -144,8 +144,8 @@ impl Value {
         Some(value)
     }
 
-    /// The pointer that a derived one was computed from: what is left when offsets and casts are taken off. A value that is
-    /// computed from itself is its own.
+    /// The pointer that a derived one was computed from, without offsets and casts. A value that is computed from
+    /// itself is its own base.
     pub(crate) fn base(self) -> Value {
         let step = |value: Value| {
             let is_derived = matches!(
@@ -163,7 +163,7 @@ impl Value {
         self.follow(step).unwrap_or(self)
     }
 
-    /// Who uses this value, once per use.
+    /// The users of this value, once per use.
     pub(crate) fn users(self) -> impl Iterator<Item = Value> {
         let first = raw!(LLVMGetFirstUse(self.0));
         std::iter::successors((!first.is_null()).then_some(first), |&current| {
@@ -218,7 +218,8 @@ impl Value {
         })
     }
 
-    /// The folder from which the file of an instruction's [`debug_place`](Self::debug_place) is named; empty if it is not known.
+    /// The folder from which the file of an instruction's [`debug_place`](Self::debug_place) is named; empty if it is
+    /// not known.
     pub(crate) fn debug_folder(self) -> String {
         let mut length = 0;
         let text = raw!(LLVMGetDebugLocDirectory(self.0, &mut length));
@@ -249,7 +250,7 @@ impl Value {
         (is_integer && self.type_of().integer_bits()? <= 64).then(|| raw!(LLVMConstIntGetZExtValue(self.0)))
     }
 
-    /// Whether a comparison of integers or pointers asks for equality (true) or for inequality (false).
+    /// Whether a comparison of integers or pointers tests for equality (true) or for inequality (false).
     pub(crate) fn asks_for_equality(self) -> Option<bool> {
         match raw!(LLVMGetICmpPredicate(self.0)) {
             LLVMIntPredicate::LLVMIntEQ => Some(true),
@@ -263,8 +264,8 @@ impl Value {
         !raw!(LLVMIsAConstantInt(self.0)).is_null()
     }
 
-    /// Where a switch goes when its operand is the constant `value`; its first successor is for all that no case names.
-    /// LLVM has each constant once, so that they are compared however wide they are.
+    /// The target of a switch whose operand is the constant `value`; its first successor is for values that no case
+    /// names. LLVM has each constant once, so that they are compared however wide they are.
     pub(crate) fn switch_target(self, value: Value) -> Block {
         let successors = self.block().successors();
         let names_it = |index: &usize| Value(raw!(LLVMGetSwitchCaseValue(self.0, *index as u32))) == value;
@@ -291,7 +292,7 @@ impl Value {
         (!raw!(LLVMIsAConstantExpr(self.0)).is_null()).then(|| raw!(LLVMGetConstOpcode(self.0)))
     }
 
-    /// Whether this is another name of a global, and of which.
+    /// The global that this is another name of, if it is an alias.
     pub(crate) fn aliasee(self) -> Option<Value> {
         (!raw!(LLVMIsAGlobalAlias(self.0)).is_null()).then(|| Value(raw!(LLVMAliasGetAliasee(self.0))))
     }
@@ -301,7 +302,7 @@ impl Value {
         Type(raw!(LLVMGetGEPSourceElementType(self.0)))
     }
 
-    /// Whether its comdat is of a kind that ELF does not have.
+    /// Whether the global's comdat is of a kind that ELF does not have.
     pub(crate) fn comdat_is_foreign(self) -> bool {
         let comdat = raw!(LLVMGetComdat(self.0));
         let is_elfs = |kind| {
@@ -311,7 +312,7 @@ impl Value {
         !comdat.is_null() && !is_elfs(raw!(LLVMGetComdatSelectionKind(comdat)))
     }
 
-    /// The value of a global variable if it is defined here and nobody can put another in its place.
+    /// The value of a global variable if it is defined here and no other definition can replace it.
     pub(crate) fn definitive_initializer(self) -> Option<Value> {
         if !self.is_global_variable() || raw!(LLVMIsGlobalConstant(self.0)) == 0 {
             return None;
@@ -330,13 +331,13 @@ impl Value {
         )
     }
 
-    /// Whether only its own module can mean it by name.
+    /// Whether only its own module can name it.
     pub(crate) fn is_internal(self) -> bool {
         matches!(raw!(LLVMGetLinkage(self.0)), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage)
     }
 
-    /// Gives a function everything that another one shows to the outside: linkage, visibility, section, convention, attributes
-    /// and group.
+    /// Gives a function the outside properties of another: linkage, visibility, section, convention, attributes and
+    /// group.
     pub(crate) fn copy_linkage_and_attributes(self, from: Value) {
         raw!(LLVMSetLinkage(self.0, LLVMGetLinkage(from.0)));
         raw!(LLVMSetVisibility(self.0, LLVMGetVisibility(from.0)));
@@ -364,7 +365,7 @@ impl Value {
         raw!(LLVMHasPersonalityFn(self.0)) != 0
     }
 
-    /// What handles the exceptions of a function that has a personality.
+    /// The personality of a function, which handles its exceptions.
     pub(crate) fn personality(self) -> Value {
         Value(raw!(LLVMGetPersonalityFn(self.0)))
     }
@@ -442,7 +443,7 @@ impl Value {
         })
     }
 
-    /// Its calls and invokes, found without a copy of the list: for who changes nothing meanwhile.
+    /// Its calls and invokes, found without a copy of the list: for callers that change nothing meanwhile.
     pub(crate) fn calls(self) -> impl Iterator<Item = Call> {
         self.blocks().flat_map(Block::calls)
     }
@@ -475,12 +476,12 @@ pub(in crate::llvm) fn owned_text(text: *const std::ffi::c_char, length: usize) 
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: LLVM says `length` bytes stand there; they are copied at once.
+    // SAFETY: LLVM says that there are `length` bytes; they are copied at once.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A Rust string from a message that LLVM hands over; LLVM's copy is freed.
+/// A Rust string from a message that LLVM passes on; LLVM's copy is freed.
 pub(crate) fn owned_message(text: *mut std::ffi::c_char) -> String {
     let owned = owned_text(text, raw!(libc::strlen(text)));
     raw!(LLVMDisposeMessage(text));

@@ -1,13 +1,12 @@
 //! C as a frontend: a `.c` file over `tally_gc.h` becomes bitcode with gc functions in it.
 //!
-//! Clang is asked for IR that has not been optimised but may be (`-O1`, passes off): the lowering
-//! must see every root before anything is inlined. Its verifier is off too, because a C function
-//! that declares roots has no gc attribute yet, which C cannot say. [`mark_rooting_functions`]
-//! says it for C; after that the module is like any other, and is verified like any other. (LLVM's
-//! readers verify modules with debug information while they upgrade it, and abort; clang's needs no
-//! upgrade, so [`compile`] turns that off, with LLVM's own option for it.)
+//! Clang emits IR that is not optimised but may be (`-O1`, passes off): the lowering must see every root before
+//! anything is inlined. Its verifier is off too, because a C function that declares roots has no gc attribute yet,
+//! which C cannot express. [`mark_rooting_functions`] adds it for C; after that the module is like any other, and is
+//! verified like any other. (LLVM's readers verify modules with debug information while they upgrade it, and abort;
+//! clang's needs no upgrade, so [`compile`] turns that off, with LLVM's own option for it.)
 //!
-//! The two headers are part of this binary and handed to clang in a directory of its own, so that
+//! The two headers are part of this binary and clang gets them in a directory of its own, so that
 //! `#include <tally_gc.h>` always means the version that belongs to this `tally`.
 
 use std::path::{Path, PathBuf};
@@ -28,10 +27,10 @@ use crate::lower::STRATEGY;
 const HEADERS: [(&str, &str); 2] =
     [("tally.h", include_str!("../../include/tally.h")), ("tally_gc.h", include_str!("../../include/tally_gc.h"))];
 
-/// What debug information calls the directory with the headers, whose real name differs every time.
+/// The name in debug information for the directory with the headers, whose real name differs every time.
 const HEADERS_IN_DEBUG_INFO: &str = "<tally>";
 
-/// A function that calls one of these, or a service that answers references, holds references, and lives by the
+/// A function that calls one of these, or a service that returns references, holds references, and follows the
 /// contract of gc functions.
 const ROOTING: [&str; 7] = [
     "llvm.gcroot",
@@ -54,7 +53,7 @@ pub enum ClangError {
         /// Why.
         missing: ClangMissing,
     },
-    /// Clang has printed its reasons itself, if it is one.
+    /// Clang has refused it, and has printed its reasons itself.
     #[error("{}: clang found errors, or made no module of it", .0.display())]
     Refused(PathBuf),
     /// Files or processes failed around clang.
@@ -77,7 +76,7 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
         }
         let output = folder.path().join("module.bc");
         let status = Command::new(&clang)
-            // DWARF 4: gdb does not mind, and the valgrind of today's distributions reads no other.
+            // DWARF 4: gdb reads it as well, and the valgrind of today's distributions reads no later one.
             .args(["-c", "-emit-llvm", "-gdwarf-4", "-O1", "-fPIC", "-fno-discard-value-names"])
             .args(["-Xclang", "-disable-llvm-passes"])
             .args(["-Xclang", "-disable-llvm-verifier"])
@@ -104,17 +103,16 @@ pub fn compile(path: &Path) -> Result<Vec<u8>, ClangError> {
     }
 }
 
-/// From now on LLVM's readers neither upgrade debug information nor verify what has some.
+/// Makes LLVM's readers neither upgrade debug information nor verify modules that have some.
 fn leave_debug_info_alone() {
     static ONCE: Once = Once::new();
     let arguments = [c"tally".as_ptr(), c"-disable-auto-upgrade-debug-info".as_ptr()];
-    // SAFETY: two C strings, as announced; LLVM accepts an option once, and `Once` sees to that.
+    // SAFETY: two C strings, as announced; LLVM accepts an option once, and `Once` ensures that.
     ONCE.call_once(|| unsafe { LLVMParseCommandLineOptions(2, arguments.as_ptr(), std::ptr::null()) });
 }
 
-/// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to
-/// those that call one: they may hold what it returns, and `tally verify` must look at them. Where
-/// nobody in a module does such a thing, nothing changes.
+/// Gives `gc "refcount"` to every function that roots, reads, writes or allocates objects, and to those that call
+/// one: they may hold its result, and `tally verify` must check them. A module without such functions is not changed.
 pub fn mark_rooting_functions(module: &Module) {
     let services = RUNTIME_SYMBOLS.iter().filter(|symbol| symbol.returns_reference()).map(|symbol| symbol.name);
     let rooting = ROOTING.into_iter().chain(services);

@@ -1,8 +1,8 @@
-//! Where clang 22 is: the compiler for `.c` files and the driver for links.
+//! Finds clang 22: the compiler for `.c` files and the driver for links.
 //!
-//! The bitcode that clang writes must be read by the LLVM in this process, so its major version
-//! has to be ours. `TALLY_CLANG` names one explicitly and is believed; otherwise `clang-22` is
-//! tried on the path, then where Debian's packages put it, then a plain `clang` of that version.
+//! The bitcode that clang writes must be read by the LLVM in this process, so its major version has to be ours.
+//! `TALLY_CLANG` names one explicitly, without a check; otherwise `clang-22` is tried on the path, then in the folder
+//! of Debian's packages, then a plain `clang` of that version.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +13,7 @@ use thiserror::Error;
 /// The major version whose bitcode this process reads.
 pub const VERSION: u32 = 22;
 
-/// The environment variable that names a clang to use instead of looking for one.
+/// The environment variable that names the clang to use, without a search.
 pub const OVERRIDE: &str = "TALLY_CLANG";
 
 /// Why there is no clang.
@@ -44,7 +44,7 @@ pub fn find() -> Result<OsString, ClangMissing> {
         .ok_or(ClangMissing::NotFound)
 }
 
-/// Whether `clang` has an lld to link with (`-fuse-ld=lld` fails outright where it has none).
+/// Whether `clang` has an lld to link with (`-fuse-ld=lld` fails if it has none).
 pub fn has_lld(clang: &OsString) -> bool {
     Command::new(clang).arg("-print-prog-name=ld.lld").output().is_ok_and(|answer| {
         let path = String::from_utf8_lossy(&answer.stdout);

@@ -1,10 +1,10 @@
-//! The bytes of a source file, or what the file is instead of one.
+//! The bytes of a source file, or the reason why the file is none.
 //!
-//! Reading is ours and not LLVM's, so that a directory, an empty file, a pipe or a missing permission is named as what
-//! it is, and nothing is read without end: only regular files are opened, and no more of them is read than a module
-//! may have. The kind of a file is read from its name, except that bitcode is recognised by its first bytes whatever
-//! the name (a `.ll` that is bitcode loads as bitcode, as it does in LLVM's own tools). Text with a zero byte in its
-//! beginning is refused before the rest is read: LLVM skips such bytes and would take a file of zeros for an empty module.
+//! Tally reads files itself, not LLVM, so that a message can name a directory, an empty file, a pipe or a missing
+//! permission, and nothing is read without end: only regular files are opened, up to the size that a module may have.
+//! The kind of a file is read from its name, except that bitcode is recognised by its first bytes whatever the name
+//! (a `.ll` that is bitcode loads as bitcode, as it does in LLVM's own tools). Text with a zero byte in its beginning
+//! is refused before the rest is read: LLVM skips such bytes and would take a file of zeros for an empty module.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,13 +16,13 @@ use thiserror::Error;
 /// The largest file that is read. Reading one takes twice its size, and parsing text many times that.
 const BYTES_MAX: u64 = 512 << 20;
 
-/// So much is looked at before the rest is read.
+/// Bytes that are checked before the rest is read.
 const BEGINNING_BYTES: u64 = 64 << 10;
 
 /// Why a file was not read.
 #[derive(Debug, Error)]
 pub enum SourceError {
-    /// The operating system did not hand it over.
+    /// The operating system refused to read it.
     #[error("{}: cannot be read: {error}", path.display())]
     Unreadable {
         /// The file.
@@ -42,7 +42,7 @@ pub enum SourceError {
     /// There is nothing in it.
     #[error("{}: is empty", .0.display())]
     Empty(PathBuf),
-    /// More than anybody writes or generates as one module.
+    /// The file is larger than any module that is written or generated.
     #[error("{}: is larger than {} MiB; split the module", .0.display(), BYTES_MAX >> 20)]
     TooLarge(PathBuf),
     /// Its name says text, its content does not.
@@ -50,15 +50,15 @@ pub enum SourceError {
     NotText {
         /// The file.
         path: PathBuf,
-        /// Where the first zero byte is.
+        /// The offset of the first zero byte.
         offset: usize,
     },
-    /// Neither its name nor its content says what it is.
+    /// Neither its name nor its content tells its kind.
     #[error("{}: unknown kind of file; expected .ll (LLVM IR), .bc (bitcode) or .c", .0.display())]
     UnknownKind(PathBuf),
 }
 
-/// What a file holds.
+/// The kind of a file's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// LLVM IR as text.
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
         return Err(SourceError::StandardInput);
     }
     let unreadable = |error| SourceError::Unreadable { path: path.to_owned(), error };
-    // Asked before it is opened: opening a pipe waits for somebody to write to it.
+    // Checked before it is opened: opening a pipe waits for a writer.
     let there = std::fs::metadata(path).map_err(unreadable)?;
     if there.is_dir() {
         return Err(SourceError::Directory(path.to_owned()));
@@ -100,8 +100,8 @@ pub fn read(path: &Path) -> Result<(Kind, Vec<u8>), SourceError> {
     }
 }
 
-/// Reads a file that is an object for a linker, or something that was linked; `None` where it is neither, or cannot be
-/// read: [`read`] says then what it is.
+/// Reads a file that is an object for a linker, or something that was linked; `None` if it is neither, or cannot be
+/// read: [`read`] then returns the reason.
 pub fn read_object(path: &Path) -> Result<Option<Vec<u8>>, SourceError> {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let Some(mut file) = is_file.then(|| File::open(path).ok()).flatten() else { return Ok(None) };
@@ -139,7 +139,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
-        // The rest is a hole: it takes no place on the disk.
+        // The rest is a hole: it takes no space on the disk.
         File::options().write(true).open(&path).unwrap().set_len(length.max(bytes.len() as u64)).unwrap();
         let message = |error: SourceError| error.to_string().replace(&format!("{}/", folder.path().display()), "");
         read(&path).map(|(kind, _)| kind).map_err(message)

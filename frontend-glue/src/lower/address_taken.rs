@@ -1,18 +1,19 @@
-//! Deferred plan: functions that lend roots note their frames. Both plans: functions that call `setjmp` say that they were come
-//! back to, or a finalizer that was left by the jump would count as running (`tally_heap::services::finalizer`).
+//! Deferred plan: functions that lend roots note their frames. Both plans: functions that call `setjmp` report its
+//! return, or a finalizer that was left by the jump would count as running (`tally_heap::services::finalizer`).
 //!
-//! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change; but
-//! for one kind: a root whose address was passed on may be stored to by whoever has it, and what it held at the flip
-//! would be counted by nobody. So a function with such a root notes its frame pointer where it is entered, if it is the
-//! highest so far:
+//! A flip may leave the older frames of a deep stack for slices, because frames that are not active do not change,
+//! with one exception: code that has a root's address may store to the root, and no count would be kept for the
+//! reference that it held at the flip. So a function with such a root notes its frame pointer at its entry, if it is
+//! the highest so far:
 //!
 //! ```text
 //!   context.lent_high = max(context.lent_high, frame pointer)
 //! ```
 //!
-//! Frames up to that are visited by the flip itself. Nothing is undone when the function ends, however it does: each walk begins
-//! at 0, and at its end knows which frames lend, by a bit of their roots' ids. A count of such frames, as the prompt plan
-//! has it (`count/lent.rs`), would cost every way out, and stay too high after an exception.
+//! The flip itself visits the frames up to that. Nothing is undone when the function ends, in any way: each walk
+//! begins at 0, and at its end knows the frames that lend, by a bit of their roots' ids. A count of such frames, as
+//! the prompt plan has it (`count/address_taken.rs`), would cost instructions on every way out, and stay too high
+//! after an exception.
 //!
 //! Inlined, the note is about the frame that the slot lies in then.
 
@@ -48,7 +49,7 @@ pub(super) fn note(builder: &Builder, context: ContextAccess, callees: &Callees,
     builder.store(highest, field);
 }
 
-/// Behind each call that may return twice the runtime is told that it has returned.
+/// Notifies the runtime after each call that may return twice.
 pub(super) fn announce_landings(builder: &Builder, callees: &Callees, function: Value) {
     let calls: Vec<Call> = function.calls().filter(|&call| callees.returns_twice(call)).collect();
     for call in calls.into_iter().filter(|call| !call.is_musttail()) {

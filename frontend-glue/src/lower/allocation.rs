@@ -6,16 +6,17 @@
 //!   else:            payload = tally_new_slow(handle)
 //! ```
 //!
-//! A limit of zero sends every allocation to the slow path: that is how the runtime asks for a slice of an epoch. The
-//! epoch runs *before* the cell is carved, so nothing half-made is ever seen (rule 5); the header and the nulls are
-//! stored inline, and -O2 deletes the nulls that the program overwrites at once. The type id comes from the module's
-//! type handle (`!invariant.load`: written once, at registration).
+//! A limit of zero sends every allocation to the slow path: the runtime requests a slice of an epoch this way. The
+//! epoch runs *before* the cell is allocated, so it never meets an unfinished object (rule 5); the header and the
+//! nulls are stored inline, and -O2 deletes the nulls that the program overwrites at once. The type id comes from the
+//! module's type handle (`!invariant.load`: written once, at registration).
 //!
 //! Cost of two reference words: 3 loads, 4 stores, 1 branch, 10 instructions (benches/compiled.rs).
 //!
 //! A type with a finalizer is not allocated inline: the runtime keeps a list of such objects while they are young.
 //!
-//! Arrays clear their elements in the runtime. A descriptor that is not defined here is unknown here: a plain call.
+//! Arrays clear their elements in the runtime. A descriptor without a definition in this module is not known: its
+//! allocations stay plain calls.
 
 use super::descriptor::Descriptor;
 use super::module_record::ModuleTables;
@@ -32,17 +33,17 @@ const HEADER_BYTES: u64 = 8;
 const CELL_BYTES_MIN: u64 = 16;
 /// Largest cell that is allocated inline.
 pub(super) const CELL_BYTES_MAX: u64 = 8192;
-/// Up to so many reference words are nulled one by one.
+/// The most reference words that are nulled one by one.
 const SINGLE_NULLS_MAX: usize = 8;
 
-/// What became of an allocation.
+/// The result of lowering an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Allocation {
     Inline,
     Called,
 }
 
-/// Where allocations get what they need beside the call.
+/// The inputs of an allocation's lowering beside the call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
     pub(super) context: ContextAccess,
@@ -128,7 +129,7 @@ fn bump(
     replace_by_object(call, object);
 }
 
-/// The two ways of an inline allocation, and where they meet.
+/// The two paths of an inline allocation, and the block where they meet.
 pub(super) struct Ways {
     pub(super) fast: Block,
     pub(super) slow: Block,
@@ -136,7 +137,7 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Splits in front of the call; the builder then stands where the way is chosen.
+    /// Splits in front of the call; the builder is then where the path is chosen.
     pub(super) fn part(builder: &Builder, call: Call) -> Ways {
         let place = call.value();
         let head = split_before(builder, place);
@@ -147,7 +148,8 @@ impl Ways {
         ways
     }
 
-    /// Ends the fast way, where the builder stands, with `payload`, and makes the slow one; what either gives.
+    /// Ends the fast path at the builder's position, with `payload`, and makes the slow one. Returns the result of
+    /// either.
     pub(super) fn join(self, builder: &Builder, call: Call, payload: Value, handle: Value, roots: &[Value]) -> Value {
         let place = call.value();
         builder.branch(self.rest);
@@ -167,7 +169,7 @@ pub(super) fn load_meta(builder: &Builder, handle: Value) -> Value {
     meta
 }
 
-/// Puts the allocated object in the place of the call, which goes.
+/// Replaces the call by the allocated object, and removes it.
 pub(super) fn replace_by_object(call: Call, object: Value) {
     let name = call.value().name();
     call.value().replace_all_uses(object);

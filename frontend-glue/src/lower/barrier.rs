@@ -1,7 +1,7 @@
 //! Writes and reads of references: `llvm.gcwrite`, `llvm.gcread`, `tally_gcwrite_i64` become inline code.
 //!
-//! The first write of an epoch to a mature object logs the object before it changes [LOG]; all that compiled code needs
-//! to know is the slot's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
+//! The first write of an epoch to a mature object logs the object before it changes [LOG]; compiled code only needs
+//! the slot's *unlogged* bit, in a table 1/128 of the heap's size that stays in the cache:
 //!
 //! ```text
 //!   word = ((u32 *)UNLOGGED_BIAS)[slot >> 9]
@@ -9,10 +9,10 @@
 //!   *slot = value
 //! ```
 //!
-//! Cost when nothing is to be logged: 1 load, 1 bit test, 1 branch; 8 instructions with the store (benches/compiled.rs).
-//! The slow path is called with `preserve_mostcc`, so it costs the fast path no registers; it is a leaf. A fresh object
-//! needs no test, nor does one that a write just before logged. A slot in a global variable is a root that every epoch
-//! scans: it needs none either, but the module record must name it.
+//! Cost when nothing is to be logged: 1 load, 1 bit test, 1 branch; 8 instructions with the store
+//! (benches/compiled.rs). The slow path is called with `preserve_mostcc`, so it costs the fast path no registers; it
+//! is a leaf. A fresh object needs no test, nor does one that a write just before logged. A slot in a global variable
+//! is a root that every epoch scans: it needs none either, but the module record must name it.
 
 use super::runtime::{PRESERVE_MOST, declare};
 use crate::llvm::call::Call;

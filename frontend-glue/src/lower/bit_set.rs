@@ -1,4 +1,4 @@
-//! A set of small numbers: which of a function's roots. Up to 128 take no memory of their own.
+//! A set of small numbers, such as a function's roots. Up to 128 take no memory of their own.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -23,7 +23,7 @@ impl BitSet {
         self.0[bit / 64] >> (bit % 64) & 1 != 0
     }
 
-    /// Adds the other set; says whether anything was new.
+    /// Adds the other set; returns whether anything was new.
     pub(super) fn union(&mut self, other: &BitSet) -> bool {
         let mut grew = false;
         for (word, more) in self.0.iter_mut().zip(&other.0) {

@@ -2,12 +2,12 @@
 //!
 //! SelectionDAG lowers a call with a deopt bundle as a statepoint and writes a stack map record at its exact return
 //! address; the operands are kept as they are, and an alloca becomes "frame register plus offset". The inliner
-//! concatenates the bundles of caller and callee, which is the meaning wanted: pairs (id, slot) need no header that
-//! concatenation could break. That is also why *every* function of the module gets at least empty bundles: a bare call
-//! inlined into a rooted function would lose the caller's roots.
+//! concatenates the bundles of caller and callee, as it should: pairs (id, slot) need no header that concatenation
+//! could break. That is also why *every* function of the module gets at least empty bundles: a bare call inlined into
+//! a rooted function would lose the caller's roots.
 //!
-//! Bare stay: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the callee runs (a function
-//! with one is never inlined, or its bare call would end up in a frame that is there).
+//! Calls without a bundle are: leaves, intrinsics, inline asm, and `musttail` calls, whose frame is gone when the
+//! callee runs (a function with one is never inlined, or its bare call would end up in a frame that still exists).
 
 use super::result_thunk::Thunks;
 use super::roots::Root;

@@ -1,16 +1,16 @@
-//! Which values a root holds at a place in the program: classes of carriers that carry the same reference.
+//! The values that a root holds at a place in the program: classes of carriers that carry the same reference.
 //!
-//! A carrier is an SSA value, a local variable, or a phi's next value. Carriers and root slots that are known to hold the
-//! same reference are in one class; a carrier is *held* as long as its class has a root. So a root's being overwritten,
-//! which ends it for everybody at once, is one number less in its class, and neither a store to one of thirty thousand
-//! roots nor a load from it looks at the others. (With a set of roots for each carrier, each store went through all sets:
-//! for n roots in a loop that writes, n³ / 64 steps.)
+//! A carrier is an SSA value, a local variable, or a phi's next value. Carriers and root slots that are known to hold
+//! the same reference are in one class; a carrier is *held* as long as its class has a root. So when a root is
+//! overwritten, which ends it for all carriers at once, its class has one root less, and neither a store to one of
+//! thirty thousand roots nor a load from it visits the others. (With a set of roots for each carrier, each store went
+//! through all sets: for n roots in a loop that writes, n³ / 64 steps.)
 //!
-//! A class whose last root is gone never gets another: who stores such a value to a root begins a new class.
+//! A class whose last root is gone never gets another: a store of such a value to a root begins a new class.
 
 use crate::llvm::{HandleMap, Value};
 
-/// A value, a local variable (by its alloca), or what a phi will be when its block is entered.
+/// A value, a local variable (by its alloca), or a phi's value when its block is entered next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Carrier {
     Now(Value),
@@ -21,13 +21,13 @@ pub(super) enum Carrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Class(usize);
 
-/// See the file's first lines.
+/// The carriers and roots that hold references at one place, by class.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held {
     carriers: HandleMap<Carrier, Class>,
     /// By the slot.
     roots: HandleMap<Value, Class>,
-    /// How many roots each class has.
+    /// The number of roots of each class.
     roots_in: Vec<usize>,
 }
 
@@ -42,7 +42,7 @@ impl Held {
         self.class_of(carrier).is_some_and(|class| slots.any(|slot| self.roots.get(&slot) == Some(&class)))
     }
 
-    /// The carrier now carries what the class does; something unknown for none.
+    /// Notes that the carrier now carries the reference of the class; an unknown value for `None`.
     pub(super) fn set(&mut self, carrier: Carrier, class: Option<Class>) {
         match class {
             Some(class) => _ = self.carriers.insert(carrier, class),
@@ -50,7 +50,7 @@ impl Held {
         }
     }
 
-    /// The class of what is in a root.
+    /// The class of the reference in a root.
     pub(super) fn class_of_root(&mut self, root: Value) -> Class {
         if let Some(&class) = self.roots.get(&root) {
             return class;
@@ -60,14 +60,14 @@ impl Held {
         class
     }
 
-    /// The root no longer holds what it held.
+    /// Notes that the root no longer holds its reference.
     pub(super) fn empty_root(&mut self, root: Value) {
         if let Some(class) = self.roots.remove(&root) {
             self.roots_in[class.0] -= 1;
         }
     }
 
-    /// What the carrier carries was stored to the root, which was emptied before.
+    /// Notes that the carrier's value was stored to the root, which was emptied before.
     pub(super) fn store(&mut self, carrier: Carrier, root: Value) -> Class {
         let class = self.class_of(carrier).unwrap_or_else(|| self.begin());
         self.carriers.insert(carrier, class);
@@ -85,7 +85,7 @@ impl Held {
         self.roots_in[class.0] += 1;
     }
 
-    /// Leaves what both know: two are in one class if they are so in both.
+    /// Keeps the common knowledge of both: two carriers are in one class if they are so in both.
     pub(super) fn meet(&mut self, other: &Held) {
         let mut pairs: HandleMap<(usize, usize), Class> = HandleMap::default();
         let mut met = Held::default();
@@ -96,7 +96,7 @@ impl Held {
             }
         }
         for (&carrier, class) in &self.carriers {
-            // A pair that no root is in holds nothing.
+            // A pair without a root holds nothing.
             if let Some(same) = other.carriers.get(&carrier)
                 && let Some(&class) = pairs.get(&(class.0, same.0))
             {
@@ -106,14 +106,14 @@ impl Held {
         *self = met;
     }
 
-    /// Forgets the carriers that are held no more, and the numbers of classes without a root.
+    /// Removes the carriers that are no longer held, and the numbers of classes without a root.
     pub(super) fn tidy(&mut self) {
         let same = self.clone();
         self.meet(&same);
     }
 }
 
-/// Equal are states that know the same, whatever the numbers of their classes; both are tidy.
+/// States with the same knowledge are equal, for any numbers of their classes; both are tidy.
 impl PartialEq for Held {
     fn eq(&self, other: &Held) -> bool {
         if self.roots.len() != other.roots.len() || self.carriers.len() != other.carriers.len() {

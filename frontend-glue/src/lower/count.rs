@@ -1,15 +1,16 @@
-//! The prompt plan's half of the lowering: where counts change, in order.
+//! The prompt plan's half of the lowering: the changes of counts, in stages.
 //!
-//! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its count.
-//! 2. Calls that may unwind get a landing pad that lets roots go (`unwinding`).
-//! 3. Decisions (`ownership`): which root, temporary or write needs a count, and where.
-//! 4. They are written into the IR as operations (`placement`, `operation`),
-//! 5. in loops of writes some of these are put off (`postponed`), and
+//! 1. Facts of the module are found (`facts`): functions in which nothing dies, functions whose result brings its
+//!    count.
+//! 2. Calls that may unwind get a landing pad that releases roots (`unwinding`).
+//! 3. Decisions (`ownership`): the roots, temporaries and writes that need a count, and the places.
+//! 4. They are written into the IR as operations (`placement`, `operation`);
+//! 5. in loops of writes some of these are postponed (`postponed`);
 //! 6. every path is checked for balance (`balance`).
 //! 7. Operations become code (`expand`).
 //!
 //! Steps 1 to 6 leave IR that can be read, with calls of `tally.count.*` in it. The optimiser of counts is a set of
-//! [`Patterns`], each with a switch; without any of them what comes out is the plan read literally. `[ROOT]`
+//! [`Patterns`], each with a switch; without any of them the result is the plan read literally. `[ROOT]`
 
 mod address_taken;
 mod balance;
@@ -58,7 +59,7 @@ pub(super) struct Counts {
     pub(super) out_parameters: OutParameters,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
-    /// What a test has damaged.
+    /// The operation that a test has damaged.
     pub(super) damaged: Option<String>,
 }
 
@@ -66,12 +67,12 @@ pub(super) struct Counts {
 pub(super) struct Counted {
     /// The function's roots, hidden ones and shadows.
     pub(super) roots: Vec<Root>,
-    /// Which are named wherever they may hold something; the others are named everywhere.
+    /// Whether a root is named only where it may hold something; the others are named everywhere.
     pub(super) simple: Vec<bool>,
     shadows: Vec<Option<usize>>,
-    /// How the roots are read that are settled by inline code.
+    /// How to read the roots that inline code settles.
     words: Vec<Option<OneWord>>,
-    /// Writes and operations whose decrements are put off.
+    /// Writes and operations whose decrements are postponed.
     postponed: Postponed,
 }
 
@@ -90,10 +91,10 @@ impl Counts {
         }
     }
 
-    /// Puts the operations of one function in place; `asked` are the polls that are safepoints to the program.
+    /// Puts the operations of one function in place; `asked` are the polls that are safepoints for the program.
     ///
     /// # Errors
-    /// An imbalance, in words: a defect of this lowering.
+    /// A message about an imbalance: a defect of this lowering.
     pub(super) fn place(
         &mut self,
         builder: &Builder,
@@ -110,13 +111,13 @@ impl Counts {
         let flow = Flow::of(function);
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         if returns_twice {
-            // LLVM may take what a shadow held before a call of setjmp for what it holds after it.
+            // LLVM may take the value of a shadow before a call of setjmp for its value after it.
             counted.words.fill(None);
         }
         let lends = |root: &Root| slots::is_lent(callees, root) && !self.out_parameters.lead_to(root);
         let lends = roots.iter().any(lends);
         let patterns = if returns_twice { Patterns::NONE } else { self.patterns };
-        // A root that is no plain reference is settled at polls, too: none is passed by.
+        // A root that is no plain reference is settled at polls, too: none is passed over.
         let every_poll = || function.calls().filter(|&call| callees.of_call(call) == Callee::Poll).collect();
         let asked = if counted.shadows.iter().any(Option::is_some) { every_poll() } else { asked };
         let (operations, facts, asked) = (&self.operations, &self.facts, &asked);
@@ -184,7 +185,7 @@ impl Counts {
         counted
     }
 
-    /// Roots for temporaries that are arguments of a safepoint: as many as the neediest call has.
+    /// Adds roots for temporaries that are arguments of a safepoint: as many as the call with the most has.
     fn add_hidden_roots(
         &self,
         builder: &Builder,
@@ -218,12 +219,12 @@ impl Counts {
             .collect()
     }
 
-    /// The operation that a call stands for.
+    /// Returns the operation that a call stands for.
     pub(super) fn operation(&self, call: Call) -> Option<Operation> {
         self.operations.of_call(call)
     }
 
-    /// Whether nothing can die during the call: nobody looks for roots then.
+    /// Whether nothing can die during the call: the roots are not read then.
     pub(super) fn is_quiet(&self, call: Call) -> bool {
         self.facts.is_quiet(call)
     }
@@ -258,14 +259,14 @@ impl Counts {
         }
     }
 
-    /// Takes the stand-ins out of the module; all operations are code by now.
+    /// Removes the stand-ins from the module; all operations are code by now.
     pub(super) fn finish(self, builder: &Builder) -> Vec<Remark> {
         self.operations.remove(builder.module());
         self.remarks
     }
 }
 
-/// Checks operations that somebody wrote by hand, in functions that are not lowered otherwise: what is out of balance.
+/// Checks operations that were written by hand, in functions that are not lowered otherwise; returns the imbalances.
 pub fn check_by_hand(module: &inkwell::module::Module) -> Vec<String> {
     let module = Module::of(module);
     let (builder, options) = (Builder::new(module), LowerOptions::default());

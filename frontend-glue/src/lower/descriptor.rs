@@ -1,7 +1,7 @@
 //! A type descriptor as the module defines it: read from the constant, field by field, by byte offset.
 //!
-//! Frontends spell the struct as they like (named or anonymous, nested arrays, an opaque byte prefix is not looked
-//! through), so fields are found by where they lie, with the offsets of the runtime's own `repr(C)` declaration.
+//! Frontends spell the struct in different ways (named or anonymous, nested arrays; an opaque byte prefix cannot be
+//! read), so fields are found by their offsets, those of the runtime's own `repr(C)` declaration.
 
 use super::Plan;
 use crate::llvm::{Module, Opcode, TypeKind, Value};
@@ -12,7 +12,7 @@ use tally_heap::descriptor::{
     TraceFunction, TraceVisit, TypeDescriptor,
 };
 
-/// What allocation needs to know of a type.
+/// The properties of a type that allocation needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     /// Payload bytes of the fixed part.
@@ -34,8 +34,8 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// Reads the descriptor at `address`; none if it is not a constant of this module that nobody can replace, or not
-    /// of the version we know (the runtime refuses it at registration, with a message).
+    /// Reads the descriptor at `address`; `None` if it is not a constant of this module that cannot be replaced, or
+    /// not of the known version (the runtime refuses it at registration, with a message).
     pub(crate) fn read(module: Module, address: Value) -> Option<Descriptor> {
         let constant = address.definitive_initializer()?;
         let field = |offset: usize| word_at(module, constant, offset as u64);
@@ -70,8 +70,8 @@ impl Descriptor {
         self.stride > 0
     }
 
-    /// Whether the runtime has nothing to note when such an object is born: of those with finalizers the deferred plan
-    /// keeps a list while they are young, and both plans number those whose finalizers run in reverse order.
+    /// Whether the runtime has nothing to note when such an object is born: the deferred plan keeps a list of young
+    /// objects with finalizers, and both plans number those whose finalizers run in reverse order.
     pub(crate) fn is_born_unnoted(&self, plan: Plan) -> bool {
         match plan {
             Plan::Deferred => !(self.numbered || self.finalized),
@@ -80,10 +80,10 @@ impl Descriptor {
     }
 }
 
-/// How the one reference word of a type is read that is nothing else.
+/// How to read the word of a type that is one reference word and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OneWord {
-    /// Bits that tell what the word is.
+    /// Bits that tell the kind of the word.
     pub(crate) mask: u64,
     /// Their value in a reference.
     pub(crate) pattern: u64,
@@ -95,8 +95,8 @@ impl OneWord {
     /// A word that is a reference or null.
     pub(crate) const PLAIN: OneWord = OneWord { mask: 0, pattern: 0, pointer: u64::MAX };
 
-    /// How the word of the type at `address` is read, if eight bytes with one reference are all there is to it; none,
-    /// too, where only `trace` or another module knows.
+    /// How to read the word of the type at `address`, if the type is eight bytes with one reference. `None` also if
+    /// only `trace` or another module knows.
     pub(crate) fn of_type(module: Module, address: Value) -> Option<OneWord> {
         let descriptor = Descriptor::read(module, address)?;
         if descriptor.size != 8 || descriptor.references.as_deref() != Some(&[0]) {
@@ -115,8 +115,8 @@ impl OneWord {
     }
 }
 
-/// What the runtime would say against the descriptor at `address`, or what it could not see and would stumble over; none
-/// if it is in order, or spelled in a way that cannot be read here.
+/// The runtime's objection to the descriptor at `address`, or a fault that the runtime could not detect. `None` if
+/// the descriptor is in order, or spelled in a way that cannot be read here.
 pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
     let constant = address.definitive_initializer()?;
     let bytes = module.size_of(constant.type_of());
@@ -145,15 +145,15 @@ enum Fault {
     Name,
 }
 
-/// What is behind a pointer field.
+/// The target of a pointer field.
 enum Pointee {
     Null,
     Constant(Value),
     Elsewhere,
 }
 
-/// A descriptor's constant, read as the runtime reads memory. Every question answers none where the constant is spelled
-/// in a way that does not show it.
+/// A descriptor's constant, read as the runtime reads memory. Every function returns `None` if the spelling of the
+/// constant does not show the field.
 struct Image {
     module: Module,
     constant: Value,
@@ -282,7 +282,7 @@ impl Image {
     }
 }
 
-/// Stands for functions that only exist when the program runs; never called.
+/// A stand-in for functions that only exist when the program runs; never called.
 unsafe extern "C" fn stand_in_trace(_: *const u64, _: u64, _: TraceVisit, _: *mut c_void) {}
 
 fn offsets(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {

@@ -9,13 +9,13 @@
 //! ```
 //!
 //! `tally_run_main` makes the heap, enters compiled code through a frame that the stack walk knows as the bottom, and
-//! does the exit work (leak check, statistics). It calls `i32 (i32, ptr, ptr)`; an adapter is built where the program's
+//! does the exit work (leak check, statistics). It calls `i32 (i32, ptr, ptr)`; an adapter is built if the program's
 //! main has another of the forms that C allows. The new main is no managed function and its call carries no bundle.
 
 use super::runtime::declare;
 use crate::llvm::{Builder, Opcode, Type, Value, Visibility};
 
-/// What the program's own main is called afterwards.
+/// The new name of the program's own main.
 const MANAGED_MAIN: &str = "tally.main";
 
 /// Whether a main of this type can be adapted.

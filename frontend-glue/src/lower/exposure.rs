@@ -1,12 +1,12 @@
-//! What a poll would expose: references that are still needed behind it and sit in no root.
+//! The references that a poll would expose: those that are still needed after it and are in no root.
 //!
 //! A poll is a safepoint that the frontend did not write. In a loop that reaches none of its own it may rightly keep
 //! references in registers only (rule 2), and a poll there would let their objects die. So a latch is polled only if
-//! everything live across it is provably safe: no pointer, a pointer into the stack or a global, or a reference (or derived
-//! from one) that a root definitely holds at that moment. A forward dataflow knows the roots that hold each value;
-//! where paths meet only what all of them know remains. Integers count as long as they may be tagged words.
+//! everything live across it is provably safe: no pointer, a pointer into the stack or a global, or a reference (or
+//! derived from one) that a root definitely holds at that moment. A forward dataflow knows the roots that hold each
+//! value; where paths meet only the common knowledge remains. Integers count if they may be tagged words.
 //!
-//! Without the poll nothing is lost but time: the log has at most one entry per live object, and the epoch that is due
+//! Without the poll only time is lost: the log has at most one entry per live object, and the epoch that is due
 //! begins at the next safepoint.
 
 use super::hiding_place::{holds_pointers, holds_wide_integers, may_hide_references};
@@ -39,7 +39,7 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
     (0..flow.reachable).filter(|&block| is_safe(block)).map(|block| flow.blocks[block]).collect()
 }
 
-/// Tells `at` of each safepoint that can be reached what roots definitely hold before it.
+/// Calls `at` for each reachable safepoint with the values that roots definitely hold before it.
 pub(super) fn held_at_safepoints(
     callees: &Callees,
     flow: &Flow,
@@ -59,7 +59,7 @@ pub(super) fn held_at_safepoints(
     }
 }
 
-/// A function that its frontend calls as a leaf stays one.
+/// Whether the function may be a leaf: one that its frontend calls as a leaf stays one.
 fn may_be_a_leaf(function: Value) -> bool {
     let called_as_leaf = |user: Value| {
         user.as_call()
@@ -68,7 +68,7 @@ fn may_be_a_leaf(function: Value) -> bool {
     function.has_string_attribute(crate::analysis::callee::LEAF) || function.users().any(called_as_leaf)
 }
 
-/// What is known of the function before looking at the order of things.
+/// The facts about the function that do not depend on control flow.
 struct Ground {
     /// Root slots of one pointer or word that are only loaded and stored.
     roots: HandleSet<Value>,
@@ -78,7 +78,7 @@ struct Ground {
     words: HandleSet<Value>,
     /// Whether there are tagged words at all.
     has_words: bool,
-    /// Some other local variable may hold pointers, out of sight.
+    /// Some other local variable may hold pointers that cannot be followed.
     has_hidden_pointers: bool,
 }
 

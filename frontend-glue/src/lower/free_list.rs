@@ -7,12 +7,12 @@
 //!   reference words = null
 //! ```
 //!
-//! The list runs through the first payload words of free cells; the rest of a free cell's header is 0 and its count byte says
-//! one already, as a fresh object wants it, whose creator holds that count. The null stores stand behind both ways: LLVM then
-//! knows what the fields hold whichever way it went, and the first write to each needs no look at what it replaces.
+//! The list runs through the first payload words of free cells; the rest of a free cell's header is 0 and its count
+//! byte is one already, as a fresh object needs it: the creator holds that count. The null stores follow both paths:
+//! LLVM then knows the content of the fields on either path, and the first write to each need not read the old word.
 //!
-//! Cost of two reference words: 2 loads, 3 stores, 1 branch, 7 instructions. Memory that was never used costs 17 more for each
-//! object, by which the slow path threads the list through it (benches/compiled.rs).
+//! Cost of two reference words: 2 loads, 3 stores, 1 branch, 7 instructions. Memory that was never used costs 17 more
+//! for each object, by which the slow path threads the list through it (benches/compiled.rs).
 
 use super::allocation::{
     Allocation, CELL_BYTES_MAX, Setting, Ways, cell_bytes, load_meta, null_references, replace_by_object,

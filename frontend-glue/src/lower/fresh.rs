@@ -1,10 +1,10 @@
-//! Which writes need no barrier because the object they write to is fresh.
+//! The writes that need no barrier because their object is fresh.
 //!
 //! A fresh object was allocated in this function and no safepoint has come since: no epoch has seen it, its unlogged
-//! bit is clear, so the barrier's slow path could never be taken [LOG]. A forward dataflow keeps the set of places (SSA
-//! values, and slots whose address does not escape) that hold a fresh object; a safepoint empties the set, an
+//! bit is clear, so the barrier's slow path could never be taken [LOG]. A forward dataflow keeps the set of places
+//! (SSA values, and slots whose address does not escape) that hold a fresh object; a safepoint empties the set, an
 //! allocation puts its result in, loads and stores carry membership between slots and values, and where paths meet
-//! only what is fresh on all of them stays.
+//! only the places that are fresh on all of them stay.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
@@ -27,7 +27,7 @@ pub(super) fn fresh_writes(
         |block, mut fresh| {
             for instruction in flow.blocks[block].instructions() {
                 if let Some(call) = instruction.as_call().filter(|&call| callees.is_write(call)) {
-                    // Decided anew at each visit: the last one has seen all paths.
+                    // Decided anew at each visit: the last one knows all paths.
                     if fresh.contains(&call.argument(1)) {
                         elided.insert(call)
                     } else {
@@ -84,7 +84,7 @@ fn set(fresh: &mut HandleSet<Value>, value: Value, member: bool) {
     }
 }
 
-/// Allocas of one pointer that are only loaded from and stored to: nothing but these can change what they hold.
+/// Allocas of one pointer that are only loaded from and stored to: nothing else can change their content.
 pub(super) fn private_slots(function: Value) -> HandleSet<Value> {
     let is_private = |alloca: &Value| {
         alloca.allocated_type().is_pointer()

@@ -1,11 +1,12 @@
-//! Which words of a global variable a write may go to: they are roots, and the module registers them when it is loaded.
+//! The words of a global variable that a write may go to: they are roots, and the module registers them when it is
+//! loaded.
 //!
-//! A constant slot is one word. A computed one (`table[i].node`) may be any of several: the constant parts of its address
-//! say where the first is, the sizes of what its indices count how far apart they are, and the variable's type which of these
-//! are pointers. All of them are registered, so that no write needs to say which it went to.
+//! A constant slot is one word. A computed one (`table[i].node`) may be any of several. The constant parts of its
+//! address give the first, the sizes of the indexed elements give the distances, and the variable's type tells which
+//! of these words are pointers. All of them are registered, so that no write needs to record its slot.
 //!
-//! `verify::source` refuses a program that writes to another place of a global. The lowering asks again: mem2reg may have
-//! found the global behind a local variable, and in code that never runs anything may be written anywhere. Such a write is
+//! `verify::source` refuses a program that writes to another place of a global. The lowering checks again: mem2reg
+//! may have found the global behind a local variable, and code that never runs may contain any write. Such a write is
 //! lowered as one to an object.
 
 use crate::llvm::call::Call;
@@ -53,7 +54,7 @@ pub(crate) fn words(module: Module, global: Value, slot: Value) -> Vec<u64> {
     found
 }
 
-/// How far a slot lies behind its global: at this offset, or a multiple of the step from it.
+/// The distance of a slot from its global: this offset, plus a multiple of the step.
 fn offset_and_step(module: Module, mut slot: Value) -> (i64, u64) {
     let (mut offset, mut step) = (0_i64, 0);
     while slot.base() != slot {
@@ -70,7 +71,7 @@ fn offset_and_step(module: Module, mut slot: Value) -> (i64, u64) {
     }
 }
 
-/// Tells `found` the offset of each aligned pointer in a type, until it returns false.
+/// Calls `found` with the offset of each aligned pointer in a type, until it returns false.
 fn pointers(module: Module, of: Type, at: u64, found: &mut dyn FnMut(u64) -> bool) -> bool {
     if of.is_plain_pointer() {
         return !at.is_multiple_of(8) || found(at);
@@ -80,7 +81,7 @@ fn pointers(module: Module, of: Type, at: u64, found: &mut dyn FnMut(u64) -> boo
         if of.is_structure() {
             member_at = module.member_offset(of, number as u32);
         }
-        // An array of what holds no pointers is not gone through.
+        // An array whose elements hold no pointers is skipped.
         if !super::hiding_place::holds_pointers(member) {
             continue;
         }

@@ -1,10 +1,10 @@
-//! Local variables in which a reference may sit out of sight: structs, arrays, unions, and what is taken the address of.
+//! Local variables in which a reference may be hidden: structs, arrays, unions, and variables whose address is taken.
 //!
-//! `exposure.rs` follows single pointers and words through variables that are only loaded and stored whole. Of any other
-//! variable it must know whether a reference may come out of it again. A type with a pointer in it says so. A type without
-//! says little: a union of a number and a pointer is an integer in IR, and tagged words are integers by nature. Then it is
-//! the reads that tell: one that yields a pointer or what may be a tagged word, or one that is not seen (the address is
-//! handed on) and finds room for one.
+//! `exposure.rs` follows single pointers and words through variables that are only loaded and stored whole. Of any
+//! other variable it must know whether a reference may be read from it again. A type with a pointer in it shows that.
+//! A type without one does not exclude it: a union of a number and a pointer is an integer in IR, and tagged words
+//! are integers by nature. Then the reads decide: one that yields a pointer or a possible tagged word, or one that
+//! cannot be followed (the address is passed on) from a variable with room for one.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
@@ -49,7 +49,7 @@ fn yields_reference(words: &HandleSet<Value>, load: Value) -> bool {
     }
 }
 
-/// Whether a call that is given the address may read there.
+/// Whether a call that gets the address may read there.
 fn is_read_by(callees: &Callees, user: Value, address: Value) -> bool {
     let call = user.as_call().expect("a call or invoke");
     match callees.of_call(call) {

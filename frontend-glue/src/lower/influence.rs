@@ -1,13 +1,13 @@
-//! Which values hang on which roots: the facts that root liveness is computed from.
+//! The values that depend on each root: the facts from which root liveness is computed.
 //!
-//! A value hangs on a root if it was read from the slot, stored into it, is an origin of a stored value (`origins.rs`: the
-//! operands of a phi), or was derived from any of these by arithmetic, casts, selection, aggregates, or a call that was
-//! given one and returns something wide enough to be a pointer; half a word is followed, too. An
-//! alloca that such a value was stored into hangs on the root itself: whatever is read from it does too. All of this
-//! ignores control flow; it can only make a root live longer, never shorter.
+//! A value depends on a root if it was read from the slot, stored into it, is an origin of a stored value
+//! (`origins.rs`: the operands of a phi), or was derived from any of these by arithmetic, casts, selection,
+//! aggregates, or a call that got one and returns a value wide enough for a pointer; half a word is followed, too. An
+//! alloca that such a value was stored into depends on the root itself, and so do all values read from it. All of
+//! this ignores control flow; it can only make a root live longer, never shorter.
 //!
-//! A reference that goes from root to root by way of loads is in both. Where the first is overwritten, the second alone
-//! protects what was read from the first ([`Reach::ThroughRoots`]).
+//! A reference that goes from root to root by way of loads is in both. When the first is overwritten, only the second
+//! protects a value read from the first ([`Reach::ThroughRoots`]).
 
 use super::bit_set::BitSet;
 use super::origins::{Origins, containers};
@@ -16,7 +16,7 @@ use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use smallvec::SmallVec;
 
-/// What one instruction does to a slot.
+/// The effect of one instruction on a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SlotAccess {
     /// Reads (part of) it.
@@ -29,18 +29,18 @@ pub(super) enum SlotAccess {
     Touch { root: usize },
 }
 
-/// How far values are followed.
+/// The extent to which values are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Not to the origins of what is stored: for tests of the hazard.
+    /// Not to the origins of stored values: for tests of the hazard.
     WithoutOrigins,
-    /// Through values and variables: what a root holds was put there from one of these.
+    /// Through values and variables, from which the content of a root was stored.
     Values,
     /// Through roots as well, as if they were variables.
     ThroughRoots,
 }
 
-/// See the file's first lines.
+/// The dependence of values on the roots of one function.
 #[derive(Debug)]
 pub(super) struct Influence {
     /// Roots to be named at every safepoint.
@@ -62,7 +62,7 @@ struct Survey<'a> {
     /// Addresses inside a slot: which root, and whether it is the slot's very beginning.
     addresses: HandleMap<Value, (usize, bool)>,
     facts: Influence,
-    /// Values whose roots have become more since their uses were followed.
+    /// Values that have got more roots since their uses were followed.
     pending: Vec<Value>,
     is_pending: HandleSet<Value>,
     /// The roots that may hold what a value is an origin of.
@@ -112,22 +112,23 @@ impl Influence {
         survey.facts
     }
 
-    /// Whether a root may hold what was read from another, or what another held: only then do roots stand in for each other.
+    /// Whether a root may hold a value that was read from another or stored there: only then do roots stand in for
+    /// each other.
     pub(super) fn shares(&self) -> bool {
         self.shares
     }
 
-    /// The instructions that do something to slots, and what.
+    /// The instructions that access slots, and their effects.
     pub(super) fn accesses(&self) -> impl Iterator<Item = (Value, &[SlotAccess])> {
         self.accesses.iter().map(|(&instruction, accesses)| (instruction, &accesses[..]))
     }
 
-    /// All values and variables that hang on roots.
+    /// All values and variables that depend on roots.
     pub(super) fn hanging(&self) -> impl Iterator<Item = Value> {
         self.values.keys().copied()
     }
 
-    /// The roots that a value hangs on.
+    /// The roots that a value depends on.
     pub(super) fn of_value(&self, value: Value) -> Option<&BitSet> {
         self.values.get(&value)
     }
@@ -203,7 +204,8 @@ impl Survey<'_> {
                 self.access(user, if empties { SlotAccess::Empty { root } } else { SlotAccess::Touch { root } });
             }
             Callee::Copy => {
-                // What is copied out is followed as a value that went to the destination; copied in, as one that is stored.
+                // A copy out of the slot is followed as a value that went to the destination; a copy into it as a
+                // stored value.
                 if call.argument(1) == address {
                     self.access(user, SlotAccess::Read { root });
                     self.stored_to(&self.only(root), call.argument(0));
@@ -221,7 +223,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Notes that `value`, or what is in this variable, may be what `roots` hold.
+    /// Notes that `roots` may hold `value`, or the content of this variable.
     fn went_to(&mut self, value: Value, roots: &BitSet) {
         if self.reach != Reach::ThroughRoots && self.slots.contains(&value) {
             return;
@@ -233,7 +235,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Follows a value that roots may hold to what it was made of.
+    /// Follows a value that roots may hold back to its origins.
     fn follow_back(&mut self, value: Value) {
         let roots = self.may_be_in[&value].clone();
         self.hang(value, &roots);
@@ -257,11 +259,11 @@ impl Survey<'_> {
         self.facts.accesses.iter().any(|(&store, accesses)| accesses.iter().any(|access| is_shared(access, store)))
     }
 
-    /// Notes that `value` hangs on `roots`.
+    /// Notes that `value` depends on `roots`.
     fn hang(&mut self, value: Value, roots: &BitSet) {
         let count = self.roots.len();
         let grew = self.facts.values.entry(value).or_insert_with(|| BitSet::empty(count)).union(roots);
-        // Once, however many roots hold it: each time, an object in thirty thousand roots took hours.
+        // Once, however many roots hold it: with a pass for each root, an object in thirty thousand roots took hours.
         if grew && self.is_pending.insert(value) {
             self.pending.push(value);
         }
@@ -273,17 +275,17 @@ impl Survey<'_> {
         set
     }
 
-    /// Follows a value that hangs on roots to what is made of it.
+    /// Follows a value that depends on roots to the values made of it.
     fn follow_value(&mut self, value: Value) {
         let roots = self.facts.values[&value].clone();
-        // The address of an alloca that holds such values: what is read through it hangs, too.
+        // The address of an alloca that holds such values: values read through it depend on the roots, too.
         let is_address = container(value).is_some_and(|alloca| self.facts.values.contains_key(&alloca));
         for user in value.users() {
             match user.opcode() {
                 Some(Opcode::LLVMStore) if user.operand(0) == value && is_address => self.always(&roots),
                 Some(Opcode::LLVMStore) if user.operand(0) == value => self.stored_to(&roots, user.operand(1)),
                 Some(Opcode::LLVMStore | Opcode::LLVMICmp | Opcode::LLVMRet) => {}
-                // What an object's word holds is another reference; what such an alloca holds is this one.
+                // A word of an object is another reference; the content of such an alloca is this one.
                 Some(Opcode::LLVMLoad) if !is_address => {}
                 Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => self.follow_call(user, value, is_address, &roots),
                 Some(
@@ -307,7 +309,7 @@ impl Survey<'_> {
             Callee::GcWrite | Callee::GcRead | Callee::WriteWord | Callee::Fill | Callee::Copy => {}
             Callee::New | Callee::NewArray => {}
             _ => {
-                // The callee may put what it was given into a variable whose address it was given as well.
+                // The callee may store an argument to a variable whose address is also an argument.
                 for alloca in call.arguments().into_iter().filter_map(container) {
                     self.stored_to(roots, alloca);
                 }
@@ -322,7 +324,7 @@ impl Survey<'_> {
         self.facts.always.union(roots);
     }
 
-    /// A value that hangs on `roots` was put to `address`.
+    /// Notes that a value that depends on `roots` was stored to `address`.
     fn stored_to(&mut self, roots: &BitSet, address: Value) {
         match container(address) {
             // A slot of its own protects it.
@@ -343,7 +345,7 @@ fn container(address: Value) -> Option<Value> {
     end.is(Opcode::LLVMAlloca).then_some(end)
 }
 
-/// How much of a reference, or of something derived from one, a value of this type can hold: a NaN box may go about as a
+/// The bits of a reference, or of a derived value, that a value of this type can hold: a NaN box may be passed as a
 /// double or in a vector, a word in two halves.
 pub(super) fn bits(of: Type) -> u64 {
     match of.kind() {

@@ -1,26 +1,27 @@
-//! Which roots each safepoint must name: those that may hold something and whose content may still matter.
+//! The roots that each safepoint must name: those that may hold something and whose content may still matter.
 //!
-//! Naming all roots at all calls is always right, but quadratic (600 roots and 1,200 calls: 546 ms against 23 ms, 8.8 MB
-//! of maps against 48 KB), and a slot that is never read again would keep garbage alive. So a root is named at a call
+//! Naming all roots at all calls is always right, but quadratic (600 roots and 1,200 calls: 546 ms against 23 ms, 8.8
+//! MB of maps against 48 KB), and a slot that is never read again would keep garbage alive. So a root is named at a
+//! call
 //!
 //! - only if a non-null store may reach the call (forward), and
-//! - only if it may matter afterwards (backward): the slot is read again before it is overwritten whole, or a value that
-//!   was read from it or stored into it, or anything derived from such a value, is used again.
+//! - only if it may matter afterwards (backward): the slot is read again before it is overwritten whole, or a value
+//!   that was read from it or stored into it, or anything derived from such a value, is used again.
 //!
-//! The second half of that sentence is what rule 4 of the contract ("derived pointers are free as long as the base is
-//! rooted") asks for: `%p = load %root; call @f(); use %p + 8` never reads the slot again and yet relies on it. What
-//! happens to a derived value is followed through SSA and through plain allocas ([`Influence`]); where it leaves
-//! sight (stored to unknown memory), its root is named at every call. So is a root whose address escapes. A slot stops
-//! to matter where it is overwritten, a value does not: `%p = load %root; call @f(); store null, %root; use %p` relies on
-//! the root while `@f` runs.
+//! The second half of that sentence follows from rule 4 of the contract ("derived pointers are free as long as the
+//! base is rooted"): `%p = load %root; call @f(); use %p + 8` never reads the slot again and yet relies on it. A
+//! derived value is followed through SSA and through plain allocas ([`Influence`]); if it is stored to unknown
+//! memory, its root is named at every call. So is a root whose address escapes. A slot no longer matters once it is
+//! overwritten, a value still does: `%p = load %root; call @f(); store null, %root; use %p` relies on the root while
+//! `@f` runs.
 //!
-//! Where a reference went from one root to another by way of a load, and the first was overwritten since, the second
-//! protects what was read from the first. Then, and only then, is it named for that value's sake: as long as a root of its
-//! own definitely holds a value (`held.rs`), roots that may hold the same do not matter, or a list's head in a dead local
-//! would keep all of the list while a loop goes over it.
+//! If a reference went from one root to another by a load, and the first was overwritten since, the second protects
+//! the value read from the first. Only then is it named for that value: as long as a root of its own definitely holds
+//! a value (`carriers.rs`), roots that may hold the same do not matter. Otherwise a list's head in a dead local would
+//! keep all of the list while a loop goes over it.
 //!
-//! Arguments count as used *during* the call, unless they are exactly what a root holds and the callee is a function
-//! with roots of this module: by rule 3 that one roots its parameters before its first safepoint.
+//! Arguments count as used *during* the call, unless they are exactly the content of a root and the callee is a
+//! function with roots of this module: by rule 3 the callee roots its parameters before its first safepoint.
 
 use super::bit_set::BitSet;
 use super::exposure::held_at_safepoints;
@@ -39,7 +40,7 @@ use crate::lower::{Cure, LowerOptions};
 #[derive(Debug)]
 pub(super) struct NamedRoots {
     of_calls: HandleMap<Call, BitSet>,
-    /// What a call names that is not in the map.
+    /// The roots that a call names if it is not in the map.
     of_others: BitSet,
 }
 
@@ -58,12 +59,12 @@ impl NamedRoots {
     }
 }
 
-/// Which roots safepoints name.
+/// The roots that safepoints name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Naming {
     /// All of them.
     All,
-    /// Those that may hold something: for roots that are counted, since their counts are held whether they matter or not.
+    /// Those that may hold something: for counted roots, which hold their counts whether they matter or not.
     Filled,
     /// Those that may hold something and whose content may still matter.
     Live,
@@ -102,7 +103,7 @@ pub(super) fn named_roots(
     let callee_roots: Vec<bool> = steps.safepoints.iter().map(|call| managed.contains(&call.callee())).collect();
     let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
     let mut always = influence.always.clone();
-    // Roots in place of others are found by way of origins, too: a test that leaves these out is to see what is lost.
+    // Roots in place of others are found through origins, too: a test that leaves these out must show the loss.
     let asks_for_others = options.has(Cure::RootsInPlaceOfOthers) && options.has(Cure::OriginsOfStored);
     let matters = if influence.shares() && asks_for_others {
         let wide = Influence::of(callees, function, roots, Reach::ThroughRoots);
@@ -154,7 +155,8 @@ fn filled_before(flow: &Flow, steps: &Steps, count: usize) -> Vec<BitSet> {
     at_safepoints
 }
 
-/// What matters at one place: slots that may be read before they are overwritten, and values that may still be used.
+/// The slots and values that matter at one place: slots that may be read before they are overwritten, and values that
+/// may still be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Mattering {
     slots: BitSet,
@@ -162,7 +164,7 @@ struct Mattering {
     values: BitSet,
 }
 
-/// The same while a block is gone through: with the values that matter only inside it.
+/// The same during the walk through a block, with the values that matter only inside it.
 struct MatteringHere<'a> {
     steps: &'a Steps,
     influence: &'a Influence,
@@ -179,7 +181,7 @@ impl MatteringHere<'_> {
         }
     }
 
-    /// A value is made, or a variable gets another content: what it was before does not matter.
+    /// Notes that a value is made, or a variable gets another content: the old one does not matter.
     fn begins(&mut self, value: usize) {
         if value < self.steps.crossing {
             self.matters.values.remove(value);
@@ -210,7 +212,8 @@ impl MatteringHere<'_> {
     }
 }
 
-/// For each safepoint the roots whose content matters during it or after it: what is asked, of one function.
+/// The inputs of the analysis of one function: for each safepoint it finds the roots whose content matters during it
+/// or after it.
 struct Question<'a> {
     flow: &'a Flow,
     steps: &'a Steps,
@@ -222,7 +225,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Asks it, and tells `substitutes` which values matter where.
+    /// Runs the analysis, and gives `substitutes` the values that matter at each place.
     fn answer(&self, mut substitutes: Option<&mut Substitutes<'_>>) -> Vec<BitSet> {
         let Question { flow, steps, count, influence, .. } = *self;
         let mut at_safepoints = vec![BitSet::empty(count); steps.safepoints.len()];
@@ -238,13 +241,13 @@ impl Question<'_> {
                 }
                 if let Some(safepoint) = step.safepoint {
                     let named = self.at_safepoint(&here, step, safepoint, substitutes.as_deref_mut());
-                    // Naming reads the slot: what is in it must have been named at the calls before, back to where it came in.
+                    // Naming reads the slot: its content must have been named at the calls before, back to the store.
                     here.matters.slots.union(&named);
                     at_safepoints[safepoint] = named;
                 }
                 step_back(&mut here, step);
             }
-            // Made in this block, all of them; but in a block that is never reached a value may be used before that.
+            // Made in this block, all of them; but in an unreachable block a value may be used before it is made.
             here.inside.clear();
             here.matters
         };
@@ -264,7 +267,7 @@ impl Question<'_> {
         safepoint: usize,
         substitutes: Option<&mut Substitutes<'_>>,
     ) -> BitSet {
-        // The callee roots the arguments that are exactly what a root holds.
+        // The callee roots the arguments that are exactly the content of a root.
         let is_left =
             |&value: &usize| !(self.callee_roots[safepoint] && self.influence.is_exact(self.steps.values[value]));
         let arguments = || step.uses.iter().copied().filter(is_left);
@@ -280,7 +283,7 @@ impl Question<'_> {
     }
 }
 
-/// What matters before an instruction, from what matters behind it.
+/// Computes the state before an instruction from the state after it.
 fn step_back(here: &mut MatteringHere<'_>, step: &Step) {
     for access in &step.accesses {
         if let SlotAccess::Empty { root } | SlotAccess::Overwrite { root } = *access {
@@ -300,10 +303,10 @@ fn step_back(here: &mut MatteringHere<'_>, step: &Step) {
     }
 }
 
-/// A set of numbers, mostly empty, whose members are gone through without a look at the others.
+/// A set of numbers, mostly empty, whose members can be listed without visiting the others.
 struct NumberList {
     members: Vec<usize>,
-    /// Where each number stands in `members`.
+    /// The place of each number in `members`.
     places: Vec<Option<usize>>,
 }
 

@@ -1,11 +1,12 @@
-//! What the lowering does against a known way of losing roots, each by name, so that a test can leave one out.
+//! Mitigations: the lowering's measures against known ways of losing roots, each with a name, so that a test can
+//! leave one out.
 //!
-//! For tests only: `tests/hazards` has for each cure a program that fails without it, which is how we know that
-//! the program meets the hazard at all. The place where a cure is applied says what it is against.
+//! For tests only: `tests/hazards` has for each mitigation a program that fails without it, which shows that the
+//! program meets the hazard at all. The place where a mitigation is applied names its hazard.
 
 use std::str::FromStr;
 
-/// One of the things that keep roots from being lost.
+/// A mitigation: a measure that keeps roots from being lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cure {
     /// Bundles name roots.
@@ -26,17 +27,17 @@ pub enum Cure {
     FramePointers,
     /// Every function has an unwind table.
     UnwindTables,
-    /// Attributes that promise too much are taken from the runtime's entry points.
+    /// Attributes that promise too much are removed from the runtime's entry points.
     PromisesStripped,
-    /// Frames with roots that others may store to note themselves.
+    /// Frames with roots that other code may store to record themselves.
     LendingNoted,
-    /// What a stored value is made of counts as stored.
+    /// The origins of a stored value count as stored.
     OriginsOfStored,
-    /// A root that was filled from another one stands in for it.
+    /// A root that was filled from another one stands in for that one.
     RootsInPlaceOfOthers,
 }
 
-/// All cures and what tests call them.
+/// All mitigations and their names in tests.
 const NAMES: [(Cure, &str); 13] = [
     (Cure::RootNames, "root-names"),
     (Cure::EmptyBundles, "empty-bundles"),

@@ -1,4 +1,4 @@
-//! What a lowered module tells the runtime about itself, and the constructor that says it.
+//! The record of a lowered module for the runtime, and the constructor that registers it.
 //!
 //! ```text
 //!   @tally.module   the record (tally_compiled::module::record), with pointers to
@@ -9,9 +9,9 @@
 //!   tally.register, tally.unregister in llvm.global_ctors and llvm.global_dtors
 //! ```
 //!
-//! The constructor's priority is 0, and it stands first in its list: it runs before the program's own, which may allocate. A function
-//! with one `llvm.experimental.stackmap` keeps the label defined in modules whose every safepoint was optimised away.
-//! The layouts are asserted below against the runtime's `repr(C)` declarations.
+//! The constructor's priority is 0, and it stands first in its list: it runs before the program's own, which may
+//! allocate. A function with one `llvm.experimental.stackmap` keeps the label defined in modules whose every
+//! safepoint was optimised away. The layouts are asserted below against the runtime's `repr(C)` declarations.
 
 use super::Plan;
 use super::global_slots::{self, base_global, global_behind};
@@ -38,7 +38,7 @@ pub(super) struct ModuleTables {
     /// Stands in for `@tally.types` until its length is known.
     types_stand_in: Option<Value>,
     globals: Vec<Value>,
-    /// The same as global and offset: one word has many constant addresses, and is to be registered once.
+    /// The same as global and offset: one word has many constant addresses, and must be registered once.
     global_set: HashSet<(Value, u64)>,
     roots: Vec<(NamedRoot, Option<Value>)>,
     plan: Plan,
@@ -112,7 +112,7 @@ impl ModuleTables {
         of_plan | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
-    /// Writes the record and everything around it.
+    /// Writes the record with its tables and constructors.
     pub(super) fn emit(&mut self, builder: &Builder, module_name: &str) {
         let module = builder.module();
         let types = self.emit_types(module);

@@ -1,8 +1,8 @@
-//! A root as stack maps and people name it: its id, and the words that stand beside the id in the module's record.
+//! The names of a root: its id in stack maps, and the texts beside the id in the module's record.
 
 use tally_compiled::module::record::LENT_ROOT;
 
-/// Names one root for people: it stands in the record and in the lowering's report.
+/// The name of one root, for the record and the lowering's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRoot {
     /// As in the stack maps.

@@ -1,4 +1,4 @@
-//! What a lowering can be told, and what it says that it did.
+//! The options and the report of a lowering.
 
 use super::count::{Damage, Patterns, Remark};
 use super::named_root::NamedRoot;
@@ -6,24 +6,24 @@ use super::runtime::ContextAccess;
 use crate::lower::mitigation::Cure;
 use tally_heap::plan::Plan;
 
-/// What a lowering can be told.
+/// The options of a lowering.
 #[derive(Debug, Clone)]
 pub struct LowerOptions {
-    /// How code finds the context.
+    /// The way in which code finds the context.
     pub context: ContextAccess,
     /// Stop and check everywhere.
     pub zeal: bool,
-    /// Other strategy names, and what they mean here.
+    /// Other strategy names, and their plans.
     pub gc_names: Vec<(String, Plan)>,
-    /// Name a root only where it matters; off, every root at every call.
+    /// Whether to name a root only where it matters; if not, every root is named at every call.
     pub root_liveness: bool,
     /// Turn tail recursion into loops first, which bundles would prevent.
     pub eliminate_tail_calls: bool,
-    /// Which counts the prompt plan saves.
+    /// The counts that the prompt plan saves.
     pub patterns: Patterns,
     /// The module's name in records and messages.
     pub module_name: String,
-    /// For tests: what to leave out, so that its hazard shows.
+    /// For tests: the mitigation to leave out, so that its hazard shows.
     pub without: Option<Cure>,
     /// For tests: an operation of the prompt plan to leave out, or to do twice.
     pub damage: Option<Damage>,
@@ -49,13 +49,13 @@ impl Default for LowerOptions {
 }
 
 impl LowerOptions {
-    /// Whether this cure is not left out.
+    /// Whether this mitigation is applied.
     pub(super) fn has(&self, cure: Cure) -> bool {
         self.without != Some(cure)
     }
 }
 
-/// What a lowering did.
+/// The report of a lowering.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LowerReport {
     /// False: there was nothing for Tally in the module, and it is as it was.

@@ -1,15 +1,16 @@
-//! Which values may a value be: the way back from what was stored to a root to what it was made of.
+//! The origins of a value: the values from which a value stored to a root was made.
 //!
 //! ```text
 //!   %base = phi ptr [ %a, %one ], [ %b, %other ]     ; the root holds %a or %b,
 //!   store ptr %base, ptr %root                       ; so it protects what was derived from either
 //! ```
 //!
-//! A value's origins are the values that it may equal or be computed from without being another reference: operands of phis,
-//! selects, casts, freezes, aggregates and integer arithmetic (an untagged word is the tagged one), the base of an
-//! address, what was stored to the variable that it was read from, and arguments of calls that show their result to be one:
-//! intrinsics, inline assembly, leaves, and arguments marked `returned`. What an opaque call returns is an object of its own:
-//! if each argument counted as its origin, the root of a result would keep garbage for as long as an argument is used.
+//! A value's origins are the values that it may equal or be computed from, as long as it is the same reference:
+//! operands of phis, selects, casts, freezes, aggregates and integer arithmetic (an untagged word is the tagged one),
+//! the base of an address, values stored to the variable that it was read from, and arguments of calls whose result
+//! may be an argument: intrinsics, inline assembly, leaves, and arguments marked `returned`. The result of an opaque
+//! call is an object of its own: if each argument counted as its origin, the root of a result would keep garbage for
+//! as long as an argument is used.
 
 use super::influence::bits;
 use crate::analysis::callee::{Callee, Callees, LEAF};
@@ -28,7 +29,7 @@ impl Origins<'_> {
         Origins { callees, returned: AttributeKind::named("returned") }
     }
 
-    /// The origins of a value, one step back; those of an alloca are what it was filled with.
+    /// The origins of a value, one step back; those of an alloca are the values stored to it.
     ///
     /// An alloca among them stands for its content.
     pub(super) fn of(&self, value: Value) -> Vec<Value> {
@@ -60,7 +61,7 @@ impl Origins<'_> {
         }
     }
 
-    /// What was put into a variable.
+    /// The values stored to a variable.
     fn of_content(&self, alloca: Value) -> Vec<Value> {
         let mut origins = Vec::new();
         let (mut seen, mut addresses) = (HandleSet::default(), vec![alloca]);
@@ -100,7 +101,7 @@ fn is_address_of(user: Value, address: Value) -> bool {
     }
 }
 
-/// The allocas that an address may lie in, as far as they are seen.
+/// The allocas that an address may lie in, as far as they are known.
 pub(super) fn containers(address: Value) -> Vec<Value> {
     let mut allocas = Vec::new();
     let (mut seen, mut pending) = (HandleSet::default(), vec![address]);

@@ -1,18 +1,20 @@
-//! Structs in memory of the caller that are roots: each becomes a variable of the function before anything else is done, when
-//! a module is loaded, since LLVM's verifier refuses such a gcroot, or lowered for a host.
+//! Structs in memory of the caller that are roots: each becomes a variable of the function. This is done first, when
+//! a module is loaded (LLVM's verifier refuses such a gcroot), or lowered for a host.
 //!
-//! C compilers pass a struct of more than two words by the address of a copy (`byval`), and have the callee write such a result
-//! to memory of the caller (`sret`). A bundle can name neither, so the function gets an alloca, which takes the parameter's place:
+//! C compilers pass a struct of more than two words by the address of a copy (`byval`), and let the callee write such
+//! a result to memory of the caller (`sret`). A bundle can name neither, so the function gets an alloca, which takes
+//! the parameter's place:
 //!
 //! ```text
 //!   byval   %own = alloca; copy %own <- %p at the entry                      the memory is the callee's own: no one else reads it
 //!   sret    %own = alloca; copy %out <- %own before each return              `noalias`: no one else reads it before the return
 //! ```
 //!
-//! A guaranteed tail call is a return, too. It goes on with the parameter itself, into which the variable is copied before it.
-//! An exception or `longjmp` that leaves the function copies nothing: what a call returned that did not return is undefined.
-//! What makes the copy visible was refused by `verify::source::intrinsics`; only the address of the variable differs
-//! from that of the caller's memory, and it must not be used after the return, as that of any local variable.
+//! A guaranteed tail call is a return, too. It goes on with the parameter itself, into which the variable is copied
+//! before it. An exception or `longjmp` that leaves the function copies nothing: the result of a call that did not
+//! return is undefined. `verify::source::intrinsics` has refused programs that could notice the copy. Only the
+//! address of the variable differs from the address of the caller's memory, and like the address of any local
+//! variable it must not be used after the return.
 
 use crate::llvm::call::{Call, Position};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value};
@@ -62,7 +64,7 @@ fn give_own_copy(builder: &Builder, function: Value, parameter: Value) {
     forget_promises(function, parameter);
 }
 
-/// The returns of a function; where a guaranteed tail call stands before one, that.
+/// The returns of a function, or the guaranteed tail call before a return.
 fn ends(function: Value, tail_calls: &[Call]) -> Vec<Value> {
     let of_block = |end: Value| {
         let tail_call = tail_calls.iter().map(|call| call.value()).find(|call| call.block() == end.block());
@@ -81,8 +83,9 @@ fn copy(builder: &Builder, of: Type, (to, to_alignment): (Value, u32), (from, fr
     }
 }
 
-/// The function itself writes now where it may only have read, or have had others write; and calls that were given the caller's
-/// memory are now given a variable of this frame, which a call marked `tail` must not touch.
+/// Removes promises that no longer hold. The function itself now writes to memory that it may only have read, or that
+/// its callees wrote; and calls that got the caller's memory now get a variable of this frame, which a call marked
+/// `tail` must not touch.
 fn forget_promises(function: Value, parameter: Value) {
     let index = parameter.parameter_index().expect("a parameter");
     for promise in ["readonly", "readnone", "initializes"] {

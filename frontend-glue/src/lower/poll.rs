@@ -2,12 +2,12 @@
 //!
 //! A loop that allocates stops by itself when a slice of an epoch is due. One that only writes would grow the log
 //! without ever letting an epoch begin, so it polls at its latch: one load and one branch. A call of another function
-//! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own; a call of one
-//! that allocates whichever way it goes counts as an allocation.
+//! of this module that writes counts as a write, because it may be inlined, and may have no loop of its own; a call
+//! of one that allocates on every path counts as an allocation.
 //!
-//! Cycles are found without dominators: blocks that reach the runtime anyway are taken out of the graph; while what is
-//! left has a strongly connected part with a write in it, the edges back to that part's first block (in reverse
-//! post-order) are polled and taken out, too. That polls outer latches before inner ones, handles irreducible graphs,
+//! Cycles are found without dominators: blocks that reach the runtime anyway are removed from the graph. While the
+//! rest has a strongly connected part with a write in it, the edges back to that part's first block (in reverse
+//! post-order) are polled and removed, too. That polls outer latches before inner ones, handles irreducible graphs,
 //! and leaves inner loops without a write alone.
 
 use super::exposure::safe_to_poll;
@@ -23,7 +23,8 @@ use std::collections::VecDeque;
 use tally_compiled::symbols::CallKind;
 use tally_heap::context::POLL;
 
-/// Puts calls of `tally_safepoint` at the latches that need one; returns how many, and the writes that need no barrier.
+/// Puts calls of `tally_safepoint` at the latches that need one; returns their number, and the writes that need no
+/// barrier.
 ///
 /// Polls and fresh objects depend on each other: an elided write needs no poll, a poll ends freshness. Starting
 /// from no polls, each round can only add some, so this ends.
@@ -73,13 +74,13 @@ pub(super) fn expand(builder: &Builder, context: ContextAccess, call: Call, root
     call.remove();
 }
 
-/// What the functions of a module are known to do when they are called.
+/// The known effects of calls of a module's functions.
 pub(super) struct Habits {
-    /// Have a write, fresh or not.
+    /// Functions with a write, fresh or not.
     with_writes: HandleSet<Value>,
-    /// Write with a barrier, which another function's loop may repeat.
+    /// Functions with a barrier, which another function's loop may repeat.
     writers: HandleSet<Value>,
-    /// Give the runtime a chance to run an epoch, whichever way they go.
+    /// Functions that give the runtime a chance to run an epoch on every path.
     stoppers: HandleSet<Value>,
 }
 
@@ -93,8 +94,8 @@ impl Habits {
         let with_writes = callers(Callee::is_write);
         let writers = with_writes.iter().copied().filter(|&function| writes(callees, function)).collect();
         let mut stoppers = HandleSet::default();
-        // Whether a function stops is asked again when one that it calls turns out to: not of all functions, round after
-        // round, which for a chain of calls would take the square of its length.
+        // A function is checked again when one that it calls turns out to stop, not in rounds over all functions,
+        // which would take the square of the length of a chain of calls.
         let mut queued = callers(is_stop);
         let mut queue: VecDeque<Value> = queued.iter().copied().collect();
         while let Some(function) = queue.pop_front() {
@@ -113,7 +114,7 @@ impl Habits {
         Habits { with_writes, writers, stoppers }
     }
 
-    /// Whether the function has a write, or a call of a writer: any other needs no look at its loops.
+    /// Whether the function has a write, or a call of a writer: the loops of any other need no check.
     fn may_write(&self, function: Value) -> bool {
         let calls_a_writer = || function.calls().any(|call| self.writers.contains(&call.callee()));
         self.with_writes.contains(&function) || (!self.writers.is_empty() && calls_a_writer())

@@ -1,13 +1,13 @@
-//! Which writes need no barrier because a write just before them logged their object.
+//! The writes that need no barrier because a write just before them logged their object.
 //!
 //! The first write of an epoch to an object logs the whole of it, or the first part of a large one, and clears the bits
 //! of all its slots; so until a safepoint comes, the barrier of a second write there could only find them clear [LOG].
 //! `entry->next = …; entry->previous = …` pays once.
 //!
-//! Looked for along blocks that run one after the other, each once: every value is made once there. Two addresses lie
-//! in one object if they are known distances from the same value, and loads of a private slot with no store between are
-//! the same value. Frontends leave their variables in memory until LLVM optimises, so without that nearly nothing would
-//! be found.
+//! The search follows blocks that run one after the other, each once: every value is made once there. Two addresses
+//! lie in one object if they are at known distances from the same value, and loads of a private slot without a store
+//! between them are the same value. Frontends leave their variables in memory until LLVM optimises, so without this
+//! rule nearly nothing would be found.
 
 use super::fresh::private_slots;
 use crate::analysis::callee::Callees;
@@ -64,17 +64,17 @@ fn look_along(
     }
 }
 
-/// What is known of values at one place.
+/// The knowledge about values at one place.
 struct Known {
     module: Module,
-    /// What private slots hold.
+    /// The content of private slots.
     held: HandleMap<Value, Value>,
     /// Loads, and the first value that is the same.
     same: HandleMap<Value, Value>,
 }
 
 impl Known {
-    /// `value` as a value that stands for all that are the same, and the bytes from there.
+    /// `value` as the representative of all equal values, and the offset from there.
     fn place(&self, value: Value) -> (Value, i64) {
         let mut distance = 0i64;
         let end = value.follow(|value| {

@@ -1,4 +1,5 @@
-//! Calls whose results LLVM's statepoints cannot carry: those that do not fit in registers, and `swifterror`. A thunk does.
+//! Calls whose results LLVM's statepoints cannot carry: those that do not fit in registers, and `swifterror`. A thunk
+//! does.
 //!
 //! A bundled call that returns four i64 or three doubles crashes the code generator of LLVM 22; one that returns
 //! x86_fp80, <32 x i1> or i256 comes out as `call 0`. Such a call becomes a bundled call of
@@ -7,15 +8,16 @@
 //!   define internal void @tally.ret.N(ptr %out, args…) noinline { %r = call T @callee(args…)  store %r, %out  ret void }
 //! ```
 //!
-//! whose inner call is bare. What such a call returns in the register of `swifterror` is dropped, and the caller would read its
-//! old value; so the thunk is handed the address of an ordinary variable, and has a `swifterror` variable of its own:
+//! whose inner call is bare. The value that such a call returns in the register of `swifterror` is dropped, and the
+//! caller would read its old value. So the thunk gets the address of an ordinary variable, and has a `swifterror`
+//! variable of its own:
 //!
 //! ```text
 //!   define internal i64 @tally.ret.N(ptr %error, args…) noinline { %e = alloca swifterror ptr   copy %error to %e
 //!     %r = call swiftcc i64 @callee(ptr swifterror %e, args…)   copy %e to %error   ret i64 %r }
 //! ```
-//! The walker finds no record for the thunk's frame and crosses it as it crosses native ones;
-//! the caller's frame has its record, which is where the roots are.
+//! The walker finds no record for the thunk's frame and crosses it as it crosses native ones; the caller's frame has
+//! a record, and the roots are there.
 
 use super::walkable::make_walkable;
 use crate::llvm::call::{Attribute, AttributeKind, Call, Position};
@@ -30,7 +32,7 @@ pub(crate) const PREFIX: &str = "tally.ret.";
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Shape {
     function_type: Type,
-    /// The callee; none when it is handed over as an argument.
+    /// The callee; `None` if it is passed as an argument.
     callee: Option<Value>,
     convention: u32,
     argument_types: Vec<Type>,
@@ -44,12 +46,12 @@ pub(super) struct Thunks {
     /// `swifterror` variables whose loads are copied.
     hidden: HashSet<Value>,
     swifterror: AttributeKind,
-    /// Off only to show what happens without.
+    /// Off only to show the hazard without thunks.
     enabled: bool,
 }
 
-/// Whether a call with a bundle may not return this type. Known to work is what is let through: nothing, or up to two
-/// integer registers and two vector registers, scalar by scalar.
+/// Whether a call with a bundle may not return this type. Only types that are known to work are accepted: nothing, or
+/// up to two integer registers and two vector registers, scalar by scalar.
 fn is_needed(of: Type) -> bool {
     let mut registers = (0, 0);
     !fits(of, 1, &mut registers) || registers.0 > 2 || registers.1 > 2
@@ -141,8 +143,8 @@ impl Thunks {
         loaded.set_name(&name);
     }
 
-    /// At -O0, LLVM 22 folds a load of a `swifterror` variable into a comparison as if it were memory, and compares with a slot
-    /// that is never written. What it does not see to be such a load is right.
+    /// At -O0, LLVM 22 folds a load of a `swifterror` variable into a comparison as if it were memory, and compares
+    /// with a slot that is never written. A load that it does not recognise as one is compiled correctly.
     fn hide_loads(&mut self, builder: &Builder, error: Value) {
         if self.hidden.insert(error) {
             let loads: Vec<Value> = error.users().filter(|user| user.is(Opcode::LLVMLoad)).collect();
@@ -218,7 +220,7 @@ fn build(module: Module, call: Call, shape: &Shape, name: &str) -> Value {
     thunk
 }
 
-/// Which arguments are `swifterror` variables.
+/// The arguments that are `swifterror` variables.
 fn errors(call: Call, swifterror: AttributeKind) -> Vec<u32> {
     let is_error = |index: &u32| call.has_own_attribute(Position::Parameter(*index), swifterror);
     (0..call.argument_count()).filter(is_error).collect()
@@ -226,14 +228,14 @@ fn errors(call: Call, swifterror: AttributeKind) -> Vec<u32> {
 
 const SWIFTERROR: &str = "swifterror";
 
-/// Which of the two calls an argument is passed in.
+/// The one of the two calls in which an argument is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Thunk,
     Callee,
 }
 
-/// Attributes that say how an argument is passed; what else is known about it can be left behind.
+/// Copies the attributes that say how an argument is passed; the others can be dropped.
 fn copy_argument_attributes(call: Call, shift: u32, side: Side, add: impl Fn(Position, Attribute)) {
     const PASSING: [&str; 8] = ["byval", "inreg", "zeroext", "signext", "nest", "swiftself", "swiftasync", "align"];
     for index in 0..call.arguments().len() as u32 {

@@ -1,4 +1,4 @@
-//! Roots made clean: what `llvm.gcroot` said becomes a list, and the slots become ordinary, initialised allocas.
+//! Cleans roots: the calls of `llvm.gcroot` become a list, and the slots become ordinary, initialised allocas.
 //!
 //! LLVM reads `gcroot` as "this alloca is special"; the lowering names the alloca in bundles instead, and then LLVM may
 //! treat it as any memory. For that to be sound each slot must exist once, for the whole of its function, and hold
@@ -9,7 +9,7 @@
 //!   one stack slot, and a root array overlapped a plain buffer;
 //! - every slot is null from the entry on; -O2 deletes the store where the program overwrites it first.
 //!
-//! What cannot be made clean (a gcroot of something that is no variable of a fixed size) was refused by `verify::source`.
+//! `verify::source` has refused a gcroot that cannot be cleaned (it names no variable of a fixed size).
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
@@ -27,7 +27,7 @@ pub(crate) struct Root {
     pub(crate) how: Option<Value>,
     /// The slot's bytes.
     pub(crate) bytes: u64,
-    /// Under which stack maps name it.
+    /// The id in stack maps.
     pub(crate) id: u64,
     pub(crate) name: String,
 }
@@ -40,7 +40,7 @@ pub(super) fn gcroots(callees: &Callees) -> HandleMap<Value, Vec<Call>> {
         gcroots.entry(call.value().function()).or_default().push(call);
     }
     for (function, calls) in gcroots.iter_mut().filter(|(_, calls)| calls.len() > 1) {
-        // LLVM lists uses as it likes; roots are numbered, and their ids made, in the order of the program.
+        // LLVM lists uses in any order; roots are numbered, and their ids made, in the order of the program.
         let count = calls.len();
         calls.clear();
         calls.extend(function.calls().filter(|&call| is_gcroot(callees.of_call(call))).take(count));
@@ -82,8 +82,8 @@ pub(super) fn clean(
     roots
 }
 
-/// The alloca behind the first argument of a gcroot, or the parameter behind it whose memory the caller made for the call
-/// (`byval`, `sret`), which gets an alloca before anything is lowered (`own_copy.rs`).
+/// The alloca behind the first argument of a gcroot, or the parameter behind it whose memory the caller made for the
+/// call (`byval`, `sret`), which gets an alloca before anything is lowered (`own_copy.rs`).
 pub(crate) fn rooted_variable(address: Value) -> Option<Value> {
     let is_the_same = |value: Value| {
         matches!(value.opcode(), Some(Opcode::LLVMBitCast | Opcode::LLVMAddrSpaceCast)) || is_zero_offset(value)
@@ -105,12 +105,12 @@ pub(crate) fn slot_bytes(module: Module, slot: Value) -> Option<u64> {
     variable_count(slot)?.checked_mul(module.size_of(of))
 }
 
-/// The type of an alloca's elements, or of what lies in a parameter's memory.
+/// The type of an alloca's elements, or of the content of a parameter's memory.
 pub(crate) fn variable_type(variable: Value) -> Type {
     type_in_memory(variable).unwrap_or_else(|| variable.allocated_type())
 }
 
-/// How many of its type lie in a variable, if that is constant.
+/// The number of elements in a variable, if that is constant.
 pub(crate) fn variable_count(variable: Value) -> Option<u64> {
     if variable.is_argument() { Some(1) } else { variable.operand(0).constant_integer() }
 }
@@ -131,7 +131,7 @@ fn hoist(builder: &Builder, function: Value, roots: &[Root]) {
     let body = entry.instructions().nth(leading.len()).expect("a block ends in a terminator");
     for root in roots.iter().filter(|root| !leading.contains(&root.slot)) {
         if root.slot.block() != entry {
-            // Where the alloca stood the program got a new, empty slot: so it still does.
+            // At the place of the alloca the program got a new, empty slot, and must still do so.
             let after = root.slot.next_instruction().expect("an alloca is no terminator");
             builder.before_unlocated(after);
             make_null(builder, root);

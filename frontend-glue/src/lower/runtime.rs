@@ -1,7 +1,7 @@
 //! The runtime as compiled code sees it: declarations of its entry points, and the thread's context.
 //!
-//! Signatures come from the one list that the runtime exports its symbols by (`tally_compiled::symbols`), offsets and table
-//! addresses from its constants: nothing about the runtime is written down a second time here.
+//! Signatures come from the one list that the runtime exports its symbols by (`tally_compiled::symbols`), offsets and
+//! table addresses from its constants: no fact about the runtime is repeated here.
 
 use crate::analysis::callee::{LEAF, runtime_symbol, signature};
 use crate::llvm::call::Position;
@@ -10,13 +10,13 @@ use crate::llvm::{Block, Builder, Module, Opcode, Type, Value};
 use tally_compiled::symbols::CallKind;
 use tally_heap::context::CONTEXT_BYTES;
 
-/// How compiled code finds its thread's context.
+/// The way in which compiled code finds its thread's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextAccess {
     /// By the thread-local symbol `tally_context`: for code that a linker places.
     Symbol,
-    /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot refer to
-    /// the host's thread-locals.
+    /// At this distance from the thread pointer (`tally_heap::context::fs_offset`): for a JIT, whose code cannot
+    /// refer to the host's thread-locals.
     FsOffset(i64),
 }
 
@@ -105,8 +105,8 @@ fn forbidden_positions(parameters: u32) -> impl Iterator<Item = (Position, &'sta
     })
 }
 
-/// Splits in front of `place`: a block, still empty, that is entered when a field of the context is not zero, which it
-/// seldom is; and the rest.
+/// Splits in front of `place`. Returns a block, still empty, that is entered when a field of the context is not zero,
+/// which is seldom; and the rest.
 pub(super) fn if_field_is_set(
     builder: &Builder,
     access: ContextAccess,
@@ -123,7 +123,7 @@ pub(super) fn if_field_is_set(
     (stop, rest)
 }
 
-/// The address of a field of the thread's context, for the place where the builder stands.
+/// The address of a field of the thread's context, for the builder's position.
 pub(super) fn context_field(builder: &Builder, access: ContextAccess, field: u32) -> Value {
     let module = builder.module();
     match access {

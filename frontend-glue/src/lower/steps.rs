@@ -1,9 +1,9 @@
-//! A function boiled down to what concerns its roots: per block the few instructions that root liveness must look at.
+//! A function reduced to its roots: for each block the few instructions that root liveness must read.
 //!
-//! Liveness goes over every block several times, forwards and backwards. Most instructions have nothing to do with any
-//! root, and asking LLVM for the operands of each of them, each time, was a third of the whole lowering. So what there is
-//! to know is gathered once, from the uses of the values that hang on roots ([`Influence`]), and the instructions are
-//! walked once to put it in order. Values are numbered: those that matter beyond the block that makes them come first.
+//! Liveness goes over every block several times, forwards and backwards. Most instructions have nothing to do with
+//! any root, and reading the operands of each of them from LLVM, each time, was a third of the whole lowering. So the
+//! facts are gathered once, from the uses of the values that depend on roots ([`Influence`]), and the instructions
+//! are walked once to order them. Values are numbered: those that matter beyond the block that makes them come first.
 
 use super::influence::{Influence, SlotAccess};
 use super::roots::slot_bytes;
@@ -13,32 +13,32 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, Opcode, Value};
 use smallvec::SmallVec;
 
-/// An instruction, as far as roots are concerned; what happens in it happens in the order of the fields, last first.
+/// An instruction, as far as roots are concerned; its effects happen in the order of the fields, last first.
 #[derive(Debug, Default)]
 pub(super) struct Step {
-    /// Values on roots that it uses there and then: a phi has taken its values before; lifetime markers, and the variable
-    /// that is refilled, do not look at what is there.
+    /// Values on roots that it uses at this place: a phi has taken its values before; lifetime markers, and a store
+    /// to the whole variable, do not read the old content.
     pub(super) uses: SmallVec<[usize; 2]>,
     /// The variable whose whole content it replaces.
     pub(super) refills: Option<usize>,
     pub(super) accesses: SmallVec<[SlotAccess; 1]>,
-    /// It is a safepoint, by the place in [`Steps::safepoints`].
+    /// If it is a safepoint: its place in [`Steps::safepoints`].
     pub(super) safepoint: Option<usize>,
-    /// It makes this value.
+    /// The value that it makes.
     pub(super) begins: Option<usize>,
 }
 
-/// See the file's first lines.
+/// The steps of one function.
 #[derive(Debug)]
 pub(super) struct Steps {
     /// For each block of the flow, in the order of its instructions.
     pub(super) of_blocks: Vec<Vec<Step>>,
-    /// For each block what the phis of the next take at its end.
+    /// For each block the values that the phis of the next take at its end.
     pub(super) taken_at_end: Vec<Vec<usize>>,
     pub(super) safepoints: Vec<Call>,
-    /// The values that hang on roots.
+    /// The values that depend on roots.
     pub(super) values: Vec<Value>,
-    /// How many of them, the first, can matter in other blocks than the one that makes them.
+    /// The number of them, at the start, that can matter outside the block that makes them.
     pub(super) crossing: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How a module says what it is to Tally: the strategies of its functions, and the flag that a lowering leaves.
+//! The marks of a module for Tally: the strategies of its functions, and the flag that a lowering leaves.
 
 use crate::llvm::Module;
 use tally_heap::plan::Plan;

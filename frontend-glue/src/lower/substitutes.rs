@@ -1,4 +1,4 @@
-//! Roots that stand in for others: where a reference went from one root to another, and the first holds something else now.
+//! Roots that stand in for others: a reference went from one root to another, and the first holds something else now.
 //!
 //! ```text
 //!   store ptr %a, ptr %first
@@ -9,26 +9,26 @@
 //!   use of %a                        ; and %a was never stored to it
 //! ```
 //!
-//! Which roots may hold the same is a question without regard for control flow, and its answer is large: in a loop over a
-//! list, the cursor's root and the one with the list's head. So it is asked only for a value that matters at a safepoint
-//! while none of its own roots definitely holds it.
+//! The roots that may hold the same reference are computed without regard for control flow, and there are many: in a
+//! loop over a list, the cursor's root and the one with the list's head. So they are used only for a value that
+//! matters at a safepoint while none of its own roots definitely holds it.
 
 use super::bit_set::BitSet;
 use super::influence::Influence;
 use super::steps::Steps;
 use crate::llvm::{HandleMap, Value};
 
-/// See the file's first lines.
+/// The substitutes of one function's roots.
 #[derive(Debug)]
 pub(super) struct Substitutes<'a> {
     steps: &'a Steps,
-    /// What hangs on which roots if roots are variables like others.
+    /// The dependence of values on roots if roots are variables like others.
     wide: &'a Influence,
-    /// Whether that is more than the value's own roots, by its number in [`Steps`].
+    /// Whether a value has more roots there than its own, by its number in [`Steps`].
     has_more: Vec<bool>,
     /// For each safepoint such values that matter there.
     mattering: Vec<Vec<usize>>,
-    /// For safepoints, by their numbers: what is named for the sake of values that none of their own roots holds.
+    /// For safepoints, by their numbers: the roots named for values that none of their own roots holds.
     named: HandleMap<usize, BitSet>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Substitutes<'a> {
         Substitutes { steps, wide, has_more, mattering, named: HandleMap::default() }
     }
 
-    /// These values matter at the safepoint, whatever was noted of it before.
+    /// Notes the values that matter at the safepoint, in place of those noted before.
     pub(super) fn note(&mut self, safepoint: usize, values: impl Iterator<Item = usize>) {
         self.mattering[safepoint].clear();
         self.mattering[safepoint].extend(values.filter(|&value| self.has_more[value]));
@@ -50,7 +50,7 @@ impl<'a> Substitutes<'a> {
         self.mattering.iter().any(|values| !values.is_empty())
     }
 
-    /// Decides what is named at a safepoint, from which values a root of their own definitely holds.
+    /// Decides the roots to name at a safepoint, from the values that a root of their own definitely holds.
     pub(super) fn decide(&mut self, safepoint: usize, is_held: impl Fn(Value) -> bool) {
         let mattering = self.mattering[safepoint].iter().map(|&number| self.steps.values[number]);
         for roots in mattering.filter(|&value| !is_held(value)).filter_map(|value| self.wide.of_value(value)) {
@@ -61,7 +61,7 @@ impl<'a> Substitutes<'a> {
         }
     }
 
-    /// What was decided.
+    /// The decision.
     pub(super) fn at(&self, safepoint: usize) -> Option<&BitSet> {
         self.named.get(&safepoint)
     }

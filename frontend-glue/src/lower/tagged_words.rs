@@ -1,9 +1,9 @@
-//! Which integers may be tagged words: references in disguise that only their use gives away.
+//! The integers that may be tagged words: references in another form, which only their use shows.
 //!
 //! A word may be one if it can become a pointer, be written with `tally_gcwrite_i64`, go into a root, or leave the
 //! function; unless it is a number by birth, that is, computed by adding and multiplying constants and narrower
 //! integers (loop counters). Two words in one i128, and a NaN box in a double, are followed like words. A module that
-//! never writes tagged words has none, but for what a function turns into a pointer itself.
+//! never writes tagged words has none, except those that a function turns into a pointer itself.
 
 use crate::analysis::callee::{Callee, Callees, WRITE_WORD};
 use crate::llvm::{HandleSet, Opcode, Type, TypeKind, Value};
@@ -42,12 +42,12 @@ pub(super) fn are_used(instructions: &[Value], is_root: &impl Fn(&Value) -> bool
         || instructions.iter().any(|value| is_root(value) && !value.allocated_type().is_pointer())
 }
 
-/// Whether a scalar has the bits for a word: a wide integer, or a double, which is what a NaN box is to its owner.
+/// Whether a scalar has the bits for a word: a wide integer, or a double, the type of a NaN box for its owner.
 pub(super) fn can_be_a_word(of: Type) -> bool {
     of.integer_bits() >= Some(64) || of.kind() == TypeKind::LLVMDoubleTypeKind
 }
 
-/// Everything that the given values may be copies of, or be computed from.
+/// All values that the given ones may be copies of, or computed from.
 fn sources(mut pending: Vec<Value>) -> HandleSet<Value> {
     let mut reached = HandleSet::default();
     while let Some(value) = pending.pop() {
@@ -105,7 +105,7 @@ fn not_numbers(reached: &HandleSet<Value>) -> HandleSet<Value> {
     }
 }
 
-/// Whether nothing says that the value is a number: it comes from outside, or was made with bit operations.
+/// Whether the value may be a word: it comes from outside, or was made with bit operations.
 fn begins_a_word(value: Value) -> bool {
     match value.opcode() {
         Some(Opcode::LLVMLoad) => !value.operand(0).is(Opcode::LLVMAlloca),

@@ -1,8 +1,9 @@
-//! Type descriptors by the names of their fields: for frontends that build modules in Rust, and for `!tally.types` in IR.
+//! Type descriptors by the names of their fields: for frontends that build modules in Rust, and for `!tally.types` in
+//! IR.
 //!
-//! The runtime reads a struct of 19 fields (`tally_heap::descriptor`). A [`TypeDescription`] says only what a type has, and
-//! [`TypeDescription::define`] makes the constant. In IR the same stands in metadata (`type_description/metadata.rs`), from
-//! which the constants are made when the module is loaded.
+//! The runtime reads a struct of 19 fields (`tally_heap::descriptor`). A [`TypeDescription`] has only the fields that
+//! a type needs, and [`TypeDescription::define`] makes the constant. In IR the same description is metadata
+//! (`type_description/metadata.rs`), from which the constants are made when the module is loaded.
 //!
 //! ```
 //! use tally_llvm::lower::type_description::TypeDescription;
@@ -25,10 +26,10 @@ pub use tally_heap::descriptor::{
 /// The list of lines that name the fields of the types a module describes; zeal's lowering reads it.
 pub(crate) const FIELDS: &str = "tally.fields";
 
-/// What a type has; all that is left at its default is not there. Sizes and offsets are in bytes.
+/// The properties of a type; those left at their default are absent. Sizes and offsets are in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeDescription {
-    /// For people; empty: the name of the global.
+    /// The name in messages; empty: the name of the global.
     pub name: String,
     /// The fixed part of the payload.
     pub size: u64,
@@ -36,13 +37,13 @@ pub struct TypeDescription {
     pub align: u32,
     /// `FLAG_…`, added up.
     pub flags: u32,
-    /// How reference words are read.
+    /// The way in which reference words are read.
     pub slots: Slots,
     /// Offsets of the references in the fixed part.
     pub refs: Vec<u32>,
-    /// What is known of their types: the names of descriptors, or nothing.
+    /// The types of their targets, where known: the names of descriptors.
     pub ref_types: Vec<Option<String>>,
-    /// Where the runtime keeps the number of tail elements.
+    /// Offset at which the runtime keeps the number of tail elements.
     pub length: u64,
     /// A tail element; 0 for no tail.
     pub stride: u64,
@@ -58,13 +59,14 @@ pub struct TypeDescription {
     pub exported: bool,
 }
 
-/// How the words at the offsets of references are read.
+/// The way in which the words at the offsets of references are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Slots {
     /// A reference, or null.
     #[default]
     Pointer,
-    /// A reference if the bits of `mask` are `pattern`, and those of `pointer` are not all zero; they are the address.
+    /// A reference if the bits of `mask` are `pattern`, and the bits of `pointer`, which are the address, are not all
+    /// zero.
     Tagged {
         /// Bits that tell.
         mask: u64,
@@ -104,7 +106,8 @@ impl TypeDescription {
     /// Defines the descriptor as the global `name`, which the module may have declared and used.
     ///
     /// # Errors
-    /// What the runtime would refuse, a name that the module does not have, or a global that has a value already.
+    /// A description that the runtime would refuse, a name that the module does not have, or a global that has a
+    /// value already.
     pub fn define(&self, module: &inkwell::module::Module, name: &str) -> Result<(), String> {
         self.define_in(Module::of(module), name)
     }
@@ -214,7 +217,7 @@ fn offsets(module: Module, offsets: &[u32]) -> Value {
     )
 }
 
-/// A private constant; the null address where there is nothing in it.
+/// A private constant; the null address if it is empty.
 fn table(module: Module, entries: Value) -> Value {
     if module.size_of(entries.type_of()) == 0 {
         return module.pointer().null();

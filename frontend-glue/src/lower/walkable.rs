@@ -1,11 +1,11 @@
-//! What the stack walk needs of every function of a lowered module, ours and the program's: a frame pointer, an unwind table,
-//! frames that touch each of their pages, and no inlining of bare tail calls.
+//! The requirements of the stack walk on every function of a lowered module, ours and the program's: a frame pointer,
+//! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls.
 
 use super::Cure;
 use crate::llvm::Value;
 use crate::llvm::call::{Call, Position};
 
-/// Gives `function` what the walk needs, but for what a test leaves out.
+/// Gives `function` the attributes that the walk needs, except those that a test leaves out.
 pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
     if without != Some(Cure::FramePointers) {
         function.set_string_attribute("frame-pointer", "all");
@@ -22,8 +22,8 @@ pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
     }
 }
 
-/// A large frame touches each of its pages: it cannot step over the guard page into other memory. What a frontend says of the
-/// distance is dropped where it is more than a page, or nothing, at which LLVM crashes.
+/// A large frame touches each of its pages: it cannot step over the guard page into other memory. A frontend's value
+/// for the distance is dropped if it is more than a page, or next to 0, at which LLVM crashes.
 fn touch_every_page(function: Value) {
     const PROBE: &str = "probe-stack";
     const INLINE: &str = "inline-asm";

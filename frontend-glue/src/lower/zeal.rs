@@ -1,15 +1,15 @@
-//! The paranoid lowering: an epoch at every safepoint, a check at every access.
+//! The zeal lowering: an epoch at every safepoint, a check at every access.
 //!
-//! A forgotten root shows itself only when an epoch happens to run at the wrong moment. Under zeal one runs after each
-//! safepoint of a managed function, when everything the contract asks for must sit in a root; the call's result, still
-//! in flight by rule 4, is handed over to be protected. Dead memory is poisoned, and each load and store first asks the
-//! runtime about its address, which stops with function, line and object type at the first touch of a dead object. Each write
-//! asks whether it is one that the contract allows: those through the barrier, and plain ones of a word, by `memcpy`, by `memset`.
-//! Each call that may be a safepoint says first where it is: objects are made and die there.
+//! A forgotten root shows only when an epoch happens to run at the wrong moment. Under zeal one runs after each
+//! safepoint of a managed function, when all references that the contract names must be in a root; the call's result,
+//! still in flight by rule 4, is passed on to be protected. Dead memory is poisoned. Each load and store first passes
+//! its address to the runtime, which stops with function, line and object type at the first touch of a dead object.
+//! Each write is checked against the contract: those through the barrier, and plain ones of a word, by `memcpy`, by
+//! `memset`. Each call that may be a safepoint first reports its place: objects are made and die there.
 //!
-//! This room only inserts calls, before liveness is computed, so that they get their bundles like any others:
-//! `tally_zeal_safepoint(result, size, site)` and leaves (`compiled-code/src/abi/zeal.rs`). Places are the work of `zeal/sites.rs`, names of
-//! fields that of `zeal/fields.rs`.
+//! This module only inserts calls, before liveness is computed, so that they get their bundles like any others:
+//! `tally_zeal_safepoint(result, size, site)` and leaves (`compiled-code/src/abi/zeal.rs`). `zeal/sites.rs` makes the
+//! places, `zeal/fields.rs` the names of fields.
 
 mod fields;
 mod sites;
@@ -24,7 +24,7 @@ use crate::llvm::surgery::split_normal_edge;
 use crate::llvm::{Builder, Opcode, TypeKind, Value};
 use sites::Sites;
 
-/// What is declared before the first function is looked at, so that calls of it are known for what they are.
+/// The functions that are declared before the first function is lowered, so that calls of them are recognised.
 pub(super) const ENTRY_POINTS: [&str; 10] = [
     "tally_zeal_safepoint",
     "tally_zeal_here",
@@ -38,8 +38,9 @@ pub(super) const ENTRY_POINTS: [&str; 10] = [
     "tally_zeal_fill",
 ];
 
-/// Functions of the runtime that take objects which are alive, or addresses in such: what they are given is looked at before, as
-/// the runtime sees what it was handed only at its next look over the heap, when nobody knows whence it came.
+/// Functions of the runtime that take live objects, or addresses in them. Their arguments are checked before the
+/// call: the runtime would find a dead one only at its next inspection of the heap, when its origin is no longer
+/// known.
 const TAKE_LIVE_OBJECTS: [&str; 23] = [
     "tally_ephemeron_get",
     "tally_ephemeron_key",
@@ -83,7 +84,7 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
             result.next_instruction().expect("a call is no terminator")
         };
         let (address, bytes) = if let Some((memory, of)) = call.result_in_memory() {
-            // A struct that the callee wrote to where it was told is in flight like one in registers.
+            // A struct that the callee wrote to the caller's memory is in flight like one in registers.
             (memory, module.size_of(of))
         } else if result.type_of().is_void() {
             (module.pointer().null(), 0)
@@ -100,7 +101,8 @@ pub(super) fn stop_everywhere(builder: &Builder, callees: &Callees, function: Va
     }
 }
 
-/// Inserts a check before each access to memory that may be an object's, and a word about the place before each safepoint.
+/// Inserts a check before each access to memory that may be an object's, and a note of the place before each
+/// safepoint.
 pub(super) fn check_accesses(builder: &Builder, callees: &Callees, function: Value, module_name: &str) {
     let mut checks = Checks { builder, callees, sites: Sites::of(function, module_name) };
     for instruction in function.instructions() {
@@ -237,7 +239,7 @@ impl Checks<'_> {
     }
 }
 
-/// Whether an address is seen to lie in a local variable, a global, or another address space.
+/// Whether an address is known to lie in a local variable, a global, or another address space.
 fn is_elsewhere(address: Value) -> bool {
     let is_seen = |value: Value| value.is_constant() || !value.type_of().is_plain_pointer();
     let is_derived = |value: Value| matches!(value.opcode(), Some(Opcode::LLVMGetElementPtr | Opcode::LLVMBitCast));

@@ -1,12 +1,12 @@
-//! Where in the source an address of an object comes from, read from its DWARF.
+//! The place in the source of an address of an object, read from its DWARF.
 //!
-//! `root_listing` asks for the line of each call. The programs of `.debug_line` follow each other, each with the names of
-//! its files, and nothing else is needed for `file:line`. So they are run one after the other, each once; going by the
-//! units of `.debug_info`, as debuggers and `addr2line` do, a damaged object may have a thousand units run one program each
-//! (decision 53 says what that costs).
+//! `root_listing` looks up the line of each call. The programs of `.debug_line` follow each other, each with the
+//! names of its files, and `file:line` needs nothing else. So they are run one after the other, each once. By the
+//! units of `.debug_info`, as debuggers and `addr2line` go, a damaged object may have a thousand units run one
+//! program each (decision 53 has the cost).
 //!
-//! An object without debug information, or with some that cannot be read, has no lines, or those before the damage; that
-//! is no error, since lines only embellish.
+//! An object without debug information, or with some that cannot be read, has no lines, or those before the damage;
+//! that is no error, since lines are not essential.
 //!
 //! Source: DWARF Debugging Information Format, version 5, section 6.2.
 
@@ -72,7 +72,7 @@ impl<'a> LineTable<'a> {
         Some(SourceLine { file, line: row.line })
     }
 
-    /// Runs the program at `offset` and says where the next one begins.
+    /// Runs the program at `offset` and returns the start of the next one.
     fn run(
         &mut self,
         programs: &DebugLine<Bytes<'a>>,
@@ -116,7 +116,7 @@ fn section<'a>(placed: &'a PlacedObject<'_>, name: &str) -> Bytes<'a> {
     EndianSlice::new(placed.section(name).unwrap_or_default(), LittleEndian)
 }
 
-/// The sections that names of files may stand in.
+/// The sections that may contain names of files.
 struct Strings<'a> {
     line: Bytes<'a>,
     usual: Bytes<'a>,

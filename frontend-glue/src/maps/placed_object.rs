@@ -1,18 +1,19 @@
-//! An object file laid out as a linker would, far enough to read it: `tally maps` looks in here.
+//! An object file laid out as a linker would, far enough to read it for `tally maps`.
 //!
-//! In an object every address is still zero, with a relocation that says what belongs there. This
-//! room gives each section that would be loaded a place of its own and fills the addresses in;
-//! debug sections stay at zero, since what points into them are offsets. Then the stack maps, the
-//! module record and the line table can be read like the real thing, and an address leads back to
-//! a symbol. Symbols defined elsewhere get places too, where nothing is, so that they keep apart.
+//! In an object every address is still zero, with a relocation that names its value. This module gives each section
+//! that would be loaded a place of its own and fills the addresses in; debug sections stay at zero, since references
+//! into them are offsets. Then the stack maps, the module record and the line table can be read as in a linked file,
+//! and an address leads back to a symbol. Symbols defined elsewhere get places too, outside of all sections, so that
+//! they stay distinct.
 //!
 //! ```text
 //! section n: n × 2³²       nowhere: 7 × 2⁶⁰ + 16 × symbol
 //! ```
 //!
-//! Objects come from anywhere. Whatever a file says, this costs memory and time in proportion to its bytes: names are
-//! borrowed, since a thousand symbols may have one name of a megabyte; sections are found by number; and of the sections,
-//! which [`object_file::parse`] has seen to be no larger than the file together, only those with relocations are copied.
+//! Objects may be damaged. For any file, this costs memory and time in proportion to its bytes: names are borrowed,
+//! since a thousand symbols may have one name of a megabyte; sections are found by number; and only sections with
+//! relocations are copied ([`object_file::parse`] has checked that all sections together are no larger than the
+//! file).
 
 use std::borrow::Cow;
 
@@ -27,10 +28,10 @@ use crate::emit::object_file::{self, ObjectError};
 /// Distance of neighbouring sections; none is larger, because no object is.
 const SECTION_STEP: u64 = 1 << 32;
 
-/// Where symbols stand that the object only refers to.
+/// The places of symbols that the object only refers to.
 const ELSEWHERE: u64 = 7 << 60;
 
-/// Longer names are cut: a listing has a line for each call, and a name of a megabyte on each helps nobody.
+/// Longer names are cut: a listing has a line for each call, and a name of a megabyte on each is of no use.
 const NAME_BYTES_MAX: usize = 4096;
 
 /// A placed object.
@@ -92,12 +93,13 @@ impl<'data> PlacedObject<'data> {
         self.sections.iter().flatten().find(|section| section.name == name).map(|section| &*section.data)
     }
 
-    /// The addresses of the symbols whose names `wanted` takes. An object that was made of several has several, all local.
+    /// The addresses of the symbols whose names `wanted` accepts. An object that was made of several has several, all
+    /// local.
     pub fn addresses_of(&self, wanted: impl Fn(&str) -> bool) -> impl Iterator<Item = u64> {
         self.symbols.iter().filter(move |&&(_, name)| wanted(name)).map(|&(address, _)| address)
     }
 
-    /// The symbol that an address is, or lies behind in the same section, and how far. Of several at one address the
+    /// The symbol at an address, or before it in the same section, and the distance. Of several at one address the
     /// first.
     pub fn symbol_at(&self, address: u64) -> Option<(&'data str, u64)> {
         let behind = self.symbols.partition_point(|&(start, _)| start <= address);
@@ -124,7 +126,7 @@ impl<'data> PlacedObject<'data> {
         bytes.get(..length).map(readable)
     }
 
-    /// How many bytes the sections have.
+    /// The number of bytes in all sections.
     pub fn size(&self) -> usize {
         self.sections.iter().flatten().map(|section| section.data.len()).sum()
     }
@@ -148,7 +150,7 @@ impl<'data> PlacedObject<'data> {
         self.sections.get(index.0)?.as_ref().map(|section| section.base)
     }
 
-    /// Fills in an address or an offset; what is relative to its own place is code, which is not read here.
+    /// Fills in an address or an offset; relocations relative to their own place are in code, which is not read here.
     fn relocate(
         &mut self,
         file: &ElfFile64<LittleEndian>,
@@ -175,7 +177,7 @@ impl<'data> PlacedObject<'data> {
     }
 }
 
-/// A name as far as it is UTF-8, and no longer than anybody reads.
+/// A name as far as it is UTF-8, up to a readable length.
 fn readable(name: &[u8]) -> &str {
     let name = name.get(..NAME_BYTES_MAX).unwrap_or(name);
     match std::str::from_utf8(name) {

@@ -1,10 +1,9 @@
-//! Every root of every call in an object, with the names that people gave them: what `tally maps`
-//! prints.
+//! Every root of every call in an object, with the names in the source: the listing of `tally maps`.
 //!
-//! The stack maps say where each call's root slots are and give each an id; the module record says
-//! what the ids mean (variable, descriptor); the symbol table and the line table say where the call
-//! is. Everything is read from the finished object, as the runtime will read it, and nothing is
-//! taken from the compiler's memory: the listing shows what is really in there.
+//! The stack maps have the slots of each call's roots, each with an id; the module record has the meaning of the ids
+//! (variable, descriptor); the symbol table and the line table have the place of the call. Everything is read from
+//! the finished object, as the runtime will read it, and nothing is taken from the compiler's memory: the listing
+//! shows the object's real content.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -25,12 +24,12 @@ pub enum ListingError {
     /// The section of stack maps cannot be read.
     #[error("the stack maps are malformed: {0}")]
     Map(#[from] MapError),
-    /// A call's record does not say where its roots are.
+    /// A call's record does not tell where its roots are.
     #[error("the stack map of the call at {call} is malformed: {fault}")]
     Record {
         /// Function and offset.
         call: String,
-        /// What is wrong.
+        /// The fault.
         fault: OperandFault,
     },
 }
@@ -43,7 +42,7 @@ pub struct CallSite<'a> {
     pub function: Cow<'a, str>,
     /// From the function's start to the return address, bytes.
     pub offset: u64,
-    /// Where it is in the source, if the object has debug information.
+    /// Its place in the source, if the object has debug information.
     pub line: Option<SourceLine<'a>>,
     /// In the order of the map.
     pub roots: Vec<Root<'a>>,
@@ -56,7 +55,7 @@ pub struct Root<'a> {
     pub name: &'a str,
     /// The function whose variable it is: another than the call's where that was inlined.
     pub owner: Option<&'a str>,
-    /// Where the slot is while the call runs.
+    /// The place of the slot while the call runs.
     pub slot: Location,
     /// The descriptor that says how the slot is read; `None` is one plain reference.
     pub descriptor: Option<Cow<'a, str>>,
@@ -106,11 +105,11 @@ struct RootName<'a> {
     descriptor: Option<Cow<'a, str>>,
 }
 
-/// The named roots of all module records, by id. Bitcode that was linked has a record for each of its modules: LLVM's linker
-/// renames what is internal and meets another of its name (`tally.module.4`).
+/// The named roots of all module records, by id. Bitcode that was linked has a record for each of its modules: LLVM's
+/// linker renames what is internal and meets another of its name (`tally.module.4`).
 fn root_names<'a>(placed: &'a PlacedObject<'_>) -> HashMap<u64, RootName<'a>> {
     let rows = placed.addresses_of(is_record).flat_map(|record| rows_of(placed, record));
-    // However many records a damaged object has: there are no more rows than fit in it.
+    // However many records a damaged object has, there are no more rows than fit in it.
     rows.take(placed.size() / size_of::<RootInfo>()).collect()
 }
 

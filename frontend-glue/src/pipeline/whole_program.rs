@@ -1,7 +1,7 @@
-//! What a program's modules owe each other when at least one of them has gc functions.
+//! The requirements on all modules of a program when at least one of them has gc functions.
 //!
-//! The lowering sees one module and leaves one without gc functions alone. In a program that mixes
-//! both kinds these things would then be missing, whichever module they are in:
+//! The lowering sees one module and leaves one without gc functions alone. In a program that mixes both kinds the
+//! lowering would miss these requirements:
 //!
 //! - `main` must run inside the runtime, so that there is a heap and a bottom to the stack walk.
 //!   It becomes a gc function, though it may hold no reference itself.
@@ -46,7 +46,7 @@ pub fn adopt(modules: &[Module], gc_names: &[(String, Plan)]) {
     }
 }
 
-/// A heap has one plan, and so has a program: a finding about the first module that asks for another than those before.
+/// A heap has one plan, and so has a program: a finding about the first module of another plan than those before.
 pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
     let mut first: Option<(Plan, String)> = None;
     for (module, file) in modules.iter().zip(files) {
@@ -79,7 +79,8 @@ pub fn one_plan(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan
     }
 }
 
-/// A finding about the first function whose strategy's roots Tally does not find, if another module has objects of Tally's heap.
+/// A finding about the first function whose strategy's roots Tally does not find, if another module has objects of
+/// Tally's heap.
 pub fn no_roots_unread(modules: &[Module], files: &[PathBuf], gc_names: &[(String, Plan)]) -> Result<(), Diagnostic> {
     let names = || files.iter().map(|file| file.to_string_lossy());
     let raw = || modules.iter().map(llvm::Module::of);
@@ -98,7 +99,8 @@ pub fn no_roots_unread(modules: &[Module], files: &[PathBuf], gc_names: &[(Strin
     Ok(())
 }
 
-/// Roots of LLVM's shadow stack are found by collections, but nobody counts them: under the prompt plan what they hold would die.
+/// Collections find roots of LLVM's shadow stack, but no code counts them: under the prompt plan their objects would
+/// die.
 fn nothing_uncounted(
     modules: &[Module],
     files: &[PathBuf],

@@ -1,8 +1,9 @@
 //! Library functions that LLVM's passes call of their own accord: out of loops, and in place of other library calls.
 //!
-//! `memcmp(…) == 0` becomes `bcmp`, a `printf` of one character `putchar`, a counting loop `strlen`. Such a call has no bundle if
-//! what it replaces had none, and needs none: none of these functions calls back or allocates from Tally's heap. One
-//! that a module defines itself is a function like any other. The names are those of LLVM's BuildLibCalls.cpp.
+//! `memcmp(…) == 0` becomes `bcmp`, a `printf` of one character `putchar`, a counting loop `strlen`. Such a call has
+//! no bundle if the call or loop that it replaces had none, and needs none: none of these functions calls back or
+//! allocates from Tally's heap. One that a module defines itself is a function like any other. The names are those of
+//! LLVM's BuildLibCalls.cpp.
 
 use crate::llvm::Value;
 
@@ -15,7 +16,7 @@ const ON_STRINGS: [&str; 17] = [
 const ON_STREAMS: [&str; 10] =
     ["fputc", "fputs", "fwrite", "putc", "putchar", "puts", "snprintf", "sprintf", "vsnprintf", "vsprintf"];
 const ALLOCATING: [&str; 2] = ["calloc", "malloc"];
-/// Each also with an `f` or an `l` behind it.
+/// Each also with the suffix `f` or `l`.
 const ON_NUMBERS: [&str; 25] = [
     "acos", "asin", "atan", "cbrt", "ceil", "copysign", "cos", "exp", "exp10", "exp2", "fabs", "floor", "fmax", "fmin",
     "ldexp", "log", "log10", "log1p", "log2", "logb", "pow", "sin", "sincos", "sqrt", "tan",

@@ -1,11 +1,11 @@
-//! What is wrong with a lowered module: every place where the collector would not find a root.
+//! Checks a lowered module: finds every place where the collector would not find a root.
 //!
 //! - no `llvm.gc*` and no gc strategy of Tally's is left;
 //! - every safepoint call carries its bundle, but guaranteed tail calls, and the three kinds of call that are bare by
-//!   design: the inner call of a result thunk, the call of `tally_run_main` below which nothing is managed, and calls of
-//!   the C library that LLVM's passes made (`library.rs`);
-//! - a bundle is pairs of a constant id and a slot, and the slot is a local variable still: null means a slot that was
-//!   optimised away, but an undefined or loaded address means a root that is lost;
+//!   design: the inner call of a result thunk, the call of `tally_run_main` below which nothing is managed, and calls
+//!   of the C library that LLVM's passes made (`library.rs`);
+//! - a bundle is pairs of a constant id and a slot, and the slot is still a local variable: null means a slot that
+//!   was optimised away, but an undefined or loaded address means a lost root;
 //! - the address of a slot is not returned.
 
 use super::library;
@@ -16,10 +16,10 @@ use crate::llvm::{Block, HandleSet, Module, Opcode, Value};
 use crate::lower::{LOWERED_FLAG, PROMPT_STRATEGY, STRATEGY, result_thunk};
 use crate::verify::source::frames::MOST_ROOTS;
 
-/// Below its call of this nothing is managed.
+/// The function below whose call of the runtime nothing is managed.
 const RUN_MAIN: &str = "tally_run_main";
 
-/// Everything that could lose a root.
+/// Returns all faults that could lose a root.
 pub(crate) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
     let callees = Callees::of(module);
     let mut findings = Vec::new();

@@ -1,15 +1,15 @@
-//! What is wrong with a module before it is lowered: each rule that LLVM's verifier does not know, with what to do.
+//! Checks whether a module is wrong before it is lowered: each rule that LLVM's verifier does not know, with advice.
 //!
-//! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken one,
-//! its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies are
-//! ours, mapped, or LLVM's own, and these do not stand beside Tally's allocator (`foreign.rs`); there is code for it on this machine
-//! (`machine_code.rs`); the runtime is declared as it is; roots are allocas that can be named (`intrinsics.rs`) and
-//! descriptors are in order (`descriptors.rs`); writes have an object and a slot (`writes.rs`),
-//! name global variables themselves (`passed_globals.rs`), and no reference goes past one for certain (`raw_stores.rs`); frames can be walked
-//! (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no call has a bundle that would be lost (`bundles.rs`);
-//! landing pads are of one type (`exceptions.rs`); no attribute makes LLVM add calls (`attributes.rs`);
-//! `main` can be called by the runtime. Code that is never reached may hold a write to nothing, since optimisers leave such
-//! (`dead_code.rs`).
+//! The lowering calls this before its first change and relies on every rule here; where it would panic on a broken
+//! one, its message says "verified". The rules, in the order checked: the module is not lowered yet; its strategies
+//! are ours, mapped, or LLVM's own, and the last do not occur together with Tally's allocator (`foreign.rs`); this
+//! machine has code for it (`machine_code.rs`); the runtime's declarations are right; roots are allocas that can be
+//! named (`intrinsics.rs`) and descriptors are in order (`descriptors.rs`); writes have an object and a slot
+//! (`writes.rs`), name global variables themselves (`passed_globals.rs`), and no reference certainly bypasses the
+//! barrier (`raw_stores.rs`); frames can be walked (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no
+//! call has a bundle that would be lost (`bundles.rs`); landing pads are of one type (`exceptions.rs`); no attribute
+//! makes LLVM add calls (`attributes.rs`); `main` can be called by the runtime. Unreachable code may contain a write
+//! to null, since optimisers leave such writes (`dead_code.rs`).
 
 mod attributes;
 mod bundles;
@@ -38,7 +38,7 @@ use exceptions::Landings;
 use std::collections::{HashMap, HashSet};
 use tally_compiled::symbols::RUNTIME_SYMBOLS;
 
-/// Strategies that LLVM itself lowers. A module that uses only these is none of ours.
+/// Strategies that LLVM itself lowers. A module with only these is not Tally's.
 const LLVMS_OWN: [&str; 5] = ["shadow-stack", "ocaml", "erlang", "statepoint-example", "coreclr"];
 
 /// Functions with a body and a strategy of Tally's.
@@ -50,7 +50,7 @@ pub(crate) fn is_managed(function: Value, gc_names: &[(String, Plan)]) -> bool {
     known_plan(function, gc_names).is_some()
 }
 
-/// The plan that a function's strategy asks for.
+/// The plan of a function's strategy.
 fn known_plan(function: Value, gc_names: &[(String, Plan)]) -> Option<Plan> {
     let gc = function.gc()?;
     let mapped = gc_names.iter().find(|(name, _)| *name == gc).map(|(_, plan)| *plan);
@@ -62,7 +62,7 @@ pub(crate) fn plan_of(function: Value, gc_names: &[(String, Plan)]) -> Plan {
     known_plan(function, gc_names).expect("a function with a strategy of Tally's")
 }
 
-/// Everything that the lowering refuses.
+/// Returns all faults that the lowering refuses.
 pub(crate) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
     if module.has_flag(LOWERED_FLAG) {
         let finding = Diagnostic::about_module(name, "the module is lowered already");
@@ -118,7 +118,7 @@ struct Check<'a> {
     module: Module,
     faults: Faults,
     landings: Landings,
-    /// Slots of gcwrites whose other stores were looked at.
+    /// Slots of gcwrites whose other stores were checked.
     seen_slots: HashSet<Value>,
     written_globals: HandleSet<Value>,
     findings: Vec<Diagnostic>,
@@ -185,7 +185,7 @@ impl Check<'_> {
         }
     }
 
-    /// The runtime's functions are declared as they are, and called so.
+    /// The runtime's functions are declared with their real types, and called with them.
     fn declarations(&mut self) {
         let symbols = RUNTIME_SYMBOLS.iter().map(|symbol| (symbol.name, symbol.signature));
         for (name, text) in symbols {

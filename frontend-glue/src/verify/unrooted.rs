@@ -1,5 +1,5 @@
-//! References that outlive a safepoint in no root, and references stored past the barrier: rules 2 to 6 of the contract, the
-//! porter's commonest bugs.
+//! References that outlive a safepoint in no root, and references stored past the barrier: rules 2 to 6 of the
+//! contract, the porter's commonest bugs.
 //!
 //! ```text
 //!   %a = call ptr @f()          ; a reference, valid until the next safepoint starts (rule 4)
@@ -8,10 +8,11 @@
 //! ```
 //!
 //! A forward dataflow (`watch.rs`) follows each reference through SSA and through local memory (`memory.rs`), and
-//! knows which root slots may hold it. A safepoint makes a reference stale that no root may hold; a use of a stale one
-//! is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either side:
-//! this room would rather miss a bug than accuse a correct program. What counts as a reference: `references.rs`, and, from one
-//! function to another, `summaries.rs`. Stores to what is neither local memory nor a root: `plain_stores.rs`.
+//! knows which root slots may hold it. A safepoint makes a reference stale that no root may hold; a use of a stale
+//! one is reported, once per reference and safepoint. Where paths meet, "may be in this root" is kept from either
+//! side: a missed bug is better than a warning about a correct program. `references.rs` defines the references, and
+//! `summaries.rs` those that go from one function to another. `plain_stores.rs` checks stores to memory that is
+//! neither local nor a root.
 
 mod calls;
 mod memory;
@@ -64,7 +65,7 @@ impl All<'_> {
         Watch::new(self.callees, references, &self.summaries, function)
     }
 
-    /// Destructors are given objects by the runtime.
+    /// Notes that destructors get objects from the runtime.
     fn know_finalizers(&mut self) {
         let descriptors: HandleSet<Value> = self
             .callees
@@ -77,8 +78,9 @@ impl All<'_> {
         }
     }
 
-    /// Finds what functions give each other. One is looked at again when a caller or callee of it had something new to say;
-    /// functions that are not managed, when they are given a reference. Returns all that were looked at, in the module's order.
+    /// Finds the references that functions pass to each other. A function is analysed again when one of its callers
+    /// or callees has new results; functions that are not managed, when they get a reference. Returns all functions
+    /// that were analysed, in the module's order.
     fn summarize(&mut self, managed: &[Value]) -> Vec<Value> {
         let known: HandleSet<Value> = self.module.functions().filter(|function| function.has_body()).collect();
         let mut queue: VecDeque<Value> = managed.iter().copied().collect();
@@ -98,7 +100,8 @@ impl All<'_> {
         self.module.functions().filter(|function| watched.contains(function)).collect()
     }
 
-    /// Takes what an event says to other functions into the summaries, and names the functions that it is news for.
+    /// Adds the effect of an event on other functions to the summaries, and returns the functions for which it is
+    /// new.
     fn learn(&mut self, function: Value, event: &Event, known: &HandleSet<Value>, again: &mut Vec<Value>) {
         let callers = || {
             let calls = function.users().filter_map(Value::as_call).filter(|call| call.callee() == function);
@@ -146,7 +149,7 @@ impl All<'_> {
         let mut stale: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         for event in events {
             match event {
-                // What runs in other functions keeps the roots of its callers.
+                // Code in other functions relies on the roots of its callers.
                 Event::Used { facts, user } if is_managed => {
                     let Some(safepoint) = facts.stale else { continue };
                     let first = stale.entry((facts.origin, safepoint)).or_insert(user);
@@ -162,7 +165,7 @@ impl All<'_> {
         findings
     }
 
-    /// Each store once: blocks are gone through once, but an instruction may store several references.
+    /// Each store once: blocks are visited once, but an instruction may store several references.
     fn past_the_barrier(&self, events: &[Event]) -> Vec<Diagnostic> {
         let (mut kept, mut rooted) = (HashSet::new(), HashSet::new());
         for event in events {

@@ -1,8 +1,8 @@
 //! Any bytes as a type descriptor: refused in a sentence, or read without looking outside an object.
 //!
-//! The first 128 bytes are the descriptor, but for its pointers: of each, bit 0 says whether it is null. The rest are
-//! the offsets. What is accepted describes a payload of words that all look like references: each slot that is visited
-//! lies inside it, and no two are the same.
+//! The first 128 bytes are the descriptor, except for its pointers: bit 0 of each says whether it is null. The rest
+//! are the offsets. An accepted descriptor is used on a payload of words that all look like references. Each visited
+//! slot must lie inside it, and no two may be the same.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -26,7 +26,7 @@ pub fn check(bytes: &[u8]) -> bool {
         bytes.iter().rev().for_each(|&byte| *word = *word << 8 | u64::from(byte));
     }
     let mut offsets: Vec<u32> = rest.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap())).collect();
-    // Whoever counts has that many: the only thing about offsets that nobody can check.
+    // The count is made true: it is the only property of offsets that the reader cannot check.
     let [fixed, element] = [image[6] as u32, (image[6] >> 32) as u32].map(|count| count.min(4096));
     image[6] = u64::from(fixed) | u64::from(element) << 32;
     offsets.resize(offsets.len().max((fixed + element) as usize), 0);
@@ -42,7 +42,8 @@ pub fn check(bytes: &[u8]) -> bool {
     ] {
         image[place] = if image[place] & 1 == 0 { 0 } else { pointer as u64 };
     }
-    // SAFETY: `repr(C)`, 128 bytes without padding; integers of any value, and pointers that are null or lead where they should.
+    // SAFETY: `repr(C)`, 128 bytes without padding; integers of any value, and pointers that are null or lead where
+    // they should.
     let descriptor: TypeDescriptor = unsafe { std::mem::transmute(image) };
     let info = match type_registry::describe(&descriptor) {
         Ok(info) => info,
@@ -89,7 +90,7 @@ fn visit(info: &TypeInfo, descriptor: &TypeDescriptor) -> bool {
     true
 }
 
-/// Room for one object, in the range where objects lie; what follows it may not be read.
+/// Room for one object, in the range where objects lie; the memory behind it may not be read.
 fn memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     *MEMORY.get_or_init(|| {

@@ -1,14 +1,14 @@
 //! Any bytes as a module, text or bitcode: loaded, inspected, lowered under both plans, or refused in words.
 //!
-//! LLVM's reader of bitcode is not made for bytes of strangers, and may crash; the command has a net for that. Nothing
-//! of ours may panic, and what comes out of the lowering is valid.
+//! LLVM's reader of bitcode is not made for untrusted bytes, and may crash; the command catches that. No code of ours
+//! may panic, and the output of the lowering is valid.
 
 use inkwell::context::Context;
 use std::path::Path;
 use tally_llvm::lower::{Plan, STRATEGY};
 use tally_llvm::pipeline::{self, CompileOptions};
 
-/// Modules that were lowered.
+/// Returns the number of modules that were lowered.
 pub fn check(bytes: &[u8]) -> usize {
     let name = Path::new("fuzzed");
     let mut lowered = 0;

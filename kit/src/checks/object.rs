@@ -4,7 +4,7 @@ use tally_llvm::emit::object_file;
 use tally_llvm::maps::placed_object::PlacedObject;
 use tally_llvm::maps::root_listing;
 
-/// How many calls are listed; `None` when it was refused.
+/// Returns the number of listed calls; `None` when the object was refused.
 pub fn check(bytes: &[u8]) -> Option<usize> {
     let _ = object_file::finish(&mut bytes.to_vec());
     let placed = PlacedObject::read(bytes).ok()?;

@@ -2,7 +2,7 @@
 
 use stack_roots::{FrameTable, Lookup, stack_map};
 
-/// True when a table was made of it.
+/// Returns whether a table was made of the section.
 pub fn check(bytes: &[u8]) -> bool {
     let Ok(map) = stack_map::read(bytes) else { return false };
     let records = map.records().count();

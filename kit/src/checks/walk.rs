@@ -1,4 +1,5 @@
-//! Any words as a stack, under the table of a real section: the walk ends, and visits no slot outside what it may read.
+//! Any words as a stack, under the table of a real section: the walk ends, and visits no slot outside the memory that
+//! it may read.
 //!
 //! The first 32 bytes are the registers, the rest is the stack.
 
@@ -7,7 +8,7 @@ use stack_roots::{FrameTable, Registers, stack_map, walk};
 const SECTION: &[u8] = include_bytes!("../../../stack-roots/fixtures/deopt_bundles.stackmaps");
 const STACK: u64 = 0x7000_0000_0000;
 
-/// How many frames were walked.
+/// Returns the number of frames walked.
 pub fn check(bytes: &[u8]) -> usize {
     let words: Vec<u64> = bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
     let [pc, sp, fp, rbx, stack @ ..] = &words[..] else { return 0 };

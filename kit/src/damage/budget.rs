@@ -1,8 +1,8 @@
-//! How much memory and time a reader takes, and how many inputs a test of damaged input tries.
+//! Limits for a reader's memory and time, and the number of inputs that a test of damaged input tries.
 //!
-//! An executable that calls [`counting_allocator!`](crate::counting_allocator) counts what each thread has taken. A reader that
-//! takes more than its input may cost is stopped at that allocation, before it takes the machine's memory, by the end of the
-//! process: nothing is left to unwind into. The number of the input is on standard error then.
+//! An executable that calls [`counting_allocator!`](crate::counting_allocator) counts what each thread has taken.
+//! When a reader takes more than its input may cost, the process ends at that allocation, before the reader takes the
+//! machine's memory: an allocator cannot unwind. The number of the input is then on standard error.
 
 use crate::seed;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,13 +10,13 @@ use std::cell::Cell;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// How long each test goes on, in seconds, in place of the number of inputs that belongs to the gate.
+/// The duration of each test in seconds, in place of the gate's number of inputs.
 const SECONDS: &str = "TALLY_DAMAGE_SECONDS";
 
 /// The number of the first input: the one of a failure, to see it again.
 const FIRST: &str = "TALLY_DAMAGE_FIRST";
 
-/// An allocation on the way to a page's size is nobody's fault.
+/// Bytes that any input may take: small allocations have nothing to do with the input's size.
 const BYTES_FOR_NOTHING: usize = 256 << 10;
 
 /// The system's allocator, with a limit.
@@ -41,9 +41,9 @@ thread_local! {
 /// Whether `size` more bytes may be taken; if so they count.
 fn take(size: usize) -> bool {
     let taken = TAKEN.get().wrapping_add(size);
-    // A panic on its way may take what it needs for its backtrace: refused, it would wait for the lock that it holds.
+    // A running panic may allocate for its backtrace: refused, it would wait for the lock that it holds.
     if taken > LIMIT.get() && TAKEN.get() < LIMIT.get() && !std::thread::panicking() {
-        // Raised first: what is printed allocates, perhaps.
+        // Raised first: printing may allocate.
         let limit = LIMIT.replace(usize::MAX);
         let _ = writeln!(
             std::io::stderr(),
@@ -69,15 +69,16 @@ unsafe impl GlobalAlloc for Counted {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // What another thread took may be given back here.
+        // Memory that another thread took may be freed here.
         TAKEN.set(TAKEN.get().saturating_sub(layout.size()));
         // SAFETY: the caller's duty.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
 
-/// Runs `check` on inputs 0, 1, 2, …, `count` of them or for as long as the environment says, and says how many there were.
-/// The first is another one where the run has a seed. `check` calls [`within`] for what has a budget.
+/// Runs `check` on inputs 0, 1, 2, …, `count` of them or for as long as the environment says, and prints how many
+/// there were. With a seed for the run, it begins at another input. `check` calls [`within`] for work that has a
+/// budget.
 pub fn each_input(what: &str, count: u64, mut check: impl FnMut(u64)) {
     let number = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().expect("a number"));
     let seconds = number(SECONDS).map(Duration::from_secs);
@@ -103,7 +104,7 @@ impl Drop for TellOnPanic {
 }
 
 /// Runs `read` on `bytes` bytes of input: it may take `factor` times as much memory, and two seconds of this thread's
-/// time for a megabyte of it, and panic at nothing.
+/// time for a megabyte of input, and must not panic.
 pub fn within<T>(bytes: usize, factor: usize, read: impl FnOnce() -> T) -> T {
     let before = TAKEN.get();
     LIMIT.set(before + BYTES_FOR_NOTHING + factor * bytes);

@@ -1,11 +1,11 @@
-//! Damages bytes: what a bad disk, a bad tool and somebody with bad intentions do to a file.
+//! Damages bytes as a bad disk, a bad tool or an attacker damages a file.
 //!
 //! Used by the tests of every reader of untrusted bytes. The same seed makes the same
 //! damage, so that a failure is replayed by its number.
 //!
 //! Random bytes find little: a reader stops at the first that makes no sense. So most changes are made to sound input
-//! and make sense locally: counts, offsets and sizes that lie by little or by much, pieces that are repeated, moved or
-//! missing.
+//! and make sense locally: counts, offsets and sizes that are wrong by little or by much, pieces that are repeated,
+//! moved or missing.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ impl Mutation {
         }
     }
 
-    /// Something else for a count, an offset or a size.
+    /// A wrong value for a count, an offset or a size.
     fn lie(&mut self, truth: u64, length: u64) -> u64 {
         let near = self.below(64) as u64;
         match self.below(10) {

@@ -1,7 +1,7 @@
-//! Gathers the calls of a section into a table, or says why they do not make one.
+//! Builds the table of a section's calls, or returns the reason why they do not make one.
 //!
-//! Only `FrameTable::build` uses it. Here a call's address is computed, lists of roots are shared, and `[FRAME]` is
-//! guarded at its one weak point: two records for one return address must tell the same.
+//! Only `FrameTable::build` uses it. It computes the addresses of calls, shares lists of roots, and guards `[FRAME]`
+//! at its one weak point: two records for one return address must agree.
 
 use super::{CallSite, FrameTable, PlacedFunction, home};
 use crate::root_records::{BaseRegister, OperandFault, RootSlot};
@@ -30,8 +30,8 @@ impl Builder {
             .checked_add(u64::from(instruction_offset))
             .ok_or(TableError::Address { function, instruction_offset })?;
         if let Some(known) = self.calls.get(&pc) {
-            // A linkonce function compiled in two objects is described twice at its one address. The ids differ, they
-            // are hashes of the module's name; the code is one, so the places must agree.
+            // A linkonce function compiled in two objects is described twice at its one address. The ids differ, as
+            // they are hashes of the module's name. The code is the same, so the places must agree.
             let places = |list: &[RootSlot]| list.iter().map(|root| root.location).collect::<Vec<_>>();
             let first = known.first_root as usize;
             let known_roots = &self.roots[first..first + usize::from(known.root_count)];
@@ -90,16 +90,16 @@ fn index(value: usize) -> Result<u32, TableError> {
 pub enum TableError {
     /// A call's operands break the convention.
     Operands {
-        /// Where the function was placed.
+        /// The address of the function.
         function: u64,
         /// The call's return address, from there.
         instruction_offset: u32,
-        /// What is wrong.
+        /// The fault.
         fault: OperandFault,
     },
     /// A return address past the end of the address space.
     Address {
-        /// Where the function was placed.
+        /// The address of the function.
         function: u64,
         /// The call's return address, from there.
         instruction_offset: u32,

@@ -1,8 +1,8 @@
-//! Fields of a section, and what is said when one is not there.
+//! Fields of a section, and the errors for those that are missing.
 //!
-//! Every byte that the reader looks at passes through [`field`], every count through [`span`] before anything loops over
-//! it. That is all of `[MAP]`: there is no indexing elsewhere in the reader. Offsets saturate instead of wrapping, so a
-//! count of 2³² − 1 points past every slice and not back into it.
+//! Every byte that the reader looks at passes through [`field`], every count through [`span`] before anything loops
+//! over it. That is all of `[MAP]`: there is no indexing elsewhere in the reader. Offsets saturate instead of
+//! wrapping, so a count of 2³² − 1 points past every slice and not back into it.
 
 use std::fmt;
 
@@ -30,12 +30,12 @@ pub(super) fn count(bytes: &[u8], offset: usize) -> Result<usize, MapError> {
     field(bytes, offset).map(|word| u32::from_le_bytes(word) as usize)
 }
 
-/// Why bytes are not a stack map section. `offset` is the byte in the section where it shows.
+/// Why bytes are not a stack map section. `offset` is the byte of the section at which the fault was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapError {
     /// The section ends before something it announces.
     Truncated {
-        /// Where the missing item begins.
+        /// The start of the missing item.
         offset: usize,
         /// Its size in bytes.
         wanted: usize,

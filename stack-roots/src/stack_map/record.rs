@@ -1,11 +1,11 @@
 //! One record of a stack map, and the cursor that steps from record to record.
 //!
-//! `stack_map` steps over all records once to check a blob and again for each iteration. `[MAP]` holds here byte by byte:
-//! a record is handed out when its header, its locations and its live-outs lie inside the section.
+//! `stack_map` steps over all records once to check a blob and again for each iteration. `[MAP]` holds here byte by
+//! byte: a record is handed out when its header, its locations and its live-outs lie inside the section.
 //!
-//! Records have no fixed size and no index, and do not say whose they are: they follow each other in the order of the
-//! functions, each function's count says when the next one's turn is. Live-outs (registers that a patch point must
-//! keep) are stepped over; calls have none.
+//! Records have no fixed size and no index, and do not name their function: they follow each other in the order of
+//! the functions, and each function's count tells where the next one's records begin. Live-outs (registers that a
+//! patch point must keep) are stepped over; calls have none.
 
 use super::fields::{MapError, field, span};
 use super::{Blob, Function};
@@ -14,14 +14,14 @@ const HEADER_BYTES: usize = 16;
 const LOCATION_BYTES: usize = 12;
 const LIVE_OUT_BYTES: usize = 4;
 
-/// One record: what is known at one address of the code.
+/// One record: the locations of values at one address of the code.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     /// The function it lies in.
     pub function: Function,
     /// Byte offset of the record in the section.
     pub offset: usize,
-    /// The id given by whoever asked for the record; LLVM's own for calls with a "deopt" bundle.
+    /// The id that the requester of the record gave it; LLVM's own for calls with a "deopt" bundle.
     pub id: u64,
     /// Distance of the described address from the function's start. For a call, that is its return address.
     pub instruction_offset: u32,
@@ -30,7 +30,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// How many locations the record lists.
+    /// The number of locations in the record.
     pub fn location_count(&self) -> usize {
         self.locations
     }
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Where a record's operand is.
+/// The place of a record's operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapLocation {
     /// In a register (DWARF number).
@@ -103,7 +103,7 @@ pub enum MapLocation {
     },
 }
 
-/// Steps over a blob's records, keeping count of whose turn it is.
+/// Steps over a blob's records, and counts to which function each belongs.
 pub(super) struct RecordCursor<'a> {
     blob: Blob<'a>,
     pub(super) offset: usize,

@@ -1,11 +1,11 @@
-//! `cargo run -p tally-tests --release --bin random_programs -- --seed 1 --count 1000`: random C programs through the real
-//! pipeline, compared with the same programs over `calloc`, for as long as one likes.
+//! `cargo run -p tally-tests --release --bin random_programs -- --seed 1 --count 1000`: random C programs through the
+//! real pipeline, compared with the same programs over `calloc`, for any number of programs.
 //!
-//! Program number n of seed S is program S + n. A program that differs is kept in the folder that `--keep` names, with
-//! what was seen in a comment at its end, and made short unless `--no-reduce` says otherwise.
+//! Program number n of seed S is program S + n. A program that differs is kept in the folder that `--keep` names,
+//! with the difference in a comment at its end, and made short unless `--no-reduce` is set.
 //!
 //! With `--second-opinion` its roots are compared instead with those of LLVM's shadow stack (`second_opinion.rs`), at
-//! all levels under both plans. Every ten seconds it is said how far it is; the last line is a result for
+//! all levels under both plans. Every ten seconds it prints its progress; the last line is a result for
 //! docs/work/testing.md.
 
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
 const LOOKS: u64 = 3000;
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 
-/// How many programs differed.
+/// Runs all programs; returns the number that differed.
 fn soak(arguments: &Arguments) -> Result<u64, String> {
     let tally = match &arguments.tally {
         Some(tally) => std::path::absolute(tally).map_err(|error| error.to_string())?,
@@ -111,7 +111,8 @@ fn soak(arguments: &Arguments) -> Result<u64, String> {
     Ok(differ.len() as u64)
 }
 
-/// Compares one program's roots at all levels; how often, or the report of a difference. A folder with a difference stays.
+/// Compares one program's roots at all levels; returns the number of comparisons, or the report of a difference. A
+/// folder with a difference stays.
 fn second_opinion(
     witness: &Witness,
     tally: &Path,
@@ -140,7 +141,7 @@ fn second_opinion(
     Ok(compared)
 }
 
-/// Runs one program in several ways; how many, or the report of a difference.
+/// Runs one program in several ways; returns their number, or the report of a difference.
 fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u64, String> {
     let folder = keep.join(format!("work-{seed}"));
     let clear = || _ = std::fs::remove_dir_all(&folder);
@@ -178,7 +179,7 @@ fn one(tally: &Path, keep: &Path, arguments: &Arguments, seed: u64) -> Result<u6
     Err(report)
 }
 
-/// What opt made of the program as it was drawn: `seed-1.plain.0.ll` for each module.
+/// Keeps opt's output for the original program: `seed-1.plain.0.ll` for each module.
 fn keep_optimised(folder: &Path, place: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -1,9 +1,9 @@
-//! `cargo xtask replay WHAT`: a failing random program once more, made short, with a picture of the heap.
+//! `cargo xtask replay WHAT`: runs a failing random program again, makes it short, and draws the heap.
 //!
 //! WHAT is a file with a program, the origin that a failure has printed (`sliced/17/42/1500`), or a bare seed, whose
-//! first programs are then run in all setups until one fails. Every run is a process of its own. Written are the short
-//! program, a picture as Graphviz text and one as SVG. Exit status: 0 nothing fails, 1 something does, 2 a wrong
-//! command line.
+//! first programs are then run in all setups until one fails. Every run is a process of its own. It writes the short
+//! program, a picture as Graphviz text and one as SVG. Exit status: 0 no program fails, 1 one fails, 2 wrong command
+//! line.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether anything fails.
+/// Returns whether any program fails.
 fn replay(arguments: &Arguments) -> Result<bool, String> {
     let out = arguments.out.clone().unwrap_or_else(|| folder().join("replay"));
     std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
@@ -117,7 +117,7 @@ fn search(arguments: &Arguments, seed: u64, place: &Path) -> Result<Option<PathB
     Ok(None)
 }
 
-/// Prints what the short program says, and draws the heap.
+/// Prints the report of the short program, and draws the heap.
 fn show(failing: &Failing, out: &Path) -> Result<(), String> {
     let Failing { setup, ops, place, status, before: (length, tries) } = failing;
     println!("{length} ops shrunk to {} in {tries} runs: {}", ops.len(), place.display());

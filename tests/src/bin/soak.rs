@@ -1,9 +1,10 @@
-//! `cargo run -p tally-tests --release --bin soak -- --ops 10000000 --seed 1`: random programs against the real heap for
-//! as long as one likes.
+//! `cargo run -p tally-tests --release --bin soak -- --ops 10000000 --seed 1`: random programs against the real heap,
+//! for any length of time.
 //!
-//! Programs are drawn from the same strategies as the property tests; program number n of seed S is always the same one. A
-//! worker process runs them, so that a crash costs nothing: the program it was running is found in the journal, shrunk with
-//! one child process a try, and printed. `--shrink FILE` does that to any program, `--run FILE` runs one here and now.
+//! Programs are drawn from the same strategies as the property tests; program number n of seed S is always the same
+//! one. A worker process runs them, so that a crash costs nothing: the program it was running is found in the
+//! journal, shrunk with one child process a try, and printed. `--shrink FILE` does that to any program, `--run FILE`
+//! runs one here and now.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use tally_tests::replay::Summary;
 use tally_tests::setup::{Setup, setups};
 use tally_tests::strategies::nth_program;
 
-/// Ends a worker that found a difference.
+/// Exit status of a worker that found a difference.
 const FOUND: u8 = 1;
 /// Programs of one worker.
 const BATCH: u64 = 38;
@@ -86,7 +87,7 @@ fn draw(arguments: &Arguments, number: u64) -> Result<(Setup, Vec<Op>), String> 
     Ok((setup, ops))
 }
 
-/// Runs `count` programs; prints how many ops they had.
+/// Runs `count` programs; prints the number of their ops.
 fn work(arguments: &Arguments, count: u64) -> Result<u8, String> {
     for number in arguments.first..arguments.first + count {
         let (setup, ops) = draw(arguments, number)?;
@@ -110,7 +111,7 @@ fn found(seed: u64, number: u64, setup: &Setup, ops: &[Op], what: &str) -> Resul
     Ok(FOUND)
 }
 
-/// What programs have done.
+/// The work that programs have done.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     ops: u64,
@@ -122,7 +123,7 @@ impl Tally {
         Tally { ops: self.ops + other.ops, summary: self.summary.plus(other.summary) }
     }
 
-    /// How a worker tells it.
+    /// The line in which a worker reports it.
     fn line(self, setup: &str) -> String {
         let Summary { objects, comparisons, objects_compared, out_of_memory, finalized, called, upgraded, refused } =
             self.summary;
@@ -131,7 +132,7 @@ impl Tally {
         format!("done {setup} {}", numbers.map(|number| number.to_string()).join(" "))
     }
 
-    /// The setup and what was done in it, of such a line.
+    /// Reads the setup and the work done in it from such a line.
     fn read(line: &str) -> Option<(&str, Tally)> {
         let (setup, numbers) = line.strip_prefix("done ")?.split_once(' ')?;
         let numbers: Vec<u64> = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<_>>()?;
@@ -143,7 +144,7 @@ impl Tally {
     }
 }
 
-/// Starts workers one after the other and shows how far they are.
+/// Starts workers one after the other and shows their progress.
 fn supervise(arguments: &Arguments) -> Result<u8, String> {
     let started = Instant::now();
     let (mut total, mut first) = (Tally::default(), 0);

@@ -8,8 +8,9 @@
 //! release(target):   count −= 1; at zero: reclaim(target), unless it is on the list already or protected
 //! ```
 //!
-//! Every call drains before it, with its arguments protected; a return lets the locals go, the last first, and drains, with the
-//! result protected. What a destructor does is such code, too: a drain in it takes what came to the list since it began.
+//! Every call drains before it, with its arguments protected; a return releases the locals, the last first, and
+//! drains, with the result protected. A destructor is such code, too: a drain in it takes the objects that came to
+//! the list since it began.
 
 use super::{FIELDS, GLOBALS, Kind, LOCALS, MORE, Place, Program, Statement, may_refer};
 
@@ -39,7 +40,7 @@ pub struct Machine<'p> {
     output: String,
 }
 
-/// What the program prints with that much fuel.
+/// Returns the output of the program with that much fuel.
 pub fn run(program: &Program, fuel: i64) -> String {
     let mut machine = Machine {
         program,

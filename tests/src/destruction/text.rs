@@ -43,7 +43,7 @@ static void make_one(Maker *o) {
 SHARED Node *g0, *g1;
 ";
 
-/// One function for all kinds: its result comes out of several allocations. The other modules call it.
+/// One function for all kinds: its result comes from several allocations. The other modules call it.
 const MAKE: &str = "SHARED Node *make(int kind);
 #if MODULE == 0
 SHARED Node *make(int kind) {
@@ -72,7 +72,7 @@ const RANKS: &str = "#define RANK(v) (((unsigned long)(v)->id * 2654435761u & 0x
 
 const NAMES: [&str; FIELDS] = ["first", "second", "third"];
 
-/// See the file's first lines.
+/// Returns the program as C.
 pub(super) fn text(program: &Program) -> String {
     let make = if program.makes_in_one_function { MAKE } else { MAKE_EACH };
     let modules = program.modules;

@@ -1,9 +1,11 @@
-//! Which garbage plain counting finds: what nothing refers to, and what then nothing refers to, and so on.
+//! The garbage that plain counting finds: objects without a reference to them, then those that have none without the
+//! first, and so on.
 //!
-//! Not what hangs under a garbage cycle, nor, where counts are small, under an object that was once widely shared. An
-//! object that is to be finalized first is not freed before it was, and neither is what it refers to: it is listed
-//! apart. What a live ephemeron or a weak map holds for the sake of a key or value that is garbage goes some time after
-//! that; the long form ([`ModelHeap::countable_in_time`]) counts it as freed, too.
+//! Objects that are reachable from a garbage cycle do not count, nor, where counts are small, those under an object
+//! that was once widely shared. An object with a finalizer, and the objects that it refers to, are not freed before
+//! it was finalized: they are listed apart. References that a live ephemeron or a weak map holds because of a garbage
+//! key or value go some time later; the long form ([`ModelHeap::countable_in_time`]) counts their objects as freed,
+//! too.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,12 +13,12 @@ use tally_heap::services::weak_map::WeakMode;
 
 use super::{Id, ModelHeap, NEAR_SATURATION};
 
-/// See the file's first lines.
+/// Garbage that counting finds, by its next step.
 #[derive(Debug, Default)]
 pub struct Garbage {
-    /// Is freed.
+    /// Garbage that is freed.
     pub countable: Vec<Id>,
-    /// Is finalized.
+    /// Garbage that is finalized.
     pub awaiting: Vec<Id>,
 }
 
@@ -30,12 +32,12 @@ struct Hold {
 
 impl ModelHeap {
     /// Of the known objects that are not `reachable`, those that plain counting frees or finalizes. Where counts
-    /// `saturate` soon, what was widely shared is not among them.
+    /// `saturate` soon, widely shared objects are not among them.
     pub fn countable_garbage(&self, reachable: &[bool], saturate: bool) -> Garbage {
         self.peel(reachable, saturate, false)
     }
 
-    /// The same with all that counting may free in the end.
+    /// The same with all objects that counting may free in the end.
     pub fn countable_in_time(&self, reachable: &[bool]) -> Vec<Id> {
         self.peel(reachable, false, true).countable
     }

@@ -1,9 +1,9 @@
-//! Which objects must be there: what roots reach, where ephemerons and weak maps have a say.
+//! The objects that must be there: those that roots reach, by the rules of ephemerons and weak maps.
 //!
-//! An ephemeron's references are followed only if it has no key, or one that is reached; the values of a map with weak
-//! keys likewise. A map with weak values holds its keys, but an entry whose value nothing else reaches goes, at a time
-//! of the heap's choosing; so such an entry is taken out and the rest looked at again, until there is none. What is
-//! only reached before that may be there or not, as any garbage.
+//! An ephemeron's references are followed only if it has no key, or one that is reached; the values of a map with
+//! weak keys likewise. A map with weak values holds its keys, but an entry whose value is not reached otherwise is
+//! removed, at a time that the heap chooses. So such an entry is removed and reachability computed again, until there
+//! is none. Objects that are reached only before that may be there or not, as any garbage.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ impl ModelHeap {
         }
     }
 
-    /// What roots reach if these entries (map, key) of maps with weak values are not there.
+    /// The objects that roots reach without these entries (map, key) of maps with weak values.
     fn reached_without(&self, without: &BTreeSet<(Id, Id)>) -> Vec<bool> {
         let mut seen = vec![false; self.objects.len()];
         let mut work: Vec<Id> = self.held_by_roots().collect();
@@ -104,7 +104,7 @@ mod tests {
         entries.set(pairs[2], pairs[3]);
         heap.maps.insert(map, entries);
         heap.roots = vec![Some(map)];
-        // The first key refers to its value: both stay. Nobody holds the second value: its key goes as well.
+        // The first key refers to its value: both stay. Nothing else holds the second value: its key goes as well.
         heap.store(pairs[0], 0, Word::Reference(pairs[1]));
         assert_eq!(heap.reachable(), [true, true, true, false, false]);
     }

@@ -1,9 +1,9 @@
-//! What becomes of weak slots, keys and map entries when something dies.
+//! The fate of weak slots, keys and map entries when an object dies.
 //!
 //! The heap clears them by itself, at moments that the model does not know in advance. The rules: when a finalizer
-//! runs, what refers weakly to its object is null; what refers weakly to other garbage may be, for that may be part of
-//! the same set. When an object is gone, everything that referred to it weakly is null, an ephemeron that had it for a
-//! key is empty, and entries with it are none.
+//! runs, weak slots that refer to its object are null; weak slots that refer to other garbage may be null, because
+//! that may be part of the same set. When an object is gone, all weak slots that referred to it are null, an
+//! ephemeron with it as its key is empty, and its entries in weak maps are gone.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::shape::Kind;
 /// A weak map.
 #[derive(Clone, Debug)]
 pub struct ModelMap {
-    /// What goes with what.
+    /// Which side of an entry is weak.
     pub mode: WeakMode,
     /// By key.
     pub entries: BTreeMap<Id, ModelEntry>,
@@ -33,19 +33,19 @@ pub struct ModelEntry {
 /// A callback that has not been called yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owed {
-    /// It must be.
+    /// It must be called.
     Surely,
     /// The weak reference was garbage itself for a while: it may have been forgotten.
     Perhaps,
 }
 
 impl ModelMap {
-    /// An empty one.
+    /// An empty map.
     pub fn new(mode: WeakMode) -> ModelMap {
         ModelMap { mode, entries: BTreeMap::new() }
     }
 
-    /// The map has `value` for `key`.
+    /// Sets the value of `key`.
     pub fn set(&mut self, key: Id, value: Id) {
         self.entries.insert(key, ModelEntry { value, sure: true });
     }
@@ -67,7 +67,7 @@ impl ModelHeap {
         .collect()
     }
 
-    /// The heap has cleared a weak slot.
+    /// Notes that the heap has cleared a weak slot.
     pub fn clear_weak(&mut self, id: Id, offset: u64) {
         let sure = !matches!(self.load(id, offset), Word::Weak { sure: false, .. });
         self.store(id, offset, Word::Raw(0));
@@ -84,7 +84,7 @@ impl ModelHeap {
         }
     }
 
-    /// The finalizer of `dead` begins, and these are the objects that must be there.
+    /// Notes that the finalizer of `dead` begins; `reachable` are the objects that must be there.
     pub fn begin_reclaim(&mut self, dead: Id, reachable: &[bool]) {
         for id in self.watchers() {
             let is_key = self.object(id).kind.shape().ephemeron;
@@ -98,7 +98,7 @@ impl ModelHeap {
                 }
             }
             if self.object(id).kind == Kind::WeakCalled && !reachable[id as usize] {
-                // Whatever it is owed, or will be: it may be part of this set.
+                // Whatever callback it is owed, or will be: it may be part of this set.
                 if self.weak_slots(id).is_empty() && self.owed.contains_key(&id) {
                     self.owed.insert(id, Owed::Perhaps);
                 }
@@ -112,7 +112,7 @@ impl ModelHeap {
         }
     }
 
-    /// The object is gone for good.
+    /// Removes an object that is gone for good.
     pub(super) fn forget_weakly(&mut self, gone: Id) {
         self.watchers.remove(&gone);
         self.owed.remove(&gone);

@@ -1,26 +1,26 @@
-//! What a finalizer does: a little program of one line, which the object that it belongs to carries in a word of its payload.
+//! The action of a finalizer: a little program of one line, which its object carries in a word of the payload.
 //!
-//! A finalizer runs inside a safepoint of the heap under test, out of the driver's sight. So it does not ask the model
-//! what to do: it reads its deed from the object, does it, and leaves [`Event`]s, which the driver applies to the model
-//! in the order in which they happened, as soon as the heap has returned. Deeds touch the object itself, globals and
-//! what globals hold, and nothing else: the registers of the program stay as they are, so that an op may rely on them
-//! across its own safepoints.
+//! A finalizer runs inside a safepoint of the heap under test, where the driver cannot take part. So it does not
+//! consult the model: it reads its deed from the object, does it, and leaves [`Event`]s, which the driver applies to
+//! the model in the order in which they happened, as soon as the heap has returned. Deeds touch only the object
+//! itself, globals and the objects in globals: the registers of the program stay as they are, so that an op may rely
+//! on them across its own safepoints.
 
 use std::fmt;
 
 use super::text::Words;
 use crate::shape::{Encoding, Kind};
 
-/// What the finalizer of an object does when it is called.
+/// The action of an object's finalizer when it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Nothing.
     Nothing,
     /// Stores the object in a global: it lives on.
     Keep(u8),
-    /// Stores it in the first slot of what a global holds.
+    /// Stores it in the first slot of a global's object.
     Hang(u8),
-    /// Writes what a global holds into the object's own first slot.
+    /// Writes the content of a global into the object's own first slot.
     Write(u8),
     /// Writes null into both of its slots.
     Clear,
@@ -32,7 +32,7 @@ pub enum Deed {
     Again(u8),
     /// Unwinds.
     Panic,
-    /// Asks for a collection, which is put off.
+    /// Requests a collection, which is postponed.
     Collect,
     /// Polls.
     Poll,
@@ -45,12 +45,12 @@ pub enum Event {
     Finalized(u64),
     /// It allocated a pair for its second slot; nothing if there was no room.
     Allocated {
-        /// For whom.
+        /// The object with the finalizer.
         object: u64,
         /// The pair.
         pair: Option<u64>,
     },
-    /// What left it by unwinding was caught.
+    /// The exception that escaped the finalizer was caught.
     Escaped(u64),
     /// The callback of the weak reference was called.
     Called(u64),
@@ -98,7 +98,7 @@ impl Deed {
         Some(deed)
     }
 
-    /// What the object's word says after the finalizer has begun: an object is registered anew so many times and no more.
+    /// The object's word after the finalizer has begun: an object is registered anew only that many times.
     pub fn after(self) -> Deed {
         match self {
             Deed::Again(times) => Deed::Again(times.saturating_sub(1)),
@@ -124,7 +124,7 @@ impl Deed {
     }
 }
 
-/// Where [`Deed::Hang`] stores into an object of that kind, if it does.
+/// The offset at which [`Deed::Hang`] stores into an object of that kind, if it does.
 pub fn hang_offset(kind: Kind) -> Option<u64> {
     let shape = kind.shape();
     let plain = shape.encoding == Encoding::Pointer && kind != Kind::Label && !shape.ephemeron;

@@ -1,8 +1,8 @@
 //! The ops of the heap's services: weak references, ephemerons, weak maps, finalizers, handles, control, limits.
 //!
-//! What each means, docs/use/services.md says; what of it is compared, `replay/services.rs`, `replay/finalizers.rs` and
-//! `replay/control.rs`. A place with a weak slot is written like any other, `r3.1`, and the number is taken modulo the
-//! weak slots that there are.
+//! docs/use/services.md defines them; `replay/services.rs`, `replay/finalizers.rs` and `replay/control.rs` compare
+//! their results. A place with a weak slot is written like any other, `r3.1`, and the number is taken modulo the
+//! number of weak slots.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ pub const GLOBAL_HANDLES: usize = 4;
 /// The handle stack does not grow beyond this.
 pub const HANDLES_MAX: usize = 48;
 
-/// See the file's first lines.
+/// An op that uses one of the heap's services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are named in the text form of each op")]
 pub enum Service {
-    /// A new object of a kind with a finalizer, and what that will do.
+    /// A new object of a kind with a finalizer, and the finalizer's deed.
     Finalizable { kind: Kind, deed: Deed, into: Register },
     /// `tally_finalize_register`.
     Register { object: Register },
@@ -31,7 +31,7 @@ pub enum Service {
     Weak { into: Register, target: Register, called: bool },
     /// `tally_weak_write`, or `tally_ephemeron_key_write` where the slot is a key.
     WeakWrite { place: Place, target: Option<Register> },
-    /// `tally_weak_get`; what it yields goes into a register.
+    /// `tally_weak_get`; the result goes into a register.
     Upgrade { into: Register, place: Place },
     /// `tally_ephemeron_new`.
     Ephemeron { into: Register, key: Register, value: Option<Register> },
@@ -47,11 +47,12 @@ pub enum Service {
     OpenScope,
     /// `tally_handle_new`.
     Handle { object: Register },
-    /// What a scoped handle (modulo their number) holds, into a register.
+    /// The content of a scoped handle (modulo their number) into a register.
     PeekHandle { index: u8, into: Register },
     /// `tally_handles_close` of the innermost scope.
     CloseScope,
-    /// The innermost scope is left without being closed, as by `longjmp`: its handles stay until one further out is closed.
+    /// The innermost scope is left without being closed, as by `longjmp`: its handles stay until one further out is
+    /// closed.
     AbandonScope,
     /// A scope with `count` handles on an object, a poll, and a panic through it, which is caught.
     Raise { object: Register, count: u32 },

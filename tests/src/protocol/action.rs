@@ -1,4 +1,4 @@
-//! The actions: which there are in a state, what each does, and how a trace says it.
+//! The actions: those possible in a state, their effects, and their texts in a trace.
 
 use super::invariant::{Outcome, check};
 use super::{Model, NULL, Name, Phase, Queue, Stage, State};
@@ -50,7 +50,7 @@ impl Model {
         actions
     }
 
-    /// Every unit of work that is left, in the order in which a slice looks for it.
+    /// Adds every unit of work that is left, in the order in which a slice looks for it.
     pub(super) fn work(&self, state: &State, actions: &mut Vec<Action>) {
         self.phase_actions(state, actions);
         self.all_that(state, |object| object.queue == Queue::Release, Action::ReleaseDead, actions);
@@ -60,7 +60,7 @@ impl Model {
     /// The state after an action.
     ///
     /// # Errors
-    /// When it breaks an invariant.
+    /// A violation, when it breaks an invariant.
     pub fn take(&self, before: &State, action: Action) -> Result<State, super::Violation> {
         let mut state = *before;
         self.perform(&mut state, action)?;
@@ -130,7 +130,7 @@ impl Model {
 }
 
 impl Action {
-    /// The action, taken from a state, in words; `called` says what an object is called in the trace.
+    /// The action, taken from a state, as text; `called` returns the name of an object in the trace.
     pub(super) fn shown(self, state: &State, called: impl Fn(Name) -> char) -> String {
         let root = |over: Name| match over {
             NULL => "an empty root".to_owned(),

@@ -1,19 +1,19 @@
-//! One state for all that differ in the objects' names alone.
+//! One state for all that differ only in the objects' names.
 //!
-//! Objects are put in the order of what is true of them without names, then of what is true of those that they refer to
-//! and that refer to them. Objects that are still alike keep their order: if they are not interchangeable after all, a
-//! state is searched twice, which costs time and is not wrong.
+//! Objects are ordered by their properties without names, then by the properties of their targets and referrers.
+//! Objects that are still alike keep their order: if they are not interchangeable after all, a state is searched
+//! twice, which costs time and is not wrong.
 
 use super::{Entry, NULL, Name, OBJECTS_MAX, Object, State, Words};
 
 /// Old name → new name.
 pub(super) type Renaming = [Name; OBJECTS_MAX];
 
-/// Rounds in which what is true of neighbours is taken into account.
+/// Rounds in which the properties of neighbours are included.
 const ROUNDS: usize = 2;
 
 impl State {
-    /// The state with its objects in canonical order, and what became of their names.
+    /// The state with its objects in canonical order, and the renaming.
     pub(super) fn canonical(&self, objects: usize) -> (State, Renaming) {
         let mut order: [usize; OBJECTS_MAX] = std::array::from_fn(|name| name);
         let signatures = self.signatures();
@@ -66,7 +66,7 @@ fn renamed(object: &Object, renaming: &Renaming) -> Object {
     Object { words: words(object.words), running: entry(object.running), last: entry(object.last), ..*object }
 }
 
-/// All that there is of an object in one word; counts stay below 16, which a heap of four objects cannot reach.
+/// All data of an object in one word; counts stay below 16, which a heap of four objects cannot reach.
 fn packed(object: &Object, name: impl Fn(Name) -> Name) -> u64 {
     let mut word = 0;
     let mut push = |bits: u32, value: u8| word = word << bits | u64::from(value);
@@ -88,7 +88,7 @@ fn packed(object: &Object, name: impl Fn(Name) -> Name) -> u64 {
     word
 }
 
-/// Every bit of the answer depends on every bit of the word (the finalizer of splitmix64).
+/// Mixes a word: every bit of the result depends on every bit of the word (the finalizer of splitmix64).
 fn mix(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -31,7 +31,7 @@ impl Model {
         Ok(())
     }
 
-    /// What is not at zero then becomes a candidate.
+    /// Decrements; an object that is not at zero then becomes a candidate.
     pub(super) fn decrement(&self, state: &mut State, name: Name) -> Outcome {
         if self.decrement_only(state, name)? {
             let object = state.of(name);
@@ -43,7 +43,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether the object is still counted; at zero it is queued.
+    /// Decrements; returns whether the object is still counted. At zero it is queued.
     pub(super) fn decrement_only(&self, state: &mut State, name: Name) -> Result<bool, super::Violation> {
         let object = state.of(name);
         if !object.has(flag::USED) {
@@ -68,7 +68,7 @@ impl Model {
         Ok(false)
     }
 
-    /// The young object is mature and clean; its references are not counted here.
+    /// Makes the young object mature and clean; its references are not counted here.
     pub(super) fn promote(&self, state: &mut State, name: Name) {
         let marked = if state.is_marking() && self.keeps(Rule::PromotedIsMarked) { flag::MARKED } else { 0 };
         let object = state.of(name);
@@ -81,7 +81,7 @@ impl Model {
         targets.into_iter().try_for_each(|target| self.increment(state, target))
     }
 
-    /// Dead, and its references were let go of.
+    /// Marks the object dead, after its references were released.
     pub(super) fn reclaim(&self, state: &mut State, name: Name) -> Outcome {
         if state.is_marking() && self.keeps(Rule::DeadStayWhileMarking) {
             let object = state.of(name);
@@ -105,7 +105,7 @@ impl Model {
         self.give_back(state, name)
     }
 
-    /// The cell is free, and may be allocated at once.
+    /// Frees the cell, which may be allocated at once.
     pub(super) fn give_back(&self, state: &mut State, name: Name) -> Outcome {
         let object = state.of(name);
         if !object.has(flag::USED) {
@@ -123,7 +123,7 @@ impl Model {
         if object.roots + object.last_roots > 0 {
             return broken("RECLAIM", name, "is freed, and was counted for a root that will be released");
         }
-        // The buffer keeps the address; the entry is stale. So does the last log where only words are left to release.
+        // The buffer keeps the address; the entry is stale. So does the last log if only words are left to release.
         *object = Object {
             flags: object.flags & flag::MARKED,
             block: object.block,

@@ -1,7 +1,7 @@
-//! What must hold in every state, by the names of ARCHITECTURE.md.
+//! The invariants of every state, by their names in ARCHITECTURE.md.
 //!
-//! Some actions find a violation themselves: a count below zero, a cell freed twice or while something is going to read it. The
-//! rest is asked for here after every action; QUIET and BOUND by running a collection from the state.
+//! Some actions find a violation themselves: a count below zero, a cell freed twice or while it will still be read.
+//! The rest is checked here after every action; QUIET and BOUND by running a collection from the state.
 
 use super::{Model, Name, OBJECTS_MAX, Phase, Queue, Read, Stage, Stamp, State, flag};
 
@@ -10,9 +10,9 @@ use super::{Model, Name, OBJECTS_MAX, Phase, Queue, Read, Stage, Stamp, State, f
 pub struct Violation {
     /// Its name.
     pub invariant: &'static str,
-    /// Of which object.
+    /// The object.
     pub object: Name,
-    /// What is wrong with it.
+    /// The fault.
     pub what: &'static str,
 }
 
@@ -24,12 +24,13 @@ pub(super) fn broken(invariant: &'static str, object: Name, what: &'static str) 
     Err(Violation { invariant, object, what })
 }
 
-/// Units of work of an explicit collection, at most: for the phases of two epochs and a mark, and for each object. A unit is one
-/// reference, entry, candidate or object, so a collection that takes more goes round in circles. `[BOUND]`
+/// Units of work of an explicit collection, at most: for the phases of two epochs and a mark, and for each object. A
+/// unit is one reference, entry, candidate or object, so a collection that takes more goes round in circles.
+/// `[BOUND]`
 const UNITS_OF_PHASES: u32 = 16;
 const UNITS_PER_OBJECT: u32 = 6;
 
-/// Everything that can be said of one state.
+/// Checks all invariants of one state.
 pub(super) fn check(model: &Model, state: &State) -> Outcome {
     let reachable = reachable(state);
     for name in model.names() {
@@ -48,7 +49,8 @@ pub(super) fn check(model: &Model, state: &State) -> Outcome {
     if state.phase == Phase::Idle { check_counts(model, state) } else { Ok(()) }
 }
 
-/// After an explicit collection only what the mutator can reach is left, and counted right; the units of work that it took.
+/// Checks that an explicit collection leaves only the objects that the mutator can reach, with right counts. Returns
+/// the units of work that it took.
 pub(super) fn check_quiet(model: &Model, state: &State) -> Result<u32, Violation> {
     let mut state = *state;
     let units = model.collect(&mut state)?;
@@ -63,7 +65,7 @@ pub(super) fn check_quiet(model: &Model, state: &State) -> Result<u32, Violation
     Ok(units)
 }
 
-/// What the mutator can reach, as bits by name.
+/// The objects that the mutator can reach, as bits by name.
 fn reachable(state: &State) -> u8 {
     let mut found = 0;
     let mut worklist = [0; OBJECTS_MAX];
@@ -121,7 +123,8 @@ fn check_candidate(state: &State, name: Name) -> Outcome {
     Ok(())
 }
 
-/// The passes are over: counts are those of the flip. What a mark is just condemning need not be counted right.
+/// Checks counts when the passes are over: they are those of the flip. Objects that a mark is just condemning need no
+/// right count.
 fn check_counts(model: &Model, state: &State) -> Outcome {
     let mut expected = state.objects.map(|object| object.roots + object.last_roots);
     for object in &state.objects {

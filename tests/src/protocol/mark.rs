@@ -39,14 +39,14 @@ impl Model {
         self.marks && state.stage == Stage::Off && (is_between_passes || !self.keeps(Rule::MarkBeginsBetweenPasses))
     }
 
-    /// The bits are clear, and the roots of the last flip are what is reached.
+    /// Starts a mark: the bits are clear, and the objects of the last flip's roots are reached.
     pub(super) fn start_mark(&self, state: &mut State) -> Outcome {
         state.stage = Stage::Discover;
         let mut roots = self.names().filter(|&name| state.at(name).roots > 0).collect::<Vec<_>>().into_iter();
         roots.try_for_each(|name| self.show(state, name))
     }
 
-    /// The reference was there in the mark's snapshot.
+    /// Shows the mark a reference that existed in its snapshot.
     pub(super) fn show(&self, state: &mut State, name: Name) -> Outcome {
         let object = state.of(name);
         if !object.has(flag::USED) {
@@ -62,7 +62,7 @@ impl Model {
         words.into_iter().filter(|&word| word != NULL).try_for_each(|word| self.show(state, word))
     }
 
-    /// Whether what a log says of the object may be followed.
+    /// Whether the object's log entries may be followed.
     pub(super) fn may_follow(&self, state: &State, name: Name) -> bool {
         let object = state.at(name);
         object.count != 0 && !object.has(flag::DEAD) || !self.keeps(Rule::DeadEntriesAreNotFollowed)
@@ -86,7 +86,7 @@ impl Model {
         object.has(flag::MATURE) && !object.has(flag::MARKED | flag::DEAD) && !is_released
     }
 
-    /// Dead; what is reached loses the references that it held.
+    /// Condemns the object; reached objects lose the references that it held.
     pub(super) fn condemn(&self, state: &mut State, name: Name) -> Outcome {
         let object = state.of(name);
         if object.queue != Queue::None {
@@ -107,7 +107,7 @@ impl Model {
         self.free(state, name)
     }
 
-    /// The stage is over. What it alone asks for is forgotten, so that it tells no two states apart.
+    /// Enters a stage. Data of the last one alone are cleared, so that they do not distinguish states.
     pub(super) fn enter_stage(state: &mut State, stage: Stage) {
         state.stage = stage;
         for object in &mut state.objects {

@@ -1,7 +1,8 @@
-//! What the mutator does: allocate into a root, load a field into a root, write a field, clear a root; and the write
-//! barrier, after `rc-runtime/src/barrier.rs`. `[LOG]` `[PENDING]`
+//! The operations of the mutator: allocate into a root, load a field into a root, write a field, clear a root; and
+//! the write barrier, after `rc-runtime/src/barrier.rs`. `[LOG]` `[PENDING]`
 //!
-//! A root that is assigned to loses what it held, `over`. Roots are slots without names: how many hold an object is all.
+//! A root that is assigned to loses its object, `over`. Roots are slots without names: only the number of roots that
+//! hold an object counts.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, Entry, Model, NULL, Name, Phase, Read, Rule, Stage, Stamp, State, flag};
@@ -22,7 +23,7 @@ impl Model {
         over.extend((in_use < self.roots).then_some(NULL));
         let free: Vec<Name> = self.names().filter(|&name| !state.at(name).has(flag::USED)).collect();
         for (place, &object) in free.iter().enumerate() {
-            // Free cells differ in what was left of the object before.
+            // Free cells differ in the remains of the object before.
             if !free[..place].iter().any(|&earlier| state.at(earlier) == state.at(object)) {
                 actions.extend(over.iter().map(|&over| Action::Allocate { object, over }));
             }

@@ -1,7 +1,7 @@
 //! The flip, and the passes after it in units; after `cycle-detector/src/{epoch,flip,reconcile,release}.rs`. `[ORDER]`
 //!
-//! Which unit of a pass is next where the real one goes by address or age of entries: any. The order of the kinds of
-//! work within a phase is the real one's.
+//! Where the real pass goes by address or age of entries, any unit may be next. The order of the kinds of work within
+//! a phase is the real one's.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, Entry, Model, NULL, Name, Phase, Queue, Read, Rule, Stage, Stamp, State, flag};
@@ -145,7 +145,7 @@ impl Model {
         old.try_for_each(|word| self.decrement(state, word))
     }
 
-    /// A dead object lets go of what it refers to.
+    /// Releases the references of a dead object.
     pub(super) fn release_dead(&self, state: &mut State, name: Name) -> Outcome {
         state.of(name).queue = Queue::None;
         for target in state.at(name).targets() {

@@ -1,27 +1,28 @@
 //! The protective rules of the protocol, each of which a model can leave out.
 
-/// A rule that the barrier or a pass follows. Left out, something else is done instead, as said.
+/// A rule that the barrier or a pass follows. If it is left out, the model does what "Without" says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// Roots are counted at the flip. Without: none is.
     RootsAreCounted,
-    /// What was logged is armed at the flip. Without: its unlogged bit stays clear.
+    /// Logged objects are armed at the flip. Without: its unlogged bit stays clear.
     FlipArmsBarriers,
-    /// A flip waits for the passes of the one before. Without: it may come while candidates are tried, or decrements made.
+    /// A flip waits for the passes of the one before. Without: it may come while candidates are tried, or decrements
+    /// made.
     FlipWaitsForPasses,
     /// The log holds the words before the first overwrite. Without: those after it.
     OldWordsAreLogged,
-    /// Who first writes to a pending object counts it before. Without: the passes are left to it.
+    /// The first writer to a pending object counts it before. Without: this is left to the passes.
     PendingIsCountedFirst,
-    /// The increments leave out what a writer has counted. Without: all entries are counted.
+    /// The increments leave out entries that a writer has counted. Without: all entries are counted.
     CountedOnce,
-    /// The log of what a writer has counted keeps all old words. Without: unchanged words cancel there, too.
+    /// The log entry that a writer has counted keeps all old words. Without: unchanged words cancel there, too.
     OldWordsOfCountedStay,
     /// Increments before decrements. Without: roots and old values are released while objects are still being counted.
     IncrementsFirst,
-    /// The young are buried when all increments are done. Without: the sweep runs beside them.
+    /// Dead young objects are swept when all increments are done. Without: the sweep runs beside them.
     SweepAfterIncrements,
-    /// Young means not mature. Without: what has count 0 is promoted.
+    /// Young means not mature. Without: objects with count 0 are promoted.
     YoungMeansNotMature,
     /// A full count stays. Without: it is decremented.
     FullCountsStay,
@@ -29,28 +30,29 @@ pub enum Rule {
     LateQueue,
     /// A block is logged without its dead. Without: with those at count zero.
     BlockLogSparesTheDead,
-    /// A block is logged without what a mark has condemned. Without: with it.
+    /// A block is logged without objects that a mark has condemned. Without: with them.
     BlockLogSparesCondemned,
-    /// A block is logged without what a mark that has discovered all has not reached. Without: with it.
+    /// A block is logged without objects that a mark has not reached at the end of its discovery. Without: with them.
     BlockLogSparesUnreached,
     /// A candidate is buffered once. Without: at each decrement.
     CandidateOnce,
-    /// What is logged is not judged by a trial. Without: it is. (Nothing is pending when trials run, and nothing young
-    /// can be reached from what is clean; so this is all there is to "neither logged nor pending".)
+    /// A logged object is not judged by a trial. Without: it is. (Nothing is pending when trials run, and no young
+    /// object can be reached from a clean one; so this covers "neither logged nor pending".)
     LoggedIsNotJudged,
-    /// What has a full count is not judged by a trial. Without: it is.
+    /// An object with a full count is not judged by a trial. Without: it is.
     FullIsNotJudged,
-    /// What a mark has condemned is not judged by a trial. Without: it is.
+    /// A condemned object is not judged by a trial. Without: it is.
     CondemnedIsNotJudged,
-    /// A candidate that a root of the flip holds is not tried. Without: it is. Saves a trial; the counts would say the same.
+    /// A candidate that a root of the flip holds is not tried. Without: it is. Saves a trial; the counts would give
+    /// the same result.
     RootedIsNotTried,
     /// A trial counts beside the heap. Without: in the counts, which are not restored if it is cut off.
     TrialsCountAside,
-    /// What a trial takes from survivors is shown to the mark. Without: it is not.
+    /// References that a trial takes from survivors are shown to the mark. Without: it is not.
     TrialsShowSurvivors,
     /// A mark begins when all counts are done. Without: at any time.
     MarkBeginsBetweenPasses,
-    /// What was promoted while marking is marked. Without: it is not.
+    /// Objects promoted while marking are marked. Without: it is not.
     PromotedIsMarked,
     /// The mark reads the running log. Without: it does not.
     MarkReadsRunningLog,
@@ -58,20 +60,20 @@ pub enum Rule {
     MarkIsShownLastLog,
     /// The mark does not follow log entries of the dead. Without: it does.
     DeadEntriesAreNotFollowed,
-    /// What is at count zero is not shown to the mark. Without: it is.
+    /// An object at count zero is not shown to the mark. Without: it is.
     UncountedIsNotShown,
-    /// What vanishes with the dead is shown to the mark. Without: it is not.
+    /// References that vanish with the dead are shown to the mark. Without: it is not.
     DeathsAreShown,
-    /// What dies while marking keeps its memory. Without: it is freed at once.
+    /// An object that dies while marking keeps its memory. Without: it is freed at once.
     DeadStayWhileMarking,
     /// Discovery ends when all counts are done. Without: at any time.
     DiscoveryEndsBetweenPasses,
     /// The mark condemns only when no death is being released. Without: at any time.
     MarkWaitsForDeaths,
-    /// The mark condemns nothing that counting has released. Without: it does.
+    /// The mark condemns no object that counting has released. Without: it does.
     ReleasedIsNotCondemned,
-    /// Who a mark condemns takes nothing from others that it condemns. Without: it does. Saves work: what is at zero
-    /// then is released by counting.
+    /// A condemned object decrements no others that the mark condemns. Without: it does. Saves work: counting would
+    /// release objects that are at zero then.
     CondemnedLoseNothing,
 }
 

@@ -1,15 +1,15 @@
 //! The search: breadth first, so that the first counterexample is a shortest one.
 //!
-//! Of a state only its fingerprint is kept, and of the way to it the action that was taken: a trace is made by walking
-//! the actions again from the first state. Two states of one fingerprint would be taken for one; among the ten million
-//! of the largest search here that happens with a probability of three in a million.
+//! The search keeps only a state's fingerprint, and of the path to it only the last action: a trace is made by taking
+//! the actions again from the first state. Two states of one fingerprint would be taken for one; among the ten
+//! million of the largest search here that happens with a probability of three in a million.
 
 use super::invariant::{Violation, check_quiet};
 use super::{Action, Model, Name, OBJECTS_MAX, Phase, Stage, State};
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What was searched.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Different states to begin with.
@@ -18,11 +18,11 @@ pub struct Extent {
     pub states: usize,
     /// Actions taken, to old states or new ones.
     pub actions: u64,
-    /// The longest of the shortest ways to a state.
+    /// The longest of the shortest paths to a state.
     pub depth: u32,
     /// Different kinds of actions.
     pub kinds: usize,
-    /// Units of work that an explicit collection took at most.
+    /// The most units of work that an explicit collection took.
     pub units_max: u32,
     /// Whether these are all states that there are.
     pub complete: bool,
@@ -31,11 +31,11 @@ pub struct Extent {
 /// A shortest way to a violation.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
-    /// What does not hold at its end.
+    /// The violation at its end.
     pub violation: Violation,
     /// States that had been seen when it was found.
     pub states: usize,
-    /// The actions, in words.
+    /// The actions, as text.
     pub trace: Vec<String>,
 }
 
@@ -48,14 +48,14 @@ impl std::fmt::Display for Counterexample {
     }
 }
 
-/// A state that is still to be left, and its place among the nodes.
+/// A state whose actions are still to be taken, and its place among the nodes.
 struct Open {
     state: State,
     node: u32,
     depth: u32,
 }
 
-/// How a state was reached: from which, and by which of the actions there; or which of the first states it is.
+/// The way to a state: the state before and the number of the action there; or the number of a first state.
 struct Node {
     parent: u32,
     action: u32,
@@ -65,7 +65,7 @@ struct Node {
 const FIRST: u32 = u32::MAX;
 
 impl Model {
-    /// Searches until nothing is new, or `states_max` states are known.
+    /// Searches until no state is new, or `states_max` states are known.
     ///
     /// # Errors
     /// A shortest way to a violation.
@@ -120,7 +120,7 @@ impl Model {
             node = nodes[node as usize].parent;
         }
         let (mut state, renaming) = self.first_states()[nodes[node as usize].action as usize].canonical(self.objects);
-        // What the object that is called so in the state was called in the first one.
+        // The name in the first state of each object of this one.
         let mut letters = ['?'; OBJECTS_MAX];
         for (old, &new) in renaming.iter().enumerate() {
             letters[usize::from(new)] = (b'a' + old as u8) as char;

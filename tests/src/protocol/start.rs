@@ -28,7 +28,8 @@ impl Model {
         state
     }
 
-    /// Every heap of so many objects, each counted at least once. Two fields of an object are in order: they are alike.
+    /// Every heap of so many objects, each counted at least once. Two fields of an object are ordered, because they
+    /// are equivalent.
     fn heaps_of(&self, objects: usize) -> Vec<State> {
         let mut names: Vec<Name> = (0..objects as Name).collect();
         names.push(NULL);

@@ -1,8 +1,8 @@
-//! A state: what the protocol remembers of each object, and where the passes are. Flat and small: millions are made.
+//! A state: the protocol's data about each object, and the position of the passes. Flat and small: millions are made.
 
 use super::{FIELDS_MAX, NULL, Name, OBJECTS_MAX, Words};
 
-/// What the header and the bit tables say.
+/// The flags of the header and the bit tables.
 pub mod flag {
     /// The cell holds an object.
     pub const USED: u8 = 1;
@@ -12,13 +12,13 @@ pub mod flag {
     pub const DEAD: u8 = 4;
     /// The next write must log it.
     pub const UNLOGGED: u8 = 8;
-    /// It stands in the candidate buffer.
+    /// It is in the candidate buffer.
     pub const BUFFERED: u8 = 16;
     /// The running mark has reached it.
     pub const MARKED: u8 = 32;
-    /// It stands on the mark stack.
+    /// It is on the mark stack.
     pub const TO_VISIT: u8 = 64;
-    /// It stands in the promotion queue.
+    /// It is in the promotion queue.
     pub const TO_PROMOTE: u8 = 128;
 }
 
@@ -40,7 +40,7 @@ pub enum Queue {
     /// None: it is not known to be dead.
     #[default]
     None,
-    /// At count zero; what it refers to is still to be released.
+    /// At count zero; its references are still to be released.
     Release,
     /// Its memory waits for the end of the mark.
     Mark,
@@ -50,24 +50,24 @@ pub enum Queue {
     LastLate,
 }
 
-/// What a log says of an object: at most one entry in each log. `[LOG]`
+/// An object's entry in a log, at most one in each. `[LOG]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// How far it was consumed.
+    /// The extent to which it was read.
     pub read: Read,
     /// The words.
     pub words: Words,
 }
 
-/// How far a log entry was consumed.
+/// The extent to which a log entry was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Read {
     /// There is no entry.
     #[default]
     Absent,
-    /// Nobody has read it.
+    /// It has not been read.
     Unread,
-    /// Running log: the mark has. Last log: the increments have, and the words are what is to be decremented.
+    /// Running log: the mark has read it. Last log: the increments have, and its words are still to be decremented.
     Once,
 }
 
@@ -77,7 +77,7 @@ impl Default for Entry {
     }
 }
 
-/// A cell, and what the protocol remembers of the object in it.
+/// A cell, and the protocol's data about the object in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Object {
     /// See [`flag`].
@@ -102,9 +102,9 @@ pub struct Object {
     pub stale: u8,
     /// Its references.
     pub words: Words,
-    /// What the running log says.
+    /// Its entry in the running log.
     pub running: Entry,
-    /// What the log of the epoch before says.
+    /// Its entry in the log of the epoch before.
     pub last: Entry,
 }
 
@@ -140,7 +140,7 @@ impl Object {
     }
 }
 
-/// Where the passes of the last flip are.
+/// The phase of the last flip's passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "they are those of cycle-detector/src/plan/deferred/epoch.rs")]
 pub enum Phase {
@@ -152,7 +152,7 @@ pub enum Phase {
     Try,
 }
 
-/// Where the backup mark is. Its clearing of bits is part of its start.
+/// The stage of the backup mark. Its clearing of bits is part of its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "they are those of cycle-detector/src/plan/deferred/mark.rs")]
 pub enum Stage {

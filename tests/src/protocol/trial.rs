@@ -1,22 +1,22 @@
 //! Trials; after `cycle-detector/src/plan/deferred/trial.rs`. `[TRIAL]` `[CANDIDATE]`
 //!
-//! A trial runs in one slice, so it is one action. Which of the objects that a candidate reaches are of its cohort, and
-//! near enough not to be cut off, is decided by where they lie; so the action says which are `outside`, and every
+//! A trial runs in one slice, so it is one action. The addresses of the objects that a candidate reaches decide which
+//! of them are of its cohort, and near enough not to be cut off. So the action names those `outside`, and every
 //! choice is tried.
 
 use super::invariant::{Outcome, broken};
 use super::{Action, FIELDS_MAX, Model, Name, OBJECTS_MAX, Rule, Stage, Stamp, State, flag};
 
-/// The objects of a trial, as bits by name, and what refers to each from among them.
+/// The objects of a trial, as bits by name, and the references to each from among them.
 struct Subgraph {
     nodes: u8,
     inner: [u8; OBJECTS_MAX],
-    /// It refers to something that may not be judged now, and is outside for that reason.
+    /// It refers to an object that may not be judged now, and is outside for that reason.
     met_unjudged: bool,
 }
 
 impl Model {
-    /// Every candidate, with every choice of what lies outside its cohort; whether there is any.
+    /// Adds every candidate, with every choice of the objects outside its cohort; returns whether there is any.
     pub(super) fn tries(&self, state: &State, actions: &mut Vec<Action>) -> bool {
         let before = actions.len();
         for name in self.names().filter(|&name| state.at(name).buffered > 0) {
@@ -59,7 +59,7 @@ impl Model {
         self.collect_dead(state, &graph, dead)
     }
 
-    /// What of the reached are candidates need no trial of their own; the buffer keeps their addresses.
+    /// Notes that reached candidates need no trial of their own; the buffer keeps their addresses.
     fn note_alive(&self, state: &mut State, graph: &Subgraph) {
         for name in self.members(graph) {
             let object = state.of(name);

@@ -1,4 +1,4 @@
-//! The text of one function while it is being made, and what may be named in it.
+//! The text of one function while it is being made, and the names that may be used in it.
 //!
 //! Variables follow C's scopes: `open` and `close` bracket a block. Rooted variables may be used anywhere; others
 //! ("loose") only until the next safepoint, so `statement.rs` never sees them and `quiet.rs` forgets them at its end.
@@ -31,13 +31,13 @@ pub(super) struct Body<'a> {
     pub numbers: Vec<String>,
     /// Rooted `Few`s.
     pub fews: Vec<String>,
-    /// What to write before the end.
+    /// The text to write before the end.
     pub frame_check: Option<String>,
     depth: usize,
     next: usize,
 }
 
-/// Where a block began.
+/// The place where a block began.
 #[derive(Debug)]
 pub(super) struct Scope {
     variables: usize,
@@ -101,7 +101,7 @@ impl<'a> Body<'a> {
         format!("{letter}{}", self.next)
     }
 
-    /// A variable that stands already.
+    /// Adds a variable that is declared already.
     pub fn know(&mut self, name: &str, rooted: bool) {
         let likely = self.dice.below(KINDS.len());
         self.variables.push(Variable { name: name.to_owned(), likely, rooted, assignable: true });
@@ -154,7 +154,7 @@ impl<'a> Body<'a> {
         (variable.name, &KINDS[kind])
     }
 
-    /// Notes what a variable probably holds from now on.
+    /// Notes the type that a variable probably holds from now on.
     pub fn suppose(&mut self, name: &str, kind: &Kind) {
         let likely = KINDS.iter().position(|one| one.name == kind.name).expect("a kind of the list");
         for variable in self.variables.iter_mut().filter(|variable| variable.name == name) {

@@ -1,7 +1,8 @@
-//! Calls of random programs: the function, its arguments, and what becomes of its result.
+//! Calls of random programs: the function, its arguments, and the use of its result.
 //!
-//! At most one argument is itself a call, so that no result waits in no root while another call runs; a function that is not
-//! managed is given rooted variables only, because it roots nothing and its callers' roots are what keeps its arguments.
+//! At most one argument is itself a call, so that no unrooted result waits while another call runs. A function that
+//! is not managed gets rooted variables only, because it roots nothing and only its callers' roots keep its
+//! arguments.
 
 use super::body::Body;
 use super::function::{Shape, Signature};
@@ -45,7 +46,7 @@ pub(super) fn call_expression(body: &mut Body, shape: Shape) -> Option<String> {
         }
         Shape::Quiet | Shape::QuietReference => format!("{name}({one}, {other}, {number})"),
         Shape::Native => {
-            // It roots nothing: what it is given is in a root here.
+            // It roots nothing: its arguments are in roots here.
             let (one, other) = (body.variable().name, body.variable().name);
             format!("{name}(measures[(unsigned long){number} % measures_count], {one}, {other}, {number}, depth - 1)")
         }
@@ -53,7 +54,7 @@ pub(super) fn call_expression(body: &mut Body, shape: Shape) -> Option<String> {
     })
 }
 
-/// A call whose result is used: rooted, or looked at, before anything else is called.
+/// A call whose result is used: rooted, or read, before any other call.
 pub(super) fn call(body: &mut Body) {
     let shape = *body.dice.pick(&Shape::ALL);
     let Some(expression) = call_expression(body, shape) else { return };

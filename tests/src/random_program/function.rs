@@ -1,15 +1,15 @@
 //! Functions of random programs: their signatures, parameters, frames and results.
 //!
-//! The shapes differ in how references travel: in registers, in memory handed over by the caller, in structs that come
-//! back in registers or through memory, in results that no register holds (which the lowering routes through thunks), as
-//! tagged words, through `va_arg`, or by the address of the caller's root. Each function roots its parameters before its
-//! first safepoint; the two quiet shapes reach none and root nothing.
+//! The shapes differ in how references are passed: in registers, in memory of the caller, in structs that come back
+//! in registers or through memory, in results that no register holds (which the lowering routes through thunks), as
+//! tagged words, through `va_arg`, or by the address of the caller's root. Each function roots its parameters before
+//! its first safepoint; the two quiet shapes reach none and root nothing.
 
 use super::body::Body;
 use super::{quiet, statement};
 use tally_kit::dice::Dice;
 
-/// How references come and go.
+/// The way in which references are passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `Any *f(Any *p, Any *q, long n, int depth)`, callable through `methods`.
@@ -24,7 +24,7 @@ pub(super) enum Shape {
     Two,
     /// Returns a struct through memory.
     Three,
-    /// Returns what no integer register holds.
+    /// Returns a value that no integer register holds.
     LongDouble,
     /// Returns a vector of four numbers.
     Vector,
@@ -38,7 +38,7 @@ pub(super) enum Shape {
     Quiet,
     /// The same, returning a reference.
     QuietReference,
-    /// Not managed: calls back through a pointer and then uses what it was given.
+    /// Not managed: calls back through a pointer and then uses its arguments.
     Native,
 }
 
@@ -69,12 +69,12 @@ impl Shape {
 pub(super) struct Signature {
     pub name: String,
     pub shape: Shape,
-    /// Where it is defined.
+    /// The module that defines it.
     pub module: usize,
     qualifiers: &'static str,
 }
 
-/// Of a program of one module, and of one of several.
+/// Qualifiers in a program of one module, and in one of several.
 const QUALIFIERS: [&[&str]; 2] = [
     &["static ", "static ", "", "static __attribute__((noinline)) ", "static inline "],
     &["static ", "", "", "", "static __attribute__((noinline)) ", "static inline "],
@@ -181,7 +181,7 @@ fn managed(body: &mut Body, shape: Shape) {
     body.line(&end);
 }
 
-/// Now and then the function's frame makes room for that of another of its kind; not where its size is known at run time only.
+/// Now and then a tail call to another function of its kind; not if the size of the frame is known only at run time.
 fn tail_call(body: &mut Body, shape: Shape) -> Option<String> {
     if !matches!(shape, Shape::Reference | Shape::Number) || body.frame_check.is_some() || !body.dice.one_in(4) {
         return None;
@@ -197,7 +197,7 @@ fn tail_call(body: &mut Body, shape: Shape) -> Option<String> {
     Some(format!("LEAVE; __attribute__((musttail)) return {callee}({one}, {other}, {number}, depth - 1);"))
 }
 
-/// Makes the parameters known and rooted; whether their roots stand before everything else.
+/// Declares and roots the parameters; returns whether their roots come before everything else.
 fn parameters(body: &mut Body, shape: Shape) -> bool {
     let early = body.dice.one_in(2);
     match shape {

@@ -5,7 +5,7 @@
 /// One type.
 #[derive(Debug)]
 pub(super) struct Kind {
-    /// Its name in C.
+    /// The type's name in C.
     pub name: &'static str,
     /// Fields that are plain references.
     pub references: &'static [&'static str],
@@ -15,7 +15,7 @@ pub(super) struct Kind {
     pub numbers: &'static [&'static str],
     /// Whether it is made by `TALLY_NEW_ARRAY`.
     pub is_array: bool,
-    /// How often it is made.
+    /// The relative frequency of new objects.
     pub weight: usize,
 }
 

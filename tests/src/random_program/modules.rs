@@ -1,7 +1,7 @@
-//! The files of a program: its text once for each module, with what tells them apart in the first lines.
+//! The files of a program: its text once for each module, with the differences in the first lines.
 //!
-//! One text for all of them can be looked at and made short like any other; `#if MODULE == n` says what belongs to whom. A text
-//! that does not say `#define MODULES` is one module.
+//! One text for all of them can be read and made short like any other; `#if MODULE == n` marks the parts of a module.
+//! A text without `#define MODULES` is one module.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ pub enum Destructors {
     With,
 }
 
-/// Writes the modules of the program in `place` next to it; where they lie.
+/// Writes the modules of the program in `place` next to it; returns their paths.
 ///
 /// # Errors
-/// What the system said.
+/// The system's message.
 pub fn write(place: &Path, destructors: Destructors) -> Result<Vec<PathBuf>, String> {
     let at = |error: std::io::Error| format!("{}: {error}", place.display());
     let text = std::fs::read_to_string(place).map_err(at)?;
@@ -33,12 +33,12 @@ pub fn write(place: &Path, destructors: Destructors) -> Result<Vec<PathBuf>, Str
     (0..count(&text)).map(write_one).collect()
 }
 
-/// Of how many modules the program is.
+/// The number of modules of the program.
 pub fn count(text: &str) -> usize {
     said(text, "#define MODULES ").unwrap_or(1)
 }
 
-/// Whether it throws.
+/// Whether the program throws.
 pub fn raises(text: &str) -> bool {
     said(text, "#define RAISES ") == Some(1)
 }

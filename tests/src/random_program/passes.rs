@@ -1,8 +1,8 @@
-//! A program's IR as an optimising frontend would hand it over: LLVM's function passes run before Tally sees it.
+//! A program's IR as an optimising frontend would make it: LLVM's function passes run before Tally gets it.
 //!
-//! Clang's IR for C has every variable in an alloca. After SROA, GVN, LICM and unrolling references sit in phis, selects
-//! and vectors. The passes are function passes, and the inliner: what LLVM proves about a *callee* (that it only reads,
-//! say) would let it carry a reference in a register across a call, and that breaks the contract.
+//! Clang's IR for C has every variable in an alloca. After SROA, GVN, LICM and unrolling references sit in phis,
+//! selects and vectors. The passes are function passes, and the inliner: with facts about a *callee* (that it only
+//! reads, say) LLVM could keep a reference in a register across a call, and that breaks the contract.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ const PASSES: [&str; 22] = [
     "tailcallelim",
 ];
 
-/// What marks a function as managed, as `tally` does for C: a call of one of these, or of a function so marked.
+/// Functions whose callers are managed, as `tally` marks them for C, and so are the callers of those.
 const ROOTING: [&str; 7] = [
     "llvm.gcroot",
     "llvm.gcwrite",
@@ -62,17 +62,18 @@ pub fn pipeline(dice: &mut Dice) -> String {
     for _ in 0..1 + dice.below(8) {
         passes.push(*dice.pick(&PASSES));
     }
-    // Tally refuses a write into a null object. Passes leave some behind branches that are never taken; this removes them.
+    // Tally refuses a write into a null object. Passes leave some behind branches that are never taken; this removes
+    // them.
     passes.extend(["instcombine<no-verify-fixpoint>", "simplifycfg"]);
     let functions = format!("function({})", passes.join(","));
     if dice.one_in(3) { format!("cgscc(inline),{functions}") } else { functions }
 }
 
-/// Compiles the C file to IR, marks its managed functions, and runs the passes; where the result lies. IR is left as it
-/// is before the passes.
+/// Compiles the C file to IR, marks its managed functions, and runs the passes; returns the path of the result. A
+/// file of IR is not changed before the passes.
 ///
 /// # Errors
-/// What clang or opt said.
+/// The message of clang or opt.
 pub fn optimise(place: &Path, pipeline: &str) -> Result<PathBuf, String> {
     let done = place.with_extension("opt.ll");
     let raw = if place.extension().is_some_and(|kind| kind == "ll") { place.to_owned() } else { compile(place, &[])? };
@@ -82,10 +83,10 @@ pub fn optimise(place: &Path, pipeline: &str) -> Result<PathBuf, String> {
     Ok(done)
 }
 
-/// Compiles the C file to IR and marks its managed functions; where the result lies.
+/// Compiles the C file to IR and marks its managed functions; returns the path of the result.
 ///
 /// # Errors
-/// What clang said.
+/// The message of clang.
 pub fn compile(place: &Path, options: &[&str]) -> Result<PathBuf, String> {
     let raw = place.with_extension("raw.ll");
     let headers = place.with_extension("headers");
@@ -152,7 +153,7 @@ fn mark(text: &str) -> String {
     result
 }
 
-/// What stands before and after the word of a call.
+/// The text before and after the word of a call.
 fn call_in(line: &str) -> Option<(&str, &str)> {
     line.split_once("call ").or_else(|| line.split_once("invoke "))
 }

@@ -1,9 +1,9 @@
-//! Stretches without a call: there a reference needs no root, however long it takes.
+//! Stretches without a call, in which a reference needs no root.
 //!
-//! Reading, writing and arithmetic are no safepoints, loops included. So a stretch takes references into variables, structs,
-//! arrays, unions and words of its own, lets go of what held them, and goes on reading and writing through what it has. The
-//! lowering may put polls into loops that write, and must not where that would expose one of these. At the end what is still
-//! wanted goes back into a rooted variable.
+//! Reading, writing and arithmetic are no safepoints, loops included. So a stretch loads references into variables,
+//! structs, arrays, unions and words of its own, clears their holders, and goes on reading and writing through its
+//! copies. The lowering may put polls into loops that write, but not where a poll would expose one of these. At the
+//! end the references that are still needed go back into a rooted variable.
 
 use super::body::{Body, Variable};
 use super::kinds::KINDS;
@@ -148,7 +148,7 @@ fn write(body: &mut Body) {
     }
 }
 
-/// A loop that writes, so that it may be given a poll.
+/// A loop that writes, so that the lowering may add a poll.
 fn repeated(body: &mut Body, nesting: usize) {
     let times = [4, 30, 200][body.dice.below(3)];
     let label = body.fresh_name("i");

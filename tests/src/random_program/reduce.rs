@@ -1,10 +1,11 @@
-//! Makes a failing program short: takes away lines and blocks while it still fails in the same way.
+//! Makes a failing program short: removes lines and blocks while it still fails in the same way.
 //!
 //! The generator writes a statement as one line or as a block whose first line ends in `{` and whose last begins with
 //! `}`, so a run of lines with balanced braces can go. A line that declares a root goes only with its block: without
-//! it a program would be wrong, and fail for that. Chunks are tried from large to small until nothing more can go.
+//! it a program would be wrong, and fail for that reason. Chunks are tried from large to small until no more can be
+//! removed.
 
-/// The shortest text found for which `fails` still says true; `text` itself must fail.
+/// The shortest text found for which `fails` still returns true; `text` itself must fail.
 pub fn reduce(text: &str, mut fails: impl FnMut(&str) -> bool) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     // The prelude stays: it is the same everywhere, and unused parts of it do no harm.
@@ -38,7 +39,8 @@ fn joined(lines: &[String]) -> String {
     lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The end of the longest run of at most `length` lines (or of one block) from `at` on whose braces balance; `at` if none.
+/// The end of the longest run of at most `length` lines (or of one block) from `at` on whose braces balance; `at` if
+/// none.
 fn balanced_end(lines: &[String], at: usize, length: usize) -> usize {
     let (mut open, mut end) = (0i32, at);
     for (number, line) in lines.iter().enumerate().skip(at) {

@@ -1,8 +1,8 @@
-//! Statements of managed functions: whatever may call, and so be a safepoint.
+//! Statements of managed functions, which may call, and so be safepoints.
 //!
-//! Each keeps the rules of `tally_gc.h` by itself. What is used after a call is a rooted variable; a result that is not
-//! rooted yet is rooted, or used up, before the next call; objects and indices are named by variables, so that nothing is
-//! computed twice. A statement is one line or a block, which is what `reduce.rs` takes away at a time.
+//! Each keeps the rules of `tally_gc.h` by itself. A value used after a call is a rooted variable; a result that is
+//! not rooted yet is rooted, or used up, before the next call; objects and indices are named by variables, so that
+//! nothing is computed twice. A statement is one line or a block, the unit that `reduce.rs` removes.
 
 use super::body::Body;
 use super::calls::{call, call_expression};
@@ -70,14 +70,14 @@ fn statement(body: &mut Body, nesting: usize) {
     }
 }
 
-/// A call that stops what is thrown in it.
+/// A call that stops exceptions thrown in it.
 fn attempt(body: &mut Body) {
     let (one, other, number) = (body.reference(), body.reference(), body.number());
     let measure = format!("measures[(unsigned long){number} % measures_count]");
     body.line(&format!("{{ long x = ATTEMPT({measure}, {one}, {other}, {number}, depth - 1); MIX(x); }}"));
 }
 
-/// A scope that something is done at the end of, also when an exception leaves it: its calls are invokes then.
+/// A scope with code that runs at its end, also when an exception leaves it: its calls are then invokes.
 fn guarded(body: &mut Body, nesting: usize) {
     let (name, guard, number) = (body.variable(), body.fresh_name("g"), body.number());
     let scope = body.open("{");
@@ -133,7 +133,7 @@ fn make(body: &mut Body) {
     body.suppose(&target, kind);
 }
 
-/// `TALLY_WRITE` of a field of `object`; empty if the type has no references. `name` is what AT may name.
+/// `TALLY_WRITE` of a field of `object`; empty if the type has no references. `name` is the name for AT.
 fn field_write(body: &mut Body, kind: &Kind, object: &str, name: &str) -> String {
     if let Some(field) = kind.references.get(body.dice.below(kind.references.len().max(1))) {
         let (index, value) = (body.number(), body.reference());
@@ -241,7 +241,7 @@ fn block(body: &mut Body, nesting: usize) {
             body.close(scope);
         }
         5 => {
-            // A loop that no C keyword made.
+            // A loop without a C keyword.
             body.line(&format!("long {label} = 0;"));
             let scope = body.open(&format!("again{label}: if ({label}++ < ROLL(4)) {{"));
             inner(body, count, nesting);

@@ -1,7 +1,8 @@
 //! The ways a random program is run, and the comparison with the reference run.
 //!
-//! Right is: exit status 0, the reference's output, and nothing on standard error (`tally run` repeats the warnings of
-//! `tally verify` there). Runs under zeal take fewer and shorter rounds, and the reference takes the same.
+//! A run is right if it has exit status 0, the reference's output, and nothing on standard error (`tally run` repeats
+//! the warnings of `tally verify` there). Runs under zeal take fewer and shorter rounds, and the reference takes the
+//! same.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,16 +28,16 @@ pub enum Way {
     Zeal(Vec<String>),
     /// `tally build`, then the executable with these variables.
     Build(Vec<String>, Vec<(&'static str, &'static str)>),
-    /// IR that LLVM's passes have been over, then `tally run`, sometimes under zeal.
+    /// IR after LLVM's passes, then `tally run`, sometimes under zeal.
     Optimised(String, Vec<String>),
 }
 
 /// A program that did not do what it should.
 #[derive(Debug)]
 pub struct Difference {
-    /// How it was run.
+    /// The way in which it was run.
     pub way: Way,
-    /// What came of it.
+    /// The result.
     pub what: String,
     /// The first words that tell this failure from others.
     pub sort: String,
@@ -48,7 +49,7 @@ impl Way {
         self.with(&PROMPT)
     }
 
-    /// The same under the prompt plan, now and then with other savings than those of its level.
+    /// The same way under the prompt plan, now and then with other savings than those of its level.
     fn prompt_saving(self, dice: &mut Dice) -> Way {
         let way = self.prompt();
         if dice.one_in(2) { way } else { way.with(&["--save-counts", *dice.pick(&SAVINGS)]) }
@@ -72,7 +73,7 @@ impl Way {
 }
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
-/// Which counts may be saved: none, all, all but one, one alone.
+/// The counts that may be saved: none, all, all but one, only one.
 pub const SAVINGS: [&str; 9] = [
     "none",
     "all",
@@ -85,8 +86,8 @@ pub const SAVINGS: [&str; 9] = [
     "postponed",
 ];
 
-/// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each is always
-/// among them.
+/// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each
+/// is always among them.
 pub fn ways_of_both_plans(dice: &mut Dice) -> Vec<Way> {
     let mut all = ways(dice);
     for levels in [&["0"][..], &["1", "2", "3", "s"]] {
@@ -137,7 +138,7 @@ pub fn ways(dice: &mut Dice) -> Vec<Way> {
 /// Runs the program in `place` (a `.c` file in a folder that may be written to) in each of the ways.
 ///
 /// # Errors
-/// The first difference; or, as a text, what kept the reference from being made.
+/// The first difference; or a message if the reference could not be made.
 pub fn compare(tally: &Path, place: &Path, ways: &[Way]) -> Result<Option<Difference>, String> {
     let mut plain = modules::write(place, Destructors::Without)?;
     let mut destroyed = modules::write(place, Destructors::With)?;
@@ -215,7 +216,7 @@ fn run_way(tally: &Path, place: &Path, files: &[PathBuf], way: &Way) -> Result<O
 /// The program in `place` as IR, without destructors.
 ///
 /// # Errors
-/// What a tool said.
+/// The message of a tool.
 pub fn as_ir(place: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = modules::write(place, Destructors::Without)?;
     if modules::raises(&std::fs::read_to_string(place).map_err(|error| error.to_string())?) {
@@ -225,7 +226,7 @@ pub fn as_ir(place: &Path) -> Result<Vec<PathBuf>, String> {
     files.iter().map(|file| passes::compile(file, &[])).collect()
 }
 
-/// Makes IR of the files, in which calls may throw, and adds where exceptions stop.
+/// Makes IR of the files, in which calls may throw, and adds the code that stops exceptions.
 fn with_landing_pads(place: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     for file in files.iter_mut() {
         *file = passes::compile(file, &["-fexceptions"])?;
@@ -267,7 +268,7 @@ fn timed(program: &Path, arguments: &[OsString], variables: &[(&str, &str)]) -> 
     run(Path::new("timeout"), &all, variables)
 }
 
-/// What a message begins with, without names, numbers and places.
+/// The beginning of a message, without names, numbers and places.
 fn first_words(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let line = text.lines().next().unwrap_or("");

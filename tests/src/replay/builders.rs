@@ -28,7 +28,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(Some(id))
     }
 
-    /// The model's object beside a new one of the heap.
+    /// Adds the model's object for a new one of the heap.
     pub(super) fn enter(&mut self, kind: Kind, length: u64, address: u64) -> Id {
         let id = self.model.allocate(kind, length);
         self.addresses.push(address);
@@ -57,9 +57,9 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(Some(address))
     }
 
-    /// A full heap is in order only if it was given a limit, and what is reachable pins nearly all of its blocks: a block
-    /// stays in use as long as anything in it lives, and objects do not move. Where sizes have blocks of their own, one of each
-    /// may be kept for the next.
+    /// Checks that a full heap is right: it has a limit, and reachable objects pin nearly all of its blocks. A block
+    /// stays in use as long as an object in it lives, and objects do not move. Where sizes have blocks of their own,
+    /// one of each may be kept for the next objects.
     pub(super) fn out_of_memory(&mut self, kind: Kind, length: u64, why: &Refusal) -> Result<(), String> {
         let reachable = self.model.reachable();
         let mut blocks = BTreeSet::new();
@@ -72,7 +72,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let pinned = blocks.len() as u64 * BLOCK_BYTES;
         let wanted = (kind.payload_bytes(length) + 64 + u64::from(kind.shape().align)).next_multiple_of(BLOCK_BYTES);
         match self.heap_limit {
-            // What finalizers have done or begun in this very allocation may hold more.
+            // Finalizers that ran or began in this very allocation may hold more.
             Some(_) if self.finalizing.ran_in_this_op => {
                 self.summary.out_of_memory += 1;
                 Ok(())

@@ -1,13 +1,13 @@
-//! What must be equal after an epoch or a collection.
+//! The comparison after an epoch or a collection.
 //!
-//! `replay.rs` says when; here is what: contents, live set, figures. Every message names the object, its kind and where it
-//! is, expected and found.
+//! `replay.rs` decides when to compare; this file compares contents, live set and figures. Every message names the
+//! object, its kind and its place, and the expected and found values.
 
 use super::{EPOCHS_TO_FREE, Replay};
 use crate::heap_under_test::{Deaths, HeapUnderTest};
 use crate::model_heap::{Id, Word};
 
-/// What has just been done.
+/// The work that has just been done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     Poll,
@@ -30,7 +30,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// What a heap with prompt deaths owes after any safepoint: its live set, without an epoch to help.
+    /// Compares the live set of a heap with prompt deaths after any safepoint, without an epoch before.
     pub(super) fn compare_after_poll(&mut self) -> Result<(), String> {
         let reachable = self.model.reachable();
         self.compare_live_set_at(&reachable, After::Poll)?;
@@ -54,7 +54,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// The object's words, but for weak slots, which `weak_state.rs` compares.
+    /// Compares the object's words, except weak slots, which `weak_state.rs` compares.
     pub(super) fn compare_object(&self, id: Id) -> Result<(), String> {
         let (object, address) = (self.model.object(id), self.addresses[id as usize]);
         for (index, word) in object.words.iter().enumerate() {

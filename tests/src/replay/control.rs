@@ -1,38 +1,38 @@
-//! Safepoints, and what the program asks of its collector: to stop, to work in parts, to fail.
+//! Safepoints, and the program's control of its collector: to stop, to work in parts, to fail.
 //!
-//! Whatever may run finalizers ends in [`Replay::after_work`], which applies what they did to the model.
+//! Each op that may run finalizers ends in [`Replay::after_work`], which applies their effects to the model.
 
 use super::Replay;
 use crate::heap_under_test::{HeapUnderTest, Refusal};
 use crate::model_heap::Id;
 use crate::shape::Kind;
 
-/// What is asked of the collector at the moment.
+/// The present settings of the collector.
 #[derive(Debug, Default)]
 pub(super) struct Control {
     /// It is stopped.
     pub(super) stopped: bool,
-    /// So many objects had been freed when it was last asked for something by name.
+    /// The number of objects freed at the last explicit request to the collector.
     freed: u64,
-    /// An allocation is to fail.
+    /// The allocation that must fail.
     failing: Option<Failing>,
     /// Objects that have been allocated, as far as they can be counted from here.
     births: u64,
     /// Weak maps allocate entries of their own.
     births_are_unknown: bool,
-    /// What was unreachable when the first part of a collection was done.
+    /// The objects that were unreachable when the first part of a collection was done.
     garbage_of_parts: Option<Vec<Id>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Failing {
     left: u64,
-    /// Nothing else than the driver has allocated since.
+    /// Only the driver has allocated since.
     exact: bool,
 }
 
 impl Control {
-    /// Something else than the driver has allocated that many objects; `None`: nobody knows how many.
+    /// Notes allocations outside the driver, by number; `None`: the number is not known.
     pub(super) fn note_births(&mut self, count: Option<u64>) {
         self.births += count.unwrap_or(0);
         self.births_are_unknown |= count.is_none();
@@ -41,14 +41,14 @@ impl Control {
         }
     }
 
-    /// Something that was garbage is reachable, or may be.
+    /// Notes that a garbage object is reachable again, or may be.
     pub(super) fn note_resurrection(&mut self) {
         self.garbage_of_parts = None;
     }
 }
 
 impl<H: HeapUnderTest> Replay<'_, H> {
-    /// A poll; while the collector is stopped, nothing may die at one.
+    /// Polls; while the collector is stopped, nothing may die at a poll.
     pub(super) fn poll(&mut self) -> Result<(), String> {
         self.heap.poll();
         if !self.control.stopped {
@@ -64,7 +64,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// After anything that may have run finalizers, or was asked for by name.
+    /// Applies the effects of work that may have run finalizers, or was requested explicitly.
     pub(super) fn after_work(&mut self) -> Result<(), String> {
         self.events()?;
         if self.control.stopped {
@@ -73,8 +73,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// A full collection; more of them if finalizers register objects anew, since ten rounds are all that one of them
-    /// gives those.
+    /// Collects fully; several times if finalizers register objects anew, since one collection gives those only ten
+    /// rounds.
     pub(super) fn collect(&mut self) -> Result<(), String> {
         loop {
             let again = self.finalizing.registered_anew;
@@ -86,7 +86,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// What an allocation has come to: the address, or nothing if it may have failed.
+    /// The result of an allocation: the address, or `None` if it may have failed.
     pub(super) fn after_allocation(
         &mut self,
         allocated: Result<u64, Refusal>,
@@ -95,7 +95,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     ) -> Result<Option<u64>, String> {
         self.finalizing.ran_in_this_op = false;
         self.after_work()?;
-        // A heap at its limit, and one that is to fail, collects first.
+        // A heap at its limit, or before a failure that was set, collects first.
         self.finalizing.collected_inside |= self.heap_limit.is_some() || allocated.is_err();
         let failing = self.control.failing.take();
         let later = failing.map(|failing| Failing { left: failing.left.saturating_sub(1).max(1), ..failing });
@@ -115,8 +115,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// An allocation of a finalizer has failed: because one was to fail, after a collection as anywhere, or for want of
-    /// memory, and then another is still to fail.
+    /// An allocation of a finalizer has failed: because one had to fail, after a collection as anywhere, or without
+    /// memory, and then another must still fail.
     pub(super) fn allocation_inside_failed(&mut self) -> Result<(), String> {
         let failing = self.control.failing.take();
         self.finalizing.collected_inside |= failing.is_some();
@@ -158,15 +158,15 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.control.failing = (number != 0).then_some(Failing { left: u64::from(number), exact: true });
     }
 
-    /// No limits, and nothing is stopped.
+    /// Removes limits, and restarts the collector.
     pub(super) fn go_on_as_usual(&mut self) {
         self.restart();
         self.limit(0);
         self.fail(0);
     }
 
-    /// A part of a collection. When it says that it is complete, nothing is left of what was unreachable at the first
-    /// part, unless something has been brought back meanwhile.
+    /// Does a part of a collection. When it is complete, no object is left that was unreachable at the first part,
+    /// unless one was brought back meanwhile.
     pub(super) fn part(&mut self) -> Result<(), String> {
         if self.control.garbage_of_parts.is_none() && self.finalizing.idle_parts() {
             let reachable = self.model.reachable();

@@ -1,7 +1,7 @@
-//! Reads and writes: what an op's places and values mean, performed on model and heap alike.
+//! Reads and writes: the effects of an op's places and values, performed on model and heap alike.
 //!
-//! A [`Value`] becomes a word in the encoding of the slot's owner; what a slot cannot express becomes null. Block moves are
-//! performed on the model word by word, on the heap by the operation under test.
+//! A [`Value`] becomes a word in the encoding of the slot's owner; a value that the slot cannot express becomes null.
+//! Block moves are performed on the model word by word, on the heap by the operation under test.
 
 use super::{IMMORTALS, Loaded, Replay};
 use crate::heap_under_test::{Deaths, HeapUnderTest};
@@ -10,7 +10,7 @@ use crate::op::{Place, Register, Value};
 use crate::shape::{DEED, Encoding, Kind, TRACE_TAG};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
-    /// What storing `value` in a slot of `holder` puts there.
+    /// The word that a store of `value` puts into a slot of `holder`.
     pub(super) fn word_for(&self, holder: Kind, value: Value) -> Loaded {
         let shape = holder.shape();
         let (word, refers) = match value {
@@ -37,7 +37,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Loaded { word, refers, encoding: shape.encoding }
     }
 
-    /// A label holds nothing but texts, as its descriptor says.
+    /// Whether the object fits: a label holds only texts, as its descriptor says.
     pub(super) fn fits(&self, holder: Kind, id: Id) -> bool {
         holder != Kind::Label || self.model.object(id).kind == Kind::Text
     }
@@ -51,7 +51,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     pub(super) fn store_slot(&mut self, id: Id, offset: u64, loaded: Loaded) {
         let mut stores = self.model.stores_for(id, offset, loaded.word, loaded.refers);
         if self.heap.deaths() == Deaths::Deferred {
-            // There any order is allowed.
+            // Any order is allowed there.
             stores.sort_unstable_by_key(|(offset, _)| *offset);
         }
         for (offset, word) in stores {
@@ -88,7 +88,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// Stores a word read elsewhere; what the slot cannot express becomes null.
+    /// Stores a word read elsewhere; one that the slot cannot express becomes null.
     pub(super) fn store_loaded(&mut self, id: Id, offset: u64, loaded: Loaded) {
         let kind = self.model.object(id).kind;
         let encoding = kind.shape().encoding;

@@ -1,9 +1,9 @@
-//! Finalizers: what the heap did in their name, applied to the model in the order in which it happened, and checked.
+//! Finalizers: their events, applied to the model in the order in which they happened, and checked.
 //!
-//! Nothing is finalized that roots reached all the time, or that is not registered; an object of an owner-first kind
-//! not before those of its kind that refer to it, unless rings are among them; and once an object's finalizer has
-//! begun, no weak reference yields it. What plain counting finds is finalized after a few epochs, or at the second
-//! safepoint under the prompt plan: the first may have brought it back.
+//! No object is finalized that roots reached all the time, or that is not registered. An object of an owner-first
+//! kind is not finalized before those of its kind that refer to it, unless rings are among them. Once an object's
+//! finalizer has begun, no weak reference yields it. Garbage that plain counting finds is finalized after a few
+//! epochs, or at the second safepoint under the prompt plan: the first may have brought it back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,25 +16,25 @@ use crate::op::GLOBALS;
 use crate::op::deed::{Event, hang_offset};
 use crate::shape::{DEED, Finalizes, Kind};
 
-/// See the file's first lines.
+/// The state of finalizers during a run.
 #[derive(Debug, Default)]
 pub(super) struct Finalizing {
-    /// Finalizers that will unwind, or have and were not caught yet.
+    /// Finalizers that will unwind, or whose exceptions were not caught yet.
     unwinding: Vec<Id>,
     /// Comparisons at which the object was seen waiting.
     epochs_awaiting: HashMap<Id, u32>,
-    /// Some ran in the op that is running.
+    /// Some finalizers ran in the running op.
     pub(super) ran_in_this_op: bool,
     /// Objects that were registered anew by their own finalizers.
     pub(super) registered_anew: u64,
-    /// A finalizer has asked for a collection since the last comparison.
+    /// A finalizer has requested a collection since the last comparison.
     pub(super) collected_inside: bool,
     /// Finalizers or callbacks ran since the last comparison.
     ran: bool,
-    /// Garbage that was to be finalized at some moment of the op that is running: found dead together, all of it is,
-    /// whatever the first of its finalizers brings back.
+    /// Garbage that was due for finalization at some moment of the running op: objects that are found dead together
+    /// are all finalized, whatever the first of their finalizers brings back.
     was_dead: HashSet<Id>,
-    /// Of that: in rings, or owned by some that are, until the finalizer of a member parted them.
+    /// Of that: objects in rings, or owned by such, until the finalizer of a member broke the ring.
     in_rings: HashSet<Id>,
     /// A collection in parts is under way.
     pub(super) in_parts: bool,
@@ -52,7 +52,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.events_pending().map(|_| ())
     }
 
-    /// The same; whether there was anything.
+    /// The same; returns whether there were any events.
     pub(super) fn events_pending(&mut self) -> Result<bool, String> {
         let events = self.heap.take_events();
         self.finalizing.was_dead.clear();
@@ -138,8 +138,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         self.is_owner_first(id) && self.model.registered.contains(&id)
     }
 
-    /// Nobody of an owner-first kind who refers to the object is still to be finalized, unless rings are among those
-    /// above it: then all members of the set run, in any order.
+    /// Checks that no object of an owner-first kind that refers to this one is still to be finalized, unless rings
+    /// are among those above it: then all members of the set run, in any order.
     fn check_order(&mut self, id: Id, reachable: &[bool]) -> Result<(), String> {
         let garbage: Vec<Id> = self.model.known().filter(|other| !reachable[*other as usize]).collect();
         if !self.is_owner_first(id) && !garbage.iter().any(|other| self.owner_waits(*other)) {
@@ -160,8 +160,8 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         }
     }
 
-    /// Who of these is a member of a ring, or comes after one: what is left when those to whom nobody refers are taken
-    /// away, one after the other.
+    /// The objects of these that are members of a ring, or come after one: those left when objects without references
+    /// to them are removed, one after the other.
     fn rings_among(&self, garbage: &[Id]) -> HashSet<Id> {
         let mut owners: HashMap<Id, usize> = garbage.iter().map(|&id| (id, 0)).collect();
         for target in garbage.iter().flat_map(|&id| self.model.references(id)) {
@@ -208,7 +208,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     fn called(&mut self, address: u64) -> Result<(), String> {
         let id = self.at(address, "a callback was called with")?;
         self.summary.called += 1;
-        // What it is owed for may be long ago: the slot may refer to something else by now.
+        // It may be owed for long: the slot may refer to another object by now.
         if self.model.owed.remove(&id).is_some() {
             return Ok(());
         }
@@ -227,7 +227,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// Finalizers of what counting finds run in time.
+    /// Checks that finalizers of garbage that counting finds run in time.
     pub(super) fn compare_awaiting(&mut self, awaiting: &[Id]) -> Result<(), String> {
         let before = std::mem::take(&mut self.finalizing.epochs_awaiting);
         let patience = if self.heap.deaths() == Deaths::Deferred { EPOCHS_TO_FREE } else { 2 };
@@ -244,13 +244,13 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// The live set has been compared.
+    /// Begins an interval after the comparison of the live set.
     pub(super) fn begin_interval(&mut self) {
         (self.finalizing.ran, self.finalizing.collected_inside) = (false, false);
     }
 
-    /// Comparisons that counted garbage may be seen at under the prompt plan: what finalizers have dropped in this safepoint may
-    /// wait for the next.
+    /// Comparisons at which counted garbage may still be there under the prompt plan: objects that finalizers have
+    /// dropped in this safepoint may wait for the next.
     pub(super) fn patience_with_garbage(&self) -> u32 {
         if self.finalizing.ran { 2 } else { 1 }
     }

@@ -1,4 +1,4 @@
-//! Handles: what a program holds across safepoints without a root of its own.
+//! Handles: references that a program holds across safepoints without a root of its own.
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;
@@ -34,7 +34,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
     }
 
     pub(super) fn abandon_scope(&mut self) {
-        // One further out must be there, or the handles would never go.
+        // An outer scope must exist, or the handles would never go.
         if self.model.scopes.len() > 1 {
             self.model.scopes.pop();
             self.heap.abandon_scope();

@@ -1,8 +1,8 @@
 //! The services of a heap, op by op: objects with finalizers, weak references, ephemerons, weak maps.
 //!
-//! The rule for what is yielded, here and in `weak_state.rs`: what the model reaches is yielded always, what is gone
-//! never, and garbage that has not been found yet may be, whole and with all it refers to; then it is reachable again
-//! if the program keeps it.
+//! The rule for upgrades, here and in `weak_state.rs`: an object that the model reaches is always yielded, one that
+//! is gone never. Garbage that has not been found yet may be yielded, whole and with all its references; then it is
+//! reachable again if the program keeps it.
 
 use super::Replay;
 use crate::heap_under_test::HeapUnderTest;
@@ -11,7 +11,7 @@ use crate::op::{Deed, Place, Register, Service};
 use crate::shape::{DEED, Kind};
 use tally_heap::services::weak_map::WeakMode;
 
-/// What a weak map may have for a key.
+/// The value that a weak map may have for a key.
 #[derive(Clone, Copy)]
 struct Expected {
     value: Option<Id>,
@@ -20,7 +20,7 @@ struct Expected {
 }
 
 impl<H: HeapUnderTest> Replay<'_, H> {
-    /// Performs one.
+    /// Performs one op of a service.
     pub(super) fn service(&mut self, service: Service) -> Result<(), String> {
         match service {
             Service::Finalizable { kind, deed, into } => self.finalizable(kind, deed, into)?,
@@ -115,7 +115,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         let Some(id) = self.register(place.object) else { return Ok(()) };
         let kind = self.model.object(id).kind;
         let Some(offset) = kind.weak_offset(place.slot) else { return Ok(()) };
-        // A new key for an ephemeron that is about to lose all it has would come too late.
+        // A new key for an ephemeron that is about to lose its values would come too late.
         if !self.may_use(id)? {
             return Ok(());
         }
@@ -128,7 +128,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// What the heap has cleared, the model clears, too: it may owe a callback for that, whatever is written now.
+    /// Clears in the model what the heap has cleared: it may owe a callback for that, whatever is written now.
     fn notice_clearing(&mut self, id: Id, offset: u64) -> Result<(), String> {
         if let Some(&(_, target, sure)) = self.model.weak_slots(id).iter().find(|slot| slot.0 == offset)
             && self.heap.load(self.addresses[id as usize], offset) == 0
@@ -158,7 +158,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
         Ok(())
     }
 
-    /// Asks for the target of a weak slot, and checks the answer.
+    /// Upgrades a weak slot, and checks the result.
     pub(super) fn read_weak(&mut self, id: Id, offset: u64) -> Result<Option<Id>, String> {
         let address = self.addresses[id as usize];
         let answer = self.heap.read_weak(address, offset);
@@ -194,7 +194,7 @@ impl<H: HeapUnderTest> Replay<'_, H> {
                 }
                 self.compare_object(id).map_err(|what| format!("{}, but {what}", self.describe(id)))?;
                 self.summary.upgraded += 1;
-                // It is alive again, with all it refers to.
+                // The object is alive again, with all its references.
                 self.epochs_as_garbage.clear();
                 self.control.note_resurrection();
                 Ok(Some(id))

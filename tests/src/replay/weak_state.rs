@@ -1,8 +1,8 @@
-//! What must be equal of weak slots, keys of ephemerons and weak maps, after an epoch or a collection.
+//! The comparison of weak slots, keys of ephemerons and weak maps, after an epoch or a collection.
 //!
-//! Words are read here, not asked for: an upgrade would keep its target alive. A weak slot whose target must be there
-//! refers to it; one whose target is gone is null; between the two, while the target is garbage that has not been
-//! found, either. After a collection there is nothing between. The model learns here what the heap has cleared.
+//! Words are read here, not upgraded: an upgrade would keep its target alive. A weak slot whose target must be there
+//! refers to it; one whose target is gone is null; while the target is garbage that has not been found, either is
+//! right. After a collection no such garbage is left. The model takes over here the slots that the heap has cleared.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::heap_under_test::HeapUnderTest;
 use crate::model_heap::{Id, Owed, Word};
 
 impl<H: HeapUnderTest> Replay<'_, H> {
-    /// See the file's first lines.
+    /// Compares weak slots, keys and weak maps with the model.
     pub(super) fn compare_weak_state(&mut self, reachable: &[bool], collected: bool) -> Result<(), String> {
         for id in self.model.watchers().into_iter().filter(|id| reachable[*id as usize]) {
             for (offset, target, sure) in self.model.weak_slots(id) {

@@ -1,13 +1,14 @@
-//! The IR of a program rewritten for its two builds, line by line. `second_opinion.rs` says what for.
+//! The IR of a program rewritten for its two builds, line by line; `second_opinion.rs` has the purpose.
 //!
 //! Both builds allocate and collect through `witness.c`. The shadow build's functions get LLVM's strategy, and
 //!
 //! * each root is null from its alloca on: LLVM's pass does that to plain pointers only;
 //! * a root is declared once: LLVM's pass crashes at the second time;
 //! * markers of a root's lifetime go: LLVM refuses them once roots are parts of a frame's list;
-//! * plain loads and stores of a root are told to the witness, if nothing else can read or write it (its address goes nowhere).
+//! * plain loads and stores of a root are told to the witness, if nothing else can read or write it (its address is
+//!   not taken).
 
-/// What goes through the witness.
+/// The functions that go through the witness.
 const THROUGH_THE_WITNESS: [(&str, &str); 4] = [
     ("@tally_new(", "@witness_new("),
     ("@tally_new_array(", "@witness_new_array("),
@@ -150,7 +151,7 @@ fn last_word(argument: &str) -> &str {
     argument.split_whitespace().last().unwrap_or("")
 }
 
-/// Whether a name stands in a line, and not as the beginning of a longer one.
+/// Whether a name is in a line, and not as the beginning of a longer one.
 fn mentions(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(place, _)| {
         !line[place + name.len()..].starts_with(|next: char| next.is_ascii_alphanumeric() || "._$-\"".contains(next))

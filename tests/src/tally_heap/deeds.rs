@@ -1,8 +1,7 @@
-//! What the finalizers of a test's objects do on the real heap, and the callback of its weak references.
+//! The finalizers of a test's objects on the real heap, and the callback of its weak references.
 //!
-//! The runtime calls them with nothing but an object, somewhere inside a safepoint. They find the events, and the globals of the
-//! heap under test, through a thread-local: a thread runs one program at a time. The deed stands in the object
-//! (`op/deed.rs`).
+//! The runtime calls them with only an object, inside a safepoint. They find the events, and the globals of the heap
+//! under test, through a thread-local: a thread runs one program at a time. The deed is in the object (`op/deed.rs`).
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
@@ -28,26 +27,27 @@ pub(super) struct Doer {
 }
 
 impl Doer {
-    /// From now on finalizers of this thread work on these globals, and allocate pairs of that type.
+    /// Makes finalizers of this thread work on these globals, and allocate pairs of that type.
     pub(super) fn begin(globals: *const Cell<u64>, pair: TypeId) -> Rc<Doer> {
         let doer = Rc::new(Doer { events: RefCell::default(), globals, pair });
         DOER.set(Some(Rc::clone(&doer)));
         doer
     }
 
-    /// Something has happened.
+    /// Notes an event.
     pub(super) fn note(&self, event: Event) {
         self.events.borrow_mut().push(event);
     }
 
-    /// What has happened since the last call.
+    /// Returns the events since the last call.
     pub(super) fn take(&self) -> Vec<Event> {
         self.events.take()
     }
 
     fn global(&self, index: u8) -> (usize, &Cell<u64>) {
         let index = usize::from(index) % GLOBALS;
-        // SAFETY: one of the GLOBALS slots in the box of the heap under test, which outlives its mutator and so all finalizers.
+        // SAFETY: one of the GLOBALS slots in the box of the heap under test, which outlives its mutator and so all
+        // finalizers.
         (index, unsafe { &*self.globals.add(index) })
     }
 

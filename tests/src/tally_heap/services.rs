@@ -1,7 +1,7 @@
-//! Weak references, maps and handles of the real heap, as the driver sees them.
+//! Weak references, maps and handles of the real heap, for the driver.
 //!
-//! What is read here of the inside of weak maps is read from memory, not asked for: asking is an upgrade, and an
-//! upgrade keeps things alive for an epoch.
+//! The inside of weak maps is read from memory, not by lookups: a lookup is an upgrade, and an upgrade keeps objects
+//! alive for an epoch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -25,7 +25,8 @@ pub(super) fn is_hidden(object: ObjectRef) -> bool {
     parts.contains(&id) || builtin::mode_of_entry(object).is_some()
 }
 
-/// The segment of a map's bucket, and its place there: segment 0 has bucket 0, and segment k the buckets 2^(k - 1) to 2^k - 1.
+/// The segment of a map's bucket, and its place there: segment 0 has bucket 0, and segment k the buckets 2^(k - 1) to
+/// 2^k - 1.
 fn segment_of(bucket: u64) -> (u64, u64) {
     bucket.checked_ilog2().map_or((0, 0), |bits| (u64::from(bits) + 1, bucket - (1 << bits)))
 }
@@ -163,7 +164,8 @@ impl Services for TallyHeap {
         self.mutator.collect_for(0)
     }
 
-    /// Garbage in a block that is logged as a whole while the mark runs is taken for what the log names, and left.
+    /// False if garbage may stay: in a block that is logged as a whole while the mark runs, it counts as named by the
+    /// log.
     fn parts_find_all(&self) -> bool {
         !self.logs_whole_blocks
     }
@@ -217,7 +219,7 @@ impl TallyHeap {
 #[derive(Default)]
 pub(super) struct Handles {
     scoped: Vec<u64>,
-    /// What each open scope is closed by, and how many handles there were before it.
+    /// The word that closes each open scope, and the number of handles before it.
     scopes: Vec<(u64, usize)>,
     globals: [Option<u64>; GLOBAL_HANDLES],
 }
@@ -264,7 +266,7 @@ impl Handles {
         }
     }
 
-    /// What they hold now.
+    /// The references that they hold now.
     pub(super) fn held(&self) -> Vec<u64> {
         let words = self.scoped.iter().chain(self.globals.iter().flatten());
         // SAFETY: words of handles that are in use.
@@ -272,7 +274,7 @@ impl Handles {
     }
 }
 
-/// A scope of a host that closes itself, also when something unwinds through it.
+/// A scope of a host that closes itself, also when a panic unwinds through it.
 struct Scope<'m> {
     mutator: &'m mut Mutator,
     mark: u64,

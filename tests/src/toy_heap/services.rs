@@ -1,7 +1,7 @@
 //! The services of the toy heap: as simple as the rest of it, and as easily made wrong.
 //!
-//! Weak slots, entries and registrations are plain tables. What is dead is first finalized, one object at a time, and
-//! looked at again after that; only when nothing is left to finalize does anything go.
+//! Weak slots, entries and registrations are plain tables. Dead objects are first finalized, one at a time, and
+//! reachability is computed again after each; objects are freed only when none is left to finalize.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -56,7 +56,7 @@ impl ToyHeap {
         slots.any(|(_, (_, key))| *key) && self.fault != Some(Fault::EphemeronsAreStrong)
     }
 
-    /// What ephemerons and maps hold, if these objects are alive.
+    /// The objects that ephemerons and maps hold, if these objects are alive.
     pub(super) fn held_on_condition(&self, seen: &HashSet<u64>) -> Vec<u64> {
         let mut held = Vec::new();
         for ((holder, _), (target, key)) in &self.services.weak {
@@ -77,7 +77,7 @@ impl ToyHeap {
         held
     }
 
-    /// What entries count, of maps that are there.
+    /// The objects that entries count, in maps that are still there.
     pub(super) fn held_by_entries(&self) -> Vec<u64> {
         let maps = self.services.maps.values();
         maps.flat_map(|(mode, entries)| match mode {
@@ -88,7 +88,7 @@ impl ToyHeap {
         .collect()
     }
 
-    /// Entries whose values are not `kept` let their keys go; whether there were any.
+    /// Removes entries whose values are not `kept`, with their keys; returns whether there were any.
     pub(super) fn let_entries_go(&mut self, kept: &HashSet<u64>) -> bool {
         if self.fault == Some(Fault::KeepsEntries) {
             return false;
@@ -102,7 +102,7 @@ impl ToyHeap {
         any
     }
 
-    /// These objects are dead: one of them is finalized, or all go. True when something was finalized.
+    /// Ends dead objects: finalizes one of them, or frees all. Returns true when one was finalized.
     pub(super) fn end(&mut self, dead: &HashSet<u64>) -> bool {
         let waiting: Vec<u64> = self.services.registered.iter().copied().filter(|at| dead.contains(at)).collect();
         if !waiting.is_empty() && self.fault != Some(Fault::ForgetsFinalizers) {
@@ -133,7 +133,7 @@ impl ToyHeap {
         false
     }
 
-    /// Clears the weak slots of which that holds: target, and whether it is a key.
+    /// Clears the weak slots for which `is_gone` is true: it gets the target, and whether it is a key.
     fn clear(&mut self, is_gone: impl Fn(u64, bool) -> bool) {
         let slots = self.services.weak.iter().filter(|(_, (target, key))| is_gone(*target, *key));
         let slots: Vec<((u64, u64), bool)> = slots.map(|(slot, (_, key))| (*slot, *key)).collect();

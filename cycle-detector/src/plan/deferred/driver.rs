@@ -1,4 +1,4 @@
-//! What the heap asks its driver for under the deferred plan: a slice, an epoch, a collection.
+//! The heap's requests to its driver under the deferred plan: a slice, an epoch, a collection.
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
@@ -8,13 +8,13 @@ use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::violation::Violation;
 
 impl DeferredDriver {
-    /// Whether anything is left to do before the next flip could be waited for in peace.
+    /// Whether any work is left to do before the next flip.
     pub fn has_work(&self, heap: &Heap) -> bool {
         self.judges(heap) || heap.large.leaving.blocks() != 0
     }
 
-    /// Whether it is not yet known of all objects whether they are dead, or dead ones are still there; the memory of large ones
-    /// may be on its way back.
+    /// Whether some objects are still undecided, or dead but not freed. The memory of large ones may still be on its
+    /// way back to the system.
     pub(crate) fn judges(&self, heap: &Heap) -> bool {
         self.phase != Phase::Idle || self.mark.is_running() || self.has_deaths(heap)
     }
@@ -53,7 +53,8 @@ impl DeferredDriver {
         }
     }
 
-    /// Zeal marks now and then, so that what trials leave over is found and poisoned too, and verifies where it looked.
+    /// Ends an epoch of zeal. Zeal marks now and then, so that garbage that trials leave over is found and poisoned
+    /// too, and verifies where it looked.
     fn end_zeal_epoch(&mut self, heap: &mut Heap) {
         let looks = heap.options.zeal_looks;
         if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) && !self.mark.is_running() {
@@ -68,10 +69,10 @@ impl DeferredDriver {
         }
     }
 
-    /// Everything that nothing reaches goes. Returns how many objects died.
+    /// Collects all unreachable objects. Returns the number of objects that died.
     pub fn collect_all(&mut self, heap: &mut Heap) -> u64 {
         let before = heap.statistics.freed_objects();
-        // It costs as much as the heap is large in any case.
+        // A full collection costs time in the size of the heap in any case.
         heap.zeal.iter_mut().for_each(|zeal| zeal.look_soon());
         self.finish(heap);
         self.run_epoch(heap);
@@ -111,7 +112,7 @@ impl EpochDriver for DeferredDriver {
         self.stopped(heap, DeferredDriver::run_epoch);
     }
 
-    /// Nothing is protected beside roots: those are found at flips.
+    /// Does nothing: flips find the roots.
     fn protect_roots(&mut self, _heap: &mut Heap) {}
 
     fn frame_is_reached(&mut self, heap: &mut Heap) {

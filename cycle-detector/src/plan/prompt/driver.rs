@@ -1,4 +1,5 @@
-//! What the heap asks its driver for under the prompt plan: a round of trials, a mark, the roots that others may have written to.
+//! The heap's requests to its driver under the prompt plan: a round of trials, a mark, a visit of roots that other
+//! frames may have written to.
 
 use crate::plan::prompt::PromptDriver;
 use crate::root_source::RootList;
@@ -8,7 +9,7 @@ use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::report::violation::Violation;
 
 impl EpochDriver for PromptDriver {
-    /// Allocation comes to the driver by polls.
+    /// Does nothing: polls bring allocation to the driver.
     fn on_block_taken(&mut self, _heap: &mut Heap) {}
 
     fn on_poll(&mut self, heap: &mut Heap) {
@@ -36,10 +37,10 @@ impl EpochDriver for PromptDriver {
         heap.note_address_taken_walk(self.stack.units_walked(heap) - before, self.stack.end());
     }
 
-    /// Every walk visits the whole stack: no frame waits.
+    /// Does nothing: every walk visits the whole stack, and no frame waits.
     fn frame_is_reached(&mut self, _heap: &mut Heap) {}
 
-    /// Counts are exact at all times: there is no flip.
+    /// Does nothing: counts are exact at all times, so there is no flip.
     fn flip(&mut self, _heap: &mut Heap) {}
 
     fn work(&mut self, heap: &mut Heap, units: i64) {

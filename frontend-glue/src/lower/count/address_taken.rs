@@ -1,13 +1,15 @@
-//! Frames that lend roots: others have a root's address, and may store references to it.
+//! Frames that lend roots: other code has a root's address, and may store references to it.
 //!
-//! Such a store counts nothing (who makes it may be native code, and does not know that there is a root), so what the root
-//! holds may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So a frame
-//! that lends says so, in a counter of its thread; while that is not zero, drains walk the stack and protect what
-//! roots hold, and are put off where that is deep (`tally_heap::plan::prompt`'s `address_taken_walk`). `[ROOT]`
+//! Such a store counts nothing (it may be in native code, which does not know that this is a root), so the object in
+//! the root may be at zero when a callee's safepoint drains. The frame's next safepoint would count it, too late. So
+//! a frame that lends increments a counter of its thread. While that is not zero, drains walk the stack and protect
+//! the objects in roots, and are postponed if the stack is deep (`tally_heap::plan::prompt`'s `address_taken_walk`).
+//! `[ROOT]`
 //!
-//! Roots whose address only out-parameters of this module have are spared that (`out_parameters`).
+//! Roots whose address only out-parameters of this module have do not need this (`out_parameters`).
 //!
-//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, in proportion, and nothing else comes of it.
+//! A `longjmp` past such a frame leaves the counter too high: drains go on walking, at a cost in proportion, and
+//! there is no other effect.
 
 use crate::llvm::{Builder, Opcode, Value};
 use crate::lower::ContextAccess;

@@ -1,13 +1,15 @@
-//! The checker of counts: whatever decided where they change, every path must be in balance.
+//! The checker of counts: every path must be in balance, however the changes were decided.
 //!
-//! It knows nothing of how decisions were made; it reads the operations in the IR (`operation`) and carries along, on every
-//! path, what each root holds, which temporaries still have their count, and which credits wait for a consumer. It refuses
+//! It does not know how decisions were made. It reads the operations in the IR (`operation`). On every path it tracks
+//! the content of each root, the temporaries that still have their count, and the credits that wait for a consumer.
+//! It refuses
 //!
-//! - a safepoint at which a root has no count for what it holds, or a temporary still has one that nobody will see,
-//! - a write, a root, a phi or a return that takes a credit which is not there, and a credit that nobody takes,
-//! - a safepoint that is reached without a drain since a count fell,
-//! - a safepoint, an end, or a count that falls, where something waits that was put off; an `apply` for nothing,
-//! - a root that is overwritten, or left, while it owns what it holds; a drop of what is not owned,
+//! - a safepoint at which a root has no count for its object, or a temporary still has one that no later operation
+//!   uses,
+//! - a write, a root, a phi or a return that takes a missing credit, and a credit without a consumer,
+//! - a safepoint without a drain since a count fell,
+//! - a safepoint, an end, or a count that falls, while postponed counts wait; an `apply` without any,
+//! - a root that is overwritten, or left, while it owns its object; a drop of an object that is not owned,
 //! - paths that meet in different states.
 
 use super::Counted;
@@ -21,7 +23,7 @@ use crate::llvm::{HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
 use std::collections::BTreeSet;
 
-/// Checks one function; the first imbalance found, in words.
+/// Checks one function; returns a message about the first imbalance found.
 pub(super) fn check(
     callees: &Callees,
     operations: &Operations,
@@ -70,19 +72,20 @@ enum Holds {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct State {
     slots: Vec<Holds>,
-    /// By the order in which the checker met them; those on only one of two paths are marked as clashing by `usize::MAX`.
+    /// Numbered in the order in which the checker met them; those on only one of two paths are marked as clashing by
+    /// `usize::MAX`.
     temporaries: BTreeSet<usize>,
     credits: Vec<Value>,
     /// The result's credit went to the caller.
     handed: bool,
     /// A count fell since the last drain.
     fallen: bool,
-    /// Roots of many words that count what they hold; any store or call may change that.
+    /// Roots of many words that count their objects; any store or call may change that.
     settled: BTreeSet<usize>,
-    /// Roots of many words that may count anything.
+    /// Roots of many words that may count any objects.
     counting: BTreeSet<usize>,
     lent: bool,
-    /// Something that was put off waits for `apply`.
+    /// Postponed counts wait for `apply`.
     waiting: bool,
 }
 
@@ -163,7 +166,7 @@ impl Checker<'_> {
         {
             self.result_of(&mut state, invoke);
         }
-        // The frames that an exception went through have let their roots go.
+        // The frames that an exception went through have released their roots.
         state.fallen |= block.is_landing_pad();
         for instruction in instructions {
             self.step(&mut state, instruction);
@@ -176,8 +179,9 @@ impl Checker<'_> {
         state
     }
 
-    /// As many credits go along an edge as temporaries begin with what comes from there; null brings none. They are passed at
-    /// the end of the block that is left, or at the start of the one that is entered, if that is entered from nowhere else.
+    /// One credit goes along an edge for each temporary that begins with a value from there; null has none. They are
+    /// passed at the end of the block that is left, or at the start of the one that is entered, if that has no other
+    /// predecessor.
     fn edge_into_phis(&mut self, flow: &Flow, from: usize, to: usize, phis: &HandleSet<Value>) {
         let origin = flow.blocks[from];
         let brings = |phi: &&Value| phi.incoming().iter().any(|(value, block)| *block == origin && !value.is_null());
@@ -306,7 +310,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A count falls: now, if nothing waits that fell before it.
+    /// Notes that a count falls: now, unless an earlier decrement still waits.
     fn falls(&mut self, state: &mut State, at: Value) {
         state.fallen = true;
         if self.postponed.contains_key(&at) {
@@ -391,7 +395,7 @@ impl Checker<'_> {
         self.nothing_waits(state, at);
     }
 
-    /// What a safepoint, and the pad of an exception, expects of roots and temporaries.
+    /// Checks the state of roots and temporaries that a safepoint, and the pad of an exception, expects.
     fn counted(&mut self, state: &State, at: Value) {
         for (slot, holds) in state.slots.iter().enumerate() {
             if matches!(holds, Holds::Borrows | Holds::Clash) {

@@ -1,12 +1,12 @@
-//! One operation left out, or done twice, so that a test can see the checker of counts refuse it.
+//! Leaves one operation out, or does it twice, so that a test can show that the checker of counts refuses it.
 //!
-//! For tests only, as `Cure` is: a checker that nobody has seen refuse anything checks nothing.
+//! For tests only: they show that the checker refuses something at all.
 
 use super::operation::Operations;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, Value};
 
-/// Which operation of the module, in the order in which they are placed, and what is done to it.
+/// An operation of the module, in the order in which they are placed, and the damage to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Damage {
     /// The operation's number.
@@ -15,8 +15,8 @@ pub struct Damage {
     pub twice: bool,
 }
 
-/// Does the damage if the operation is one of `function`, whose first is number `before`. Answers how many operations there
-/// are, and what was damaged.
+/// Does the damage if the operation is one of `function`, whose first is number `before`. Returns the number of
+/// operations, and the one that was damaged.
 pub(super) fn apply(
     builder: &Builder,
     operations: &Operations,

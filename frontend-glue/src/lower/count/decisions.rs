@@ -1,13 +1,13 @@
-//! What the analysis of ownership decides, as data: edits of the IR that nobody has made yet.
+//! The decisions of the ownership analysis, as data: edits of the IR that are not made yet.
 //!
-//! `ownership` fills it, `placement` writes it into the IR. Between the two it can be thrown away, and a more literal
-//! reading tried.
+//! `ownership` fills it, `placement` writes it into the IR. Between the two they can be thrown away, and a more
+//! literal reading tried.
 
 use super::operation::Operation;
 use super::remark::Remark;
 use crate::llvm::Value;
 
-/// Where an edit is made, and what.
+/// An edit and its place.
 #[derive(Debug, Clone)]
 pub(in crate::lower::count) struct Edit {
     /// In front of this instruction.
@@ -24,19 +24,19 @@ pub(super) enum What {
     ForRoot(Operation, Value, usize),
     /// On this value.
     Of(Operation, Value),
-    /// The value goes into a hidden root.
+    /// Stores the value to a hidden root.
     Hide(Value, usize),
-    /// A hidden root is let go and null again.
+    /// Releases a hidden root and makes it null again.
     Unhide(usize),
     /// A root of many words.
     Settle(usize),
     Unsettle(usize),
-    /// From here on others may write to roots of the frame.
+    /// From here on other code may write to roots of the frame.
     Lend,
-    /// They no longer may.
+    /// The end of a lend.
     Unlend,
     Drain(Vec<Value>),
-    /// The same, and so many words of memory are in flight, too: arguments that are passed as copies.
+    /// The same, with words of memory in flight, too: arguments that are passed as copies.
     DrainBeside(Vec<Value>, Vec<(Value, u64)>),
     Finish(Vec<Value>),
 }
@@ -55,7 +55,7 @@ impl What {
     }
 }
 
-/// What is to be done at the edge between two blocks, by number.
+/// The edits at the edge between two blocks, by number.
 #[derive(Debug, Clone)]
 pub(super) struct EdgeEdits {
     pub(super) from: usize,
@@ -63,7 +63,7 @@ pub(super) struct EdgeEdits {
     pub(super) what: Vec<What>,
 }
 
-/// Everything that the analysis decided about one function.
+/// All decisions of the analysis about one function.
 #[derive(Debug, Default)]
 pub(super) struct Decisions {
     pub(super) edits: Vec<Edit>,

@@ -8,15 +8,17 @@
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
 //!
-//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::plan::prompt::count`). Cost of an increment or decrement: 1 load,
-//! 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the shift) and 7
-//! to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where one object
-//! replaces another, 9 where its counts are put off (`postponed`), and then some 40 when they are made up for. A
-//! grown-up object's first decrement by a write takes its call, which settles it; roots note nothing.
-//! benches/compiled.rs counts all of this and holds it. The calls preserve the registers of the code around them.
+//! The byte lies at `(v >> 4) + COUNTS_BIAS` (`tally_heap::plan::prompt::count`). Cost of an increment or decrement:
+//! 1 load, 1 store, 2 branches; on x86-64 4 instructions to tell a reference into the heap (3 where LLVM keeps the
+//! shift) and 7 to count. A drain check is 1 load and 1 branch, 2 instructions. A write costs 6 over null, 24 where
+//! one object replaces another, 9 where its counts are postponed (`postponed`), and then some 40 when they are
+//! applied. A mature object's first decrement by a write takes the call, which settles it; decrements by roots note
+//! nothing. benches/compiled.rs counts these instructions and limits them. The calls preserve the registers of the
+//! code around them.
 //!
-//! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in between does
-//! not make LLVM forget what a field holds, so the first write to a field of a fresh object finds null there at compile time.
+//! Bytes of counts and reference words are told apart by type-based alias tags, on the calls too: an increment in
+//! between does not make LLVM forget the content of a field, so the first write to a field of a fresh object finds
+//! null there at compile time.
 
 use super::operation::Operation;
 use super::postponed::Postponed;
@@ -41,16 +43,16 @@ const LOW: u64 = 0x7f;
 const SPAN_SHIFT: u32 = HEAP_SPAN.trailing_zeros();
 const _: () = assert!(HEAP_SPAN.is_power_of_two() && HEAP_BASE.is_multiple_of(HEAP_SPAN));
 
-/// What operations are expanded with.
+/// The inputs of the expansion of operations.
 pub(super) struct Expansion<'a> {
     pub(super) builder: &'a Builder,
     pub(super) context: ContextAccess,
     pub(super) roots: &'a [Root],
-    /// Writes and operations whose decrements are put off.
+    /// Writes and operations whose decrements are postponed.
     pub(super) postponed: &'a Postponed,
     /// For each settled root the number of its shadow.
     pub(super) shadows: &'a [Option<usize>],
-    /// How the roots are read that inline code settles.
+    /// How to read the roots that inline code settles.
     pub(super) words: &'a [Option<OneWord>],
 }
 
@@ -58,7 +60,7 @@ impl Expansion<'_> {
     /// Replaces one operation by its code; `named` are the operands of a drain's bundle.
     pub(super) fn operation(&self, operation: Operation, call: Call, named: &[Value], tables: &mut ModuleTables) {
         match operation {
-            // It is put off, too, along with the write that it is for.
+            // It is postponed, too, along with its write.
             Operation::Increment if self.postponed.contains_key(&call.value()) => {}
             Operation::Own | Operation::Increment => self.increment(call.value(), call.argument(0)),
             Operation::Drop | Operation::Release if self.postponed.contains_key(&call.value()) => {
@@ -73,7 +75,7 @@ impl Expansion<'_> {
             Operation::Lend | Operation::Unlend => {
                 address_taken::change(self.builder, self.context, call.value(), operation == Operation::Lend);
             }
-            // Roots hold nothing any more, but their slots still say what they held.
+            // Roots hold nothing any more, but their slots still have the old words.
             Operation::Finish => self.drain(call, &[]),
             Operation::Take
             | Operation::Give
@@ -85,7 +87,7 @@ impl Expansion<'_> {
         call.remove();
     }
 
-    /// A write: the value was counted before, what it replaces loses a reference.
+    /// A write: the value was counted before, and the object that it replaces loses a reference.
     pub(super) fn write(&self, call: Call) {
         let place = call.value();
         self.builder.before(place);
@@ -125,7 +127,7 @@ impl Expansion<'_> {
         builder.branch(rest);
     }
 
-    /// What was put off is done, if anything was.
+    /// Applies postponed counts, if there are any.
     fn apply(&self, place: Value) {
         let builder = self.builder;
         builder.before(place);
@@ -149,7 +151,7 @@ impl Expansion<'_> {
         builder.tag(call, COUNTS);
     }
 
-    /// Adds one to the count of what `value` refers to, in front of `place`.
+    /// Adds one to the count of the object that `value` refers to, in front of `place`.
     fn increment(&self, place: Value, value: Value) {
         let rest = self.if_in_heap(place, value);
         self.increment_object(place, value, rest);
@@ -164,8 +166,8 @@ impl Expansion<'_> {
         self.rarely_call(place, full, "tally_count_full", value, rest);
     }
 
-    /// Takes one from the count of what a root, or nobody but this function, held: whether it holds up a cycle is noted by those
-    /// who look at roots.
+    /// Takes one from the count of an object that a root, or only this function, held. It need not be noted as a
+    /// candidate here: a visit of roots does that.
     fn drop(&self, place: Value, value: Value) {
         let rest = self.if_in_heap(place, value);
         self.drop_object(place, value, rest);
@@ -180,7 +182,7 @@ impl Expansion<'_> {
         self.rarely_call(place, none, "tally_count_low", value, rest);
     }
 
-    /// Takes one from the count of what a word of an object or a global referred to, in front of `place`.
+    /// Takes one from the count of the object that a word of an object or a global referred to, in front of `place`.
     fn decrement(&self, place: Value, value: Value) {
         let builder = self.builder;
         let rest = self.if_in_heap(place, value);
@@ -215,8 +217,8 @@ impl Expansion<'_> {
         builder.branch(rest);
     }
 
-    /// Splits in front of `place`: a block for references into the heap, where the builder then stands, and the rest, which is
-    /// returned.
+    /// Splits in front of `place`: a block for references into the heap, where the builder then is, and the rest,
+    /// which is returned.
     fn if_in_heap(&self, place: Value, value: Value) -> Block {
         let builder = self.builder;
         let module = builder.module();
@@ -246,7 +248,7 @@ impl Expansion<'_> {
         builder.at_end(stop, Some(place));
         let mut offset = 0;
         for &word in &words {
-            // A vector's own alignment would be more than the words have.
+            // A vector's own alignment would be larger than that of the words.
             builder.store(word, builder.offset(buffer, offset)).set_alignment(8);
             offset += module.store_size_of(word.type_of()).next_multiple_of(8);
         }

@@ -1,14 +1,15 @@
-//! What is known of a module's functions: which release nothing, and which hand the count of their result over.
+//! Facts about a module's functions: those that release nothing, and those that pass on the count of their result.
 //!
-//! A function is **quiet** if nothing can die while it runs: it writes no reference, allocates nothing, and calls only what
-//! is quiet. A reference that somebody holds when it is called is still held when it returns, so neither its parameters
-//! nor its caller's roots need a count for it. (In Swift's words, its arguments are *guaranteed*; here the guarantee is
-//! found, not declared.)
+//! A function is **quiet** if nothing can die while it runs: it writes no reference, allocates nothing, and calls
+//! only quiet functions. A reference that is held when it is called is still held when it returns, so neither its
+//! parameters nor its caller's roots need a count for it. (In Swift's words, its arguments are *guaranteed*; here the
+//! guarantee is found, not declared.)
 //!
-//! A function has an **owned result** if everything that it returns is known to be a reference or null, and something of
-//! that came with a count. By the IR contract a returned reference is valid until the caller's next safepoint, and no
-//! more; within a module a count can go along with it. Callers elsewhere get the contract: a wrapper of the old name
-//! lets the count go, so that the object, if that was the last, waits on the pending list for the caller to root it.
+//! A function has an **owned result** if everything that it returns is known to be a reference or null, and some of
+//! these values came with a count. By the IR contract a returned reference is only valid until the caller's next
+//! safepoint; within a module a count can go along with it. For callers elsewhere the contract holds: a wrapper of
+//! the old name releases the count, so that the object, if that was the last count, waits on the pending list for the
+//! caller to root it.
 
 use super::Patterns;
 use crate::analysis::callee::{Callee, Callees};
@@ -17,25 +18,25 @@ use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
 use crate::verify::source::exceptions;
 use tally_compiled::symbols::CallKind;
 
-/// What a call is to the counts.
+/// The effect of a call on the counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing can die, and nothing is thrown.
     None,
-    /// Nothing can die, but an exception may come out of it, to let go what the frame's roots own.
+    /// Nothing can die, but an exception may leave the call, at which the frame's roots are released.
     Unwinds,
     /// Objects may die.
     Safepoint,
 }
 
-/// See the file's first lines.
+/// The facts about the functions of one module.
 #[derive(Debug)]
 pub(super) struct Facts {
     promises: Promises,
     /// Zeal's stop, in modules that have one.
     zeal_stop: Option<Value>,
     quiet: HandleSet<Value>,
-    /// Functions with a body out of which no exception comes, whatever they declare.
+    /// Functions with a body that no exception leaves, whatever they declare.
     never_unwind: HandleSet<Value>,
     owned_results: HandleSet<Value>,
     managed: HandleSet<Value>,
@@ -44,7 +45,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Finds the facts; functions with an owned result that others may call get a wrapper, which is managed, too.
+    /// Finds the facts; functions with an owned result that other modules may call get a wrapper, which is managed,
+    /// too.
     pub(super) fn of(builder: &Builder, callees: &Callees, managed: &mut Vec<Value>, patterns: Patterns) -> Facts {
         let module = builder.module();
         let bodies = || module.functions().filter(|function| function.has_body() && !function.may_be_replaced());
@@ -87,7 +89,7 @@ impl Facts {
         self.landing
     }
 
-    /// What the call is to the counts of the function that makes it.
+    /// The effect of the call on the counts of the function that makes it.
     pub(super) fn effect(&self, callees: &Callees, call: Call) -> Effect {
         match callees.of_call(call) {
             Callee::New | Callee::NewArray | Callee::Poll | Callee::Runtime(CallKind::Safepoint) => Effect::Safepoint,
@@ -104,17 +106,18 @@ impl Facts {
         arrives && self.may_unwind(call) && !callees.returns_twice(call)
     }
 
-    /// Whether an exception may come out of the call.
+    /// Whether an exception may leave the call.
     pub(super) fn may_unwind(&self, call: Call) -> bool {
         !self.promises.never_unwinds(call) && !self.never_unwind.contains(&call.callee())
     }
 
-    /// Whether the call is one of zeal's checks, which let go of nothing.
+    /// Whether the call is one of zeal's checks, which release nothing.
     pub(super) fn checks(&self, call: Call) -> bool {
         self.zeal_stop.is_some() && !self.drains(call) && call.callee().name().starts_with("tally_zeal_")
     }
 
-    /// Whether the call drains by itself, knowing better what is in flight: zeal's stops in front of calls and returns.
+    /// Whether the call drains by itself, as it knows the references in flight: zeal's stops in front of calls and
+    /// returns.
     pub(super) fn drains(&self, call: Call) -> bool {
         self.zeal_stop == Some(call.callee())
     }
@@ -153,7 +156,8 @@ impl Facts {
         self.owned_results.contains(&function)
     }
 
-    /// Whether the function's result is written to memory of the caller: what is there may be at zero when it returns.
+    /// Whether the function's result is written to memory of the caller: the objects there may be at zero when it
+    /// returns.
     pub(super) fn returns_in_memory(&self, function: Value) -> bool {
         function.is_function() && function.has_parameter_attribute("sret")
     }
@@ -161,7 +165,7 @@ impl Facts {
     /// Whether objects without a reference may be waiting for a drain after the call.
     pub(super) fn leaves_pending(&self, callees: &Callees, call: Call) -> bool {
         match callees.of_call(call) {
-            // Zeal's stop protects the result that is in flight, which may have been let go of before it.
+            // Zeal's stop protects the result in flight, which may have been released before it.
             _ if self.drains(call) => true,
             Callee::New | Callee::NewArray | Callee::Poll => false,
             // A new object of a service waits for a reference to it.
@@ -177,7 +181,8 @@ impl Facts {
     }
 }
 
-/// The type that the program's own landing pads have, all the same (verified); if it has none, that of C's and C++'s.
+/// The type of the program's own landing pads, which is the same for all (verified); if it has none, the type for C
+/// and C++.
 fn landing_type(module: Module) -> Type {
     let own = module.functions().find_map(|function| exceptions::landings(function).next());
     own.map_or_else(|| module.structure(&[module.pointer(), module.integer(32)]), |(_, of)| of)
@@ -188,7 +193,7 @@ fn brings_count(callees: &Callees, owned_results: &HandleSet<Value>, call: Call)
     matches!(callees.of_call(call), Callee::New | Callee::NewArray) || owned_results.contains(&call.callee())
 }
 
-/// What functions and calls promise by attributes; their names are looked up once.
+/// The attributes by which functions and calls make promises; their names are looked up once.
 #[derive(Debug)]
 struct Promises {
     nounwind: AttributeKind,
@@ -213,7 +218,8 @@ impl Promises {
     }
 }
 
-/// The largest set of these functions each of which is `fitting`, given the set. What leaves it has its callers looked at again.
+/// The largest set of these functions each of which is `fitting`, given the set. When a function leaves it, its
+/// callers are checked again.
 pub(in crate::lower) fn largest(
     functions: impl Iterator<Item = Value>,
     fitting: impl Fn(&HandleSet<Value>, Value) -> bool,
@@ -229,8 +235,8 @@ pub(in crate::lower) fn largest(
     set
 }
 
-/// The smallest set of these functions that has each that is `fitting`, given the set. What enters it has its callers looked
-/// at again.
+/// The smallest set that contains each of these functions that is `fitting`, given the set. When a function enters
+/// it, its callers are checked again.
 fn smallest(all: &HandleSet<Value>, fitting: impl Fn(&HandleSet<Value>, Value) -> bool) -> HandleSet<Value> {
     let mut queue: Vec<Value> = all.iter().copied().collect();
     let mut set = HandleSet::default();
@@ -251,17 +257,19 @@ fn callers(function: Value) -> impl Iterator<Item = Value> {
     function.users().filter_map(Value::as_call).map(|call| call.value().function())
 }
 
-/// Functions all of whose results are references, some of which come with a count. Two fixed points: first whatever is not
-/// certainly a reference is taken out, then what comes with a count is found from the allocations up.
+/// Functions all of whose results are references, some of which come with a count. There are two fixed points: first
+/// functions are removed that may return something other than references, then those whose results come with a count
+/// are found, beginning with the allocations.
 fn owned_results(callees: &Callees, managed: &[Value]) -> HandleSet<Value> {
     let eligible = |function: &Value| {
         function.value_type().return_type().is_plain_pointer()
             && !function.value_type().is_variadic()
             && !function.may_be_replaced()
             && !function.calls().any(|call| call.is_musttail() || callees.returns_twice(call))
-            // A count is taken over at a safepoint: whoever calls a leaf, or what is said to be one, takes none.
+            // A count is passed on at a safepoint: the caller of a leaf, or of a function declared as one, takes
+            // none.
             && calls_of(*function).all(|call| callees.is_safepoint(call))
-            // The address of a block is the address of a block of this function, whatever its name.
+            // A block address belongs to a block of this function, whatever its name.
             && !function.blocks().filter_map(crate::llvm::Block::terminator).any(|end| end.is(Opcode::LLVMIndirectBr))
             && function.users().all(|user| !user.is_block_address())
     };
@@ -298,8 +306,8 @@ impl Sources<'_> {
         value.as_call().is_some_and(|call| brings_count(self.callees, self.functions, call))
     }
 
-    /// Looks through phis. `every`: whether all that flows in is a reference; otherwise whether anything is `wanted`, also by
-    /// way of a root.
+    /// Looks through phis. `every`: whether all incoming values are references; otherwise whether any value is
+    /// `wanted`, also by way of a root.
     fn search(&self, value: Value, wanted: impl Fn(Value) -> bool, every: bool) -> bool {
         let (mut seen, mut queue) = (HandleSet::default(), vec![value]);
         while let Some(value) = queue.pop() {
@@ -323,7 +331,7 @@ impl Sources<'_> {
     }
 }
 
-/// Whether the value is what a root of one plain reference holds.
+/// Whether the value is the content of a root of one plain reference.
 fn is_load_of_root(callees: &Callees, value: Value) -> bool {
     value.is(Opcode::LLVMLoad)
         && value.operand(0).is(Opcode::LLVMAlloca)
@@ -346,7 +354,7 @@ fn is_direct_call(user: Value, function: Value, managed: &HandleSet<Value>) -> b
     })
 }
 
-/// The function of the old name, for all callers that do not know that a count comes with the result.
+/// Makes the function of the old name, for all callers that do not know that a count comes with the result.
 fn wrap(builder: &Builder, function: Value, managed: &HandleSet<Value>) -> Value {
     let module = builder.module();
     let name = function.name();

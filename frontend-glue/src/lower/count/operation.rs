@@ -1,35 +1,35 @@
-//! The vocabulary of counts: the operations that stand in the IR between the decision where counts change and the code
-//! that changes them.
+//! The vocabulary of counts: the operations in the IR between the decision where counts change and the code that
+//! changes them.
 //!
-//! Each is a call of a function that exists only during the lowering, `tally.count.*`, so that the IR at that stage can be
-//! read, checked (`balance`) and rewritten like any other. Who holds a count is always one of three: a **root** (its slot, by
-//! number), a **temporary** (an SSA value that came with a count: a fresh object, the result of a function that hands its
-//! count over), or nobody yet, a **credit**, which the very next consumer takes: a write into an object, a root, a phi, a
-//! return.
+//! Each is a call of a function that exists only during the lowering, `tally.count.*`, so that the IR at that stage
+//! can be read, checked (`balance`) and rewritten like any other. There are three holders of a count: a **root** (its
+//! slot, by number), a **temporary** (an SSA value that came with a count: a fresh object, the result of a function
+//! that passes on its count), or a **credit**, a count without a holder, which the very next consumer takes: a write
+//! into an object, a root, a phi, a return.
 //!
-//! | operation | code | what it says |
+//! | operation | code | meaning |
 //! |---|---|---|
 //! | `own(v, root)` | increment | the reference that the root borrowed so far is its own now |
 //! | `take(v, root)` | – | the value just stored into the root came with a credit |
-//! | `drop(v, root)` | decrement | the root lets go of what it holds; it borrows it until it is overwritten |
-//! | `give(v, root)` | – | the root's count becomes a credit; it borrows what it holds |
+//! | `drop(v, root)` | decrement | the root releases its object, and borrows it until it is overwritten |
+//! | `give(v, root)` | – | the root's count becomes a credit; the root borrows its object |
 //! | `spend(v)` | – | a temporary's count becomes a credit |
 //! | `increment(v)` | increment | a credit out of nothing |
-//! | `release(v)` | decrement | a temporary is let go |
+//! | `release(v)` | decrement | a temporary is released |
 //! | `pass(v)`, `join(phi)` | – | a credit goes along an edge into a phi, which is a temporary from there on |
 //! | `result(v)` | – | the credit goes to the caller |
-//! | `settle(root)` | a comparison, or a call | a root that is not plain counts what it holds now, and no longer what it held before |
-//! | `unsettle(root)` | decrement, or a call | a root that is not plain lets go of all that it counted |
-//! | `lend()`, `unlend()` | a counter | others may write to roots of this frame, whose address they have; they no longer may |
-//! | `apply()` | a test | counts that were put off are made up for (`postponed`) |
-//! | `drain(words…)` | a test | what has no reference left dies, unless one of these words still means it |
+//! | `settle(root)` | a comparison, or a call | a root that is not plain counts its new objects, not the old |
+//! | `unsettle(root)` | decrement, or a call | a root that is not plain releases all objects that it counted |
+//! | `lend()`, `unlend()` | a counter | other code may write to roots of this frame by address; it no longer may |
+//! | `apply()` | a test | postponed counts are applied (`postponed`) |
+//! | `drain(words…)` | a test | objects without a reference die, unless one of these words refers to them |
 //! | `finish(words…)` | a test | the same at the end of a function, whose roots hold nothing any more |
 
 use crate::analysis::callee::LEAF;
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, Module, Type, Value};
 
-/// See the file's first lines.
+/// An operation on counts; the table above lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::lower) enum Operation {
     Own,
@@ -114,7 +114,7 @@ impl Operations {
         self.functions.get(&call.callee()).copied()
     }
 
-    /// Emits an operation where the builder stands.
+    /// Emits an operation at the builder's position.
     pub(super) fn emit(&self, builder: &Builder, operation: Operation, operands: &[Value]) -> Value {
         let function = self.of[&(operation as u8)];
         builder.call(function.value_type(), function, operands)

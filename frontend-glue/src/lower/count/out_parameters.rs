@@ -4,14 +4,14 @@
 //!   split(tree, at, &left, &right):  … *left = node; …        stores to the caller's roots
 //! ```
 //!
-//! Such a store counts nothing, and what it stores may be at zero when the callee's safepoint drains (`lent`). But every function
-//! that gets the address is known, and does nothing with it but load, store, compare and pass it on to others of that
-//! kind. So each of these stores is named to the runtime as it is made (`tally_lent_store`), which holds the reference on
-//! the slot's behalf: nothing has to be looked for, and the frame counts as none that lends. Without that each drain walked
-//! the stack: 32,000 frames deep, a program took 34 s.
+//! Such a store counts nothing, and the stored object may be at zero when the callee's safepoint drains
+//! (`address_taken`). But every function that gets the address is known, and only loads, stores, compares and passes
+//! it on to others of that kind. So each of these stores is reported to the runtime (`tally_lent_store`), which holds
+//! the reference for the slot: no search is necessary, and the frame does not count as lending. Without that each
+//! drain walked the stack: 32,000 frames deep, a program took 34 s.
 //!
-//! A parameter *fits* if all its uses do; those that are passed on to one that does not fit do not fit either. What may be
-//! replaced when programs are linked, and what takes its argument by value, does not.
+//! A parameter *fits* if all its uses do; one that is passed on to a parameter that does not fit does not fit either.
+//! Parameters of functions that may be replaced when programs are linked, and parameters passed by value, do not fit.
 
 use super::slots::is_lent;
 use crate::analysis::callee::{Callee, Callees};
@@ -26,7 +26,7 @@ pub(in crate::lower) struct OutParameters {
     slots: HandleSet<Value>,
 }
 
-/// What is done with an address.
+/// The uses of an address.
 #[derive(Default)]
 struct Uses {
     /// Stores of a reference to it.
@@ -38,7 +38,7 @@ struct Uses {
 }
 
 impl OutParameters {
-    /// Finds them, and names the stores through the parameters to the runtime.
+    /// Finds them, and makes the stores through the parameters report to the runtime.
     pub(in crate::lower) fn note(
         builder: &Builder,
         callees: &Callees,
@@ -64,13 +64,14 @@ impl OutParameters {
         OutParameters { slots: lent.into_iter().map(|(slot, _)| slot).collect() }
     }
 
-    /// Whether every store to the root by another function is named.
+    /// Whether every store to the root by another function is reported.
     pub(super) fn lead_to(&self, root: &Root) -> bool {
         self.slots.contains(&root.slot)
     }
 }
 
-/// The uses of all parameters that an address may come to; what is passed on to one that does not fit does not fit.
+/// The uses of all parameters that an address may come to; a parameter that is passed on to one that does not fit
+/// does not fit.
 fn uses_of_parameters(
     callees: &Callees,
     managed: &HandleSet<Value>,
@@ -103,7 +104,7 @@ fn uses_of_parameters(
 }
 
 impl Uses {
-    /// Of a root of the function itself (`own`), or of a parameter.
+    /// The uses of the address of a root of the function itself (`own`), or of a parameter.
     fn of(callees: &Callees, managed: &HandleSet<Value>, address: Value, own: bool) -> Uses {
         let mut uses = Uses { fit: true, ..Uses::default() };
         let (mut seen, mut queue) = (HandleSet::default(), vec![address]);
@@ -135,7 +136,7 @@ impl Uses {
         uses
     }
 
-    /// The address is an argument of a call: whether all parameters that get it are known.
+    /// Notes that the address is an argument of a call; returns whether all parameters that get it are known.
     fn pass(&mut self, managed: &HandleSet<Value>, call: Call, address: Value) -> bool {
         let callee = call.callee();
         if !managed.contains(&callee) || callee.may_be_replaced() {
@@ -158,7 +159,7 @@ fn is_one_reference(root: &Root) -> bool {
     root.how.is_none() && root.bytes == 8 && root.slot.allocated_type().is_plain_pointer()
 }
 
-/// Whether the address is that of a local variable which is only loaded from and stored to, as a whole.
+/// Whether the address belongs to a local variable that is only loaded and stored as a whole.
 fn is_variable(callees: &Callees, address: Value) -> bool {
     let is_access = |user: Value| match user.opcode() {
         Some(Opcode::LLVMLoad) => user.type_of().is_plain_pointer(),
@@ -176,7 +177,7 @@ fn is_plain_store_to(store: Value, address: Value) -> bool {
     value != address && value.type_of().is_plain_pointer() && !store.is_atomic()
 }
 
-/// Calls that the lowering knows, and that the address of a root may be given to.
+/// Whether the lowering knows the call, and the address of a root may be passed to it.
 fn is_told_nobody(callee: Callee) -> bool {
     matches!(callee, Callee::GcRoot | Callee::LifetimeStart | Callee::LifetimeEnd | Callee::Fill | Callee::Copy)
 }

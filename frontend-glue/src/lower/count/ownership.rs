@@ -1,23 +1,25 @@
-//! Who holds which count, and where counts change: the one analysis behind the plan of counts.
+//! The holders of counts, and the places where counts change: the analysis behind the plan of counts.
 //!
-//! Counts are due at **safepoints**: only there can anything die, so only there must every root have a count for what it
-//! holds. Between two safepoints a root may *borrow*. A forward dataflow carries, for each simple root, whether it is null,
-//! borrows, or owns; which temporaries still hold the count that they came with; and whether anything may be waiting on the
-//! pending list. Where the states of two paths differ, the edge makes up for it.
+//! Counts are due at **safepoints**: objects can die only there, so only there must every root have a count for its
+//! object. Between two safepoints a root may *borrow*. A forward dataflow carries, for each simple root, whether it
+//! is null, borrows, or owns; which temporaries still hold the count that they came with; and whether an object may
+//! be waiting on the pending list. Where the states of two paths differ, the edge gets the missing operations.
 //!
-//! What the literal reading of the plan would do (`Patterns::NONE`: a store increments the new value and decrements the old,
-//! a fresh object is let go at once and waits on the pending list) and what is done with all patterns on are the same
-//! analysis with other switches; each count that a pattern saves is a remark.
+//! The literal reading of the plan (`Patterns::NONE`: a store increments the new value and decrements the old, a
+//! fresh object is released at once and waits on the pending list) and the result with all patterns on come from the
+//! same analysis with other switches; each count that a pattern saves is a remark.
 //!
-//! - **moves**: the count that a temporary came with goes to the first root, field, phi or caller that wants one
+//! - **moves**: the count that a temporary came with goes to the first root, field, phi or caller that needs one
 //! - **lazy roots**: a root that is overwritten or left before the next safepoint never gets a count of its own
-//! - **quiet calls**: a call in which nothing can be released is no safepoint to the counts
-//! - **last use**: a value written into an object takes along the count of a root that is given up before the next safepoint
+//! - **quiet calls**: a call in which nothing can be released is no safepoint for the counts
+//! - **last use**: a value written into an object takes the count of a root that is given up before the next
+//!   safepoint
 //! - **owned results**: a returned object brings its count
 //!
-//! Objects never die earlier than the literal reading says, as far as a program can tell: a root that holds something owns it
-//! at every safepoint until it is overwritten or its function returns, whether it is read again or not. Swift (its ownership
-//! SSA) ends lifetimes at the last use; programs of the languages this plan is for keep guards in variables.
+//! Objects never die earlier than the literal reading says, as far as a program can tell: a root that holds something
+//! owns it at every safepoint until it is overwritten or its function returns, whether it is read again or not. Swift
+//! (its ownership SSA) ends lifetimes at the last use; programs of the languages this plan is for keep guards in
+//! variables.
 
 mod edges;
 mod phis;
@@ -38,7 +40,7 @@ use crate::lower::roots::Root;
 use state::{Holds, State};
 use walk::Walk;
 
-/// One function as the analysis looks at it.
+/// One function, with the inputs of the analysis.
 pub(super) struct Ownership<'a> {
     pub(super) callees: &'a Callees,
     pub(super) facts: &'a Facts,
@@ -47,18 +49,18 @@ pub(super) struct Ownership<'a> {
     pub(super) flow: &'a Flow,
     /// The function's own roots, then the hidden ones, then shadows.
     pub(super) roots: &'a [Root],
-    /// Which of them are simple.
+    /// Whether each of them is simple.
     pub(super) simple: Vec<bool>,
-    /// Those that are settled.
+    /// The roots that are settled.
     pub(super) settled: Vec<usize>,
     /// The hidden roots, for temporaries that are arguments.
     pub(super) hidden: Vec<usize>,
-    /// A call of the function may return twice: what a root held at one place says nothing of what it holds at the next, so
-    /// each root owns what it holds, and is read again whenever it is let go.
+    /// A call of the function may return twice: the content of a root at one place does not tell its content at the
+    /// next. So each root owns its object, and is read again whenever it is released.
     pub(super) returns_twice: bool,
-    /// Others may write to roots of this function by their address.
+    /// Other code may write to roots of this function by their address.
     pub(super) lends: bool,
-    /// Polls that what is put off passes: their drains are not the last.
+    /// Polls that postponed counts pass: their drains are not the last.
     pub(super) passed: &'a HandleSet<Call>,
 }
 
@@ -66,7 +68,7 @@ pub(super) struct Ownership<'a> {
 const ROUNDS_MAX: usize = 32;
 
 impl Ownership<'_> {
-    /// Decides; `None` when the analysis did not come to rest.
+    /// Makes the decisions; `None` if the analysis did not reach a fixed point.
     pub(super) fn decide(&self) -> Option<Decisions> {
         let simple = self.roots.iter().enumerate().filter(|(index, _)| self.simple[*index]);
         let slot_of: HandleMap<Value, usize> = simple.map(|(index, root)| (root.slot, index)).collect();
@@ -116,7 +118,7 @@ impl Ownership<'_> {
         Some(walk.write_down(&starts))
     }
 
-    /// Blocks that an invoke alone arrives at, with the invoke.
+    /// Blocks that only an invoke enters, with the invoke.
     fn arrivals(&self) -> HandleMap<usize, Call> {
         let mut arrivals = HandleMap::default();
         for (number, block) in self.flow.blocks[..self.flow.reachable].iter().enumerate() {

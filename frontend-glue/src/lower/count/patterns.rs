@@ -1,22 +1,23 @@
-//! Which counts the prompt plan saves (`Patterns`): `ownership` and its neighbours ask, `--save-counts` says it in words.
+//! The counts that the prompt plan saves (`Patterns`): `ownership` and its neighbours read the switches,
+//! `--save-counts` sets them.
 //!
-//! Each saving has a switch, so that a test or a measurement can leave one out. Without any of them what comes out is the plan
-//! read literally, and is as correct.
+//! Each saving has a switch, so that a test or a measurement can leave one out. Without any of them the result is the
+//! plan read literally, and is equally correct.
 
-/// Which counts are saved.
+/// The counts that are saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patterns {
-    /// The count of a fresh object or of a result goes to who wants one.
+    /// The count of a fresh object or of a result goes to the first consumer that needs one.
     pub moves: bool,
     /// Roots borrow between safepoints.
     pub lazy_roots: bool,
-    /// Calls in which nothing is released are no safepoints to the counts.
+    /// Calls in which nothing is released are no safepoints for the counts.
     pub quiet_calls: bool,
     /// A root's count goes along with its last use.
     pub last_use: bool,
     /// Results bring their count.
     pub owned_results: bool,
-    /// Loops of writes put counts off until the next safepoint.
+    /// Loops of writes postpone counts until the next safepoint.
     pub postponed: bool,
 }
 

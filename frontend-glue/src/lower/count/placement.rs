@@ -1,7 +1,7 @@
-//! Decisions become operations in the IR.
+//! Writes decisions into the IR as operations.
 //!
-//! What belongs to an edge goes to the end of the block it leaves if there is no other edge out, to the start of the block it
-//! enters if there is no other edge in, and else into a new block on the edge.
+//! The operations of an edge go to the end of the block it leaves if there is no other edge out, to the start of the
+//! block it enters if there is no other edge in, and else into a new block on the edge.
 
 use super::decisions::{Decisions, EdgeEdits, What};
 use super::operation::{Operation, Operations};
@@ -10,7 +10,8 @@ use crate::llvm::surgery::split_edge;
 use crate::llvm::{Block, Builder, Opcode, Value};
 use crate::lower::roots::Root;
 
-/// Writes the operations of a function into it. `reread`: what a root holds is read from memory whenever it is let go.
+/// Writes the operations of a function into it. `reread`: the content of a root is read from memory whenever it is
+/// released.
 pub(super) fn place(
     builder: &Builder,
     operations: &Operations,
@@ -23,7 +24,8 @@ pub(super) fn place(
     for edit in &decisions.edits {
         writer.write(edit.before, &edit.what);
     }
-    // What is in the IR follows a phi that is made anew because its edge is split; what is still to be written is renamed.
+    // A phi is made anew when its edge is split: uses in the IR follow it, and the decisions still to be written are
+    // renamed.
     while let Some(edge) = decisions.edges.pop() {
         let (place, replaced) = edge_place(builder, flow, &edge);
         let rename = |value: &mut Value| {
@@ -40,7 +42,7 @@ pub(super) fn place(
     }
 }
 
-/// Whether all edges with something to do can be given a place.
+/// Whether all edges with operations can be given a place.
 pub(super) fn is_possible(flow: &Flow, decisions: &Decisions) -> bool {
     decisions.edges.iter().all(|edge| {
         let end = flow.blocks[edge.from].terminator().expect("a block ends in a terminator");
@@ -77,7 +79,7 @@ impl Writer<'_> {
         match what {
             What::OfRoot(operation, root) => {
                 let slot = self.roots[*root].slot;
-                // LLVM may take what a variable held before a call of setjmp for what it holds after it.
+                // LLVM may take the value of a variable before a call of setjmp for its value after it.
                 let slot = if self.reread { self.builder.opaque_copy(slot) } else { slot };
                 let value = self.builder.load(self.builder.module().pointer(), slot);
                 self.of(*operation, value, Some(*root));

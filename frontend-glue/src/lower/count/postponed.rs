@@ -1,18 +1,20 @@
-//! Which changes of counts are put off, and where they are made up for.
+//! The changes of counts that are postponed, and the places where they are applied.
 //!
-//! A loop that writes and meets no safepoint but polls runs into cache misses with every write: the counts of what it
-//! writes, and of what the field held before. There a write only notes the two (`tally_heap::plan::prompt::postponed`), and
-//! `apply` stands in front of the next safepoint. Elsewhere that would cost more than it saves.
+//! A loop that writes and meets no safepoint but polls has cache misses with every write: for the counts of the new
+//! object and of the old one. There a write only notes the two (`tally_heap::plan::prompt::postponed`), and `apply`
+//! is in front of the next safepoint. Elsewhere that would cost more than it saves.
 //!
-//! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that may throw or write
-//!    references itself, the end of a function; polls are none that the lowering has put there, since the program knows nothing of them.
-//! 2. From there on, up to the next stop, whatever falls is put off, in the order of the program: drops and releases, too.
-//!    An increment is put off if it is for a write that is; the others come early, which harms nobody.
-//! 3. A stop that something put off may reach has `apply` in front of it, before roots are settled and before its drain.
+//! 1. A write *comes again* if it lies in a cycle of blocks without a stop. A **stop** is a safepoint, a call that
+//!    may throw or write references itself, the end of a function; polls that the lowering has inserted are no stops,
+//!    since the program does not know them.
+//! 2. From there on, up to the next stop, all decrements are postponed, in the order of the program: drops and
+//!    releases, too. An increment is postponed if its write is; the others come early, which does no harm.
+//! 3. A stop that postponed counts may reach has `apply` in front of it, before roots are settled and before its
+//!    drain.
 //!
-//! So nothing dies later for it than at the next stop: what is at zero waits for one anyway. And no count is read, or
-//! falls inline, while it is too low: whoever reads or changes counts otherwise is a stop, or increments first what it
-//! decrements.
+//! So no object dies later than at the next stop: objects at zero wait for one anyway. And no count is read, or falls
+//! inline, while it is too low: any other code that reads or changes counts is a stop, or increments an object before
+//! it decrements it.
 
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
@@ -23,15 +25,15 @@ use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::poll::strongly_connected;
 
-/// Writes and operations that are put off; of a write, whether the reference that it writes is to be counted, too.
+/// Writes and operations that are postponed; for a write, whether the written reference must be counted, too.
 pub(super) type Postponed = HandleMap<Value, bool>;
 
-/// What an instruction is to counts that are put off.
+/// The meaning of an instruction to postponed counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// A count falls: by a write, or as an operation.
     Falls,
-    /// Everything is made up for before it.
+    /// All postponed counts are applied before it.
     Stop,
     Other,
 }
@@ -43,7 +45,7 @@ pub(super) struct Postponing<'a> {
     pub(super) operations: &'a Operations,
     pub(super) facts: &'a Facts,
     pub(super) function: Value,
-    /// Polls that are stops: the program asked for them.
+    /// Polls that are stops: those of the program itself.
     pub(super) asked: &'a HandleSet<Call>,
 }
 
@@ -72,8 +74,8 @@ impl Postponing<'_> {
         postponed
     }
 
-    /// Polls at which something may wait, and goes on waiting: their drains are not the last. Asked before operations
-    /// are in place; those add no stop that is none yet.
+    /// Polls at which postponed counts may wait, and go on waiting: their drains are not the last. Computed before
+    /// operations are in place; those add no new stop.
     pub(super) fn polls_passed(&self) -> HandleSet<Call> {
         let mut passed = HandleSet::default();
         self.for_each_while_something_waits(|instruction, step| {
@@ -83,7 +85,8 @@ impl Postponing<'_> {
         passed
     }
 
-    /// Calls `found` with every instruction in front of which something that was put off may wait, and with what puts it off.
+    /// Calls `found` with every instruction in front of which postponed counts may wait, and with the instruction
+    /// that postpones them.
     fn for_each_while_something_waits(&self, mut found: impl FnMut(Value, Step)) {
         if !self.function.calls().any(|call| self.is_write(call)) {
             return;
@@ -137,13 +140,13 @@ impl Postponing<'_> {
         instruction.as_call().is_some_and(|call| self.is_write(call))
     }
 
-    /// The increment that gives a write its credit, which stands right before it.
+    /// The increment that gives a write its credit, right before the write.
     fn increment_for(&self, instruction: Value) -> Option<Value> {
         let before = instruction.previous_instruction().filter(|_| self.is_write_here(instruction))?;
         (self.operations.of_call(before.as_call()?) == Some(Operation::Increment)).then_some(before)
     }
 
-    /// Whether a drain stands before a poll of the lowering's own.
+    /// Whether a drain is in front of a poll of the lowering's own.
     fn is_for_own_poll(&self, drain: Value) -> bool {
         let behind = std::iter::successors(drain.next_instruction(), |instruction| instruction.next_instruction());
         let mut calls = behind.filter_map(Value::as_call).filter(|&call| self.operations.of_call(call).is_none());
@@ -168,13 +171,13 @@ impl Postponing<'_> {
     }
 }
 
-/// Whether all that was put off is to be done before the call: it is a safepoint, may throw, or may change counts itself. `asked`
-/// are the polls that are safepoints to the program.
+/// Whether all postponed counts must be applied before the call: it is a safepoint, may throw, or may change counts
+/// itself. `asked` are the polls that are safepoints for the program.
 pub(super) fn makes_up(callees: &Callees, facts: &Facts, asked: &HandleSet<Call>, call: Call) -> bool {
     match callees.of_call(call) {
         Callee::Poll => asked.contains(&call),
         Callee::WriteWord | Callee::Runtime(_) => true,
-        // A leaf of whom nothing is known may write references.
+        // An unknown leaf may write references.
         Callee::Ordinary => call.is_musttail() || !facts.is_quiet(call),
         _ => facts.effect(callees, call) != Effect::None,
     }

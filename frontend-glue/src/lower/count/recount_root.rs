@@ -1,4 +1,4 @@
-//! A root that is settled becomes code: inline where it is one word, and else a call.
+//! Expands the settling of a root: inline code for a root of one word, else a call.
 //!
 //! ```text
 //!   settle(root)     if *slot != *shadow:                     the word now, and the word that is counted
@@ -10,11 +10,11 @@
 //!   object           word & POINTER
 //! ```
 //!
-//! `expand` calls this. Which bits tell a reference stands in the root's descriptor, a constant; tag and heap range are
-//! one comparison, since both fix bits of the same word. A word that has not changed is compared and no more: most
-//! roots are settled far more often than they are stored to. Words found by `trace`, and roots of more than one word,
-//! are left to the runtime, which is given the handle of the type. The loaded word is frozen: what a program never
-//! stored may be anything, but the same in the comparison and in the shadow.
+//! `expand` calls this. The root's descriptor, a constant, names the bits that tell a reference; tag and heap range
+//! are one comparison, since both fix bits of the same word. An unchanged word is only compared: most roots are
+//! settled far more often than they are stored to. Words found by `trace`, and roots of more than one word, are left
+//! to the runtime, which gets the handle of the type. The loaded word is frozen: a word that the program never stored
+//! is arbitrary, but must be the same in the comparison and in the shadow.
 //!
 //! Expected cost: unchanged 3 instructions; else that and an increment and a decrement, as of other roots, and a store
 //! (benches/compiled.rs).
@@ -33,7 +33,7 @@ const ABOVE_SPAN: u64 = !(HEAP_SPAN - 1);
 const _: () = assert!(HEAP_SPAN.is_power_of_two() && HEAP_BASE.is_multiple_of(HEAP_SPAN));
 
 impl Expansion<'_> {
-    /// Settles the root that `call` names, or lets go of what it counts if the function is left.
+    /// Settles the root that `call` names, or releases the objects that it counts if the function ends.
     pub(super) fn settle(&self, call: Call, leave: bool, tables: &mut ModuleTables) {
         let number = call.argument(0).constant_integer().expect("a root's number") as usize;
         let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
@@ -87,8 +87,9 @@ impl Expansion<'_> {
         }
     }
 
-    /// Ends the block where the builder stands: to one where the object is that `word` refers to, and the builder with it, or to
-    /// `otherwise`. None if no word that is read so refers to an object of the heap.
+    /// Ends the block at the builder's position, with a branch to a block for the object that `word` refers to, where
+    /// the builder then is, or to `otherwise`. `None` if no word that is read this way refers to an object of the
+    /// heap.
     fn if_refers(&self, place: Value, word: Value, reading: OneWord, otherwise: Block) -> Option<Value> {
         let (builder, module) = (self.builder, self.builder.module());
         let Some((mask, reference)) = bits_of_a_reference(reading) else {
@@ -121,7 +122,7 @@ fn bits_of_a_reference(reading: OneWord) -> Option<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// What the runtime does with a word, step by step (`TypeInfo::decode`).
+    /// The runtime's decoding of a word, step by step (`TypeInfo::decode`).
     fn refers(word: u64, reading: OneWord) -> bool {
         word & reading.mask == reading.pattern && tally_heap::memory::range::in_heap(word & reading.pointer)
     }

@@ -1,9 +1,9 @@
-//! What the optimiser of counts saved, in the form of LLVM's optimisation remarks.
+//! The counts that the optimiser of counts saved, in the form of LLVM's optimisation remarks.
 
 use crate::llvm::Value;
 use std::fmt;
 
-/// Why a count that the literal reading of the plan asks for does not happen.
+/// Why a count that the literal reading of the plan requires does not happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saving {
     /// A temporary's count went into an object, to a caller or into a phi.
@@ -23,7 +23,7 @@ pub enum Saving {
         /// The root.
         root: String,
     },
-    /// The write notes what it counts, and the next safepoint counts it.
+    /// The write only notes its counts, and the next safepoint applies them.
     Postponed,
     /// Nothing is released during the call.
     Borrowed {
@@ -65,14 +65,14 @@ impl fmt::Display for Saving {
     }
 }
 
-/// One saving, and where.
+/// One saving, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// The function.
     pub function: String,
     /// File, line and column, where known.
     pub place: Option<(String, u32, u32)>,
-    /// What was saved.
+    /// The saving.
     pub saving: Saving,
 }
 

@@ -1,9 +1,10 @@
-//! Roots as the counting sees them: a slot of one reference that only this function reads and writes, or anything else.
+//! The two kinds of root for counting: a slot of one reference that only this function reads and writes, or any
+//! other.
 //!
-//! A **simple** slot holds one plain reference, and its address goes nowhere: every change of what it holds is a store that
-//! we see, so its count can be placed and moved by analysis. Any other root (aggregates, arrays, tagged words, slots whose
-//! address is passed on) is **settled** at safepoints: a shadow of the slot remembers what is counted, and is compared
-//! (`settle`). Both mean the same: at a safepoint a root has counted what it holds.
+//! A **simple** slot holds one plain reference, and its address is not passed on: every change of its content is a
+//! store in this function, so its count can be placed and moved by analysis. Any other root (aggregates, arrays,
+//! tagged words, slots whose address is passed on) is **settled** at safepoints: a shadow of the slot has the counted
+//! words, and is compared (`settle`). The meaning is the same: at a safepoint a root has counted its objects.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Value};
@@ -36,7 +37,8 @@ fn is_plain_access(callees: &Callees, user: Value, slot: Value) -> bool {
     }
 }
 
-/// How a root of one word is read that inline code can settle: a plain reference, or one that its descriptor's masks tell.
+/// How to read a root of one word that inline code can settle: a plain reference, or one that the masks of its
+/// descriptor tell.
 pub(super) fn one_word(module: Module, root: &Root) -> Option<OneWord> {
     match root.how {
         _ if root.bytes != 8 => None,
@@ -45,8 +47,9 @@ pub(super) fn one_word(module: Module, root: &Root) -> Option<OneWord> {
     }
 }
 
-/// Makes a simple root null where the function is entered. The lowering has done so, but the loop that tail recursion became
-/// begins behind the entry block and has taken the store along: it would let go of what no one ever stored.
+/// Makes a simple root null at the function's entry. The lowering has done so before, but a loop made of tail
+/// recursion begins after the entry block and has taken the store along: without this it would release a word that
+/// was never stored.
 pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
     let entry = function.entry();
     let is_store = |value: Value| value.is(Opcode::LLVMStore) && value.operand(1) == root.slot;
@@ -56,7 +59,7 @@ pub(super) fn begin_as_null(builder: &Builder, function: Value, root: &Root) {
     }
 }
 
-/// Whether others than this function may have the root's address, and write to it.
+/// Whether other functions may have the root's address, and write to it.
 pub(in crate::lower) fn is_lent(callees: &Callees, root: &Root) -> bool {
     let (mut seen, mut queue) = (HandleSet::default(), vec![root.slot]);
     while let Some(address) = queue.pop() {
@@ -101,7 +104,7 @@ pub(super) fn add_hidden(builder: &Builder, module_name: &str, function: Value, 
     Root { slot, how: None, bytes: 8, id, name }
 }
 
-/// The shadow of a root that is settled: what is counted on its behalf.
+/// The shadow of a root that is settled: the words whose objects are counted for it.
 pub(super) fn add_shadow(builder: &Builder, module_name: &str, function: Value, root: &Root) -> Root {
     let name = format!("{OWN_ROOT}counted.{}", root.name);
     let words = root.bytes.div_ceil(8);

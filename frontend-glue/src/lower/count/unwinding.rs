@@ -1,9 +1,10 @@
-//! Exceptions release roots: every call that may unwind becomes an invoke whose landing pad lets the function's roots go.
+//! Makes exceptions release roots: every call that may unwind becomes an invoke whose landing pad releases the
+//! function's roots.
 //!
-//! A function that has a personality keeps it (all personalities of this platform know cleanups); one that has none gets
-//! the C one, `__gcc_personality_v0`, which knows nothing else. One pad serves all calls of a function: at a safepoint a
-//! root owns what it holds or is null, so the pad need not know where the exception came from. What the pad does is found
-//! by the analysis like everything else: its `resume` is an end of the function.
+//! A function that has a personality keeps it (all personalities of this platform know cleanups); one that has none
+//! gets the C one, `__gcc_personality_v0`, which knows nothing else. One pad serves all calls of a function: at a
+//! safepoint a root owns its object or is null, so the pad need not know where the exception came from. The analysis
+//! finds the operations of the pad like all others: its `resume` is an end of the function.
 //!
 //! Functions that are `nounwind` (all C) have no pads. An invoke of something that cannot unwind is a call.
 
@@ -14,7 +15,7 @@ use crate::llvm::surgery::{split_before, split_normal_edge};
 use crate::llvm::{Block, Builder, Opcode, Type, Value};
 use crate::lower::roots::Root;
 
-/// What a function without a personality gets.
+/// The personality for a function without one.
 const PERSONALITY: &str = "__gcc_personality_v0";
 
 /// Gives `function` its pad. Functions without roots or counted results need none.
@@ -45,7 +46,7 @@ pub(super) fn release_on_unwinding(
     }
 }
 
-/// Makes the flow such that what follows an invoke has a block of its own.
+/// Gives the normal way out of each invoke a block of its own.
 pub(super) fn separate_arrivals(builder: &Builder, callees: &Callees, facts: &Facts, function: Value) {
     let invokes: Vec<Call> = function.calls().filter(|call| call.is_invoke()).collect();
     for invoke in invokes {

@@ -1,4 +1,4 @@
-//! `!tally.types`: descriptors of a module in words, and the constants made of them.
+//! `!tally.types`: descriptors of a module as metadata, and the constants made of them.
 //!
 //! ```text
 //! @Node = external constant i8
@@ -6,8 +6,8 @@
 //! !0 = !{ptr @Node, !"size", i64 24, !"refs", !{i32 0, i32 8}, !"flags", !"acyclic"}
 //! ```
 //!
-//! A description is the global and then pairs of a key and a value. A key that is not known is an error, as is one that is
-//! given twice: a spelling mistake must not lose a reference. A module is described once, when it is loaded.
+//! A description is the global and then pairs of a key and a value. An unknown or repeated key is an error: a
+//! spelling mistake must not lose a reference. A module is described once, when it is loaded.
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::metadata::Metadata;
@@ -52,7 +52,7 @@ pub(crate) fn define(module: Module, name: &str) -> Vec<Diagnostic> {
     findings
 }
 
-/// The global's name, if there is one, and what is wrong.
+/// Defines one descriptor; returns the global's name, if there is one, and the fault.
 fn define_one(module: Module, description: &Metadata) -> (Option<String>, Result<(), String>) {
     let Metadata::Node(operands) = description else { return (None, Err("is no node".into())) };
     let Some((Metadata::Constant(global), pairs)) = operands.split_first() else {

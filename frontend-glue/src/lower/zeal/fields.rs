@@ -1,14 +1,14 @@
-//! Names of fields, for zeal's messages: what the debug information of a module says of its structs, and, where it says nothing,
-//! what the module's descriptions of types say (`type_description.rs`), as one text.
+//! Names of fields, for zeal's messages, as one text: from the debug information of a module about its structs, or
+//! else from the module's descriptions of types (`type_description.rs`).
 //!
 //! ```text
 //! Node 0 next 8 previous 16 value
 //! Pair 0 first 8 second
 //! ```
 //!
-//! Descriptors name types and not their fields, so the runtime looks a type up by its name: that of a struct, or of a typedef of one.
-//! LLVM's C API lists no types, so they are read from the module as it is printed, where each node of debug information has a line
-//! of its own. That is done once a module, under zeal only.
+//! Descriptors name types and not their fields, so the runtime looks a type up by its name: that of a struct, or of a
+//! typedef of one. LLVM's C API lists no types, so they are read from the module as it is printed, where each node of
+//! debug information has a line of its own. That is done once a module, under zeal only.
 
 use crate::llvm::Module;
 use crate::llvm::metadata::Metadata;
@@ -49,11 +49,11 @@ fn table(module: &str) -> String {
     lines.concat()
 }
 
-/// What is said of a struct or a typedef of one.
+/// The line for a struct or a typedef of one.
 fn line_of(nodes: &HashMap<u64, String>, node: &str) -> Option<String> {
     let name = attribute(node, "name")?.trim_matches('"');
     let mut structure = node;
-    // A typedef of a typedef has no end where somebody wrote the module by hand.
+    // A chain of typedefs may have no end in a module that was written by hand.
     for _ in 0..8 {
         if !structure.starts_with("!DIDerivedType(tag: DW_TAG_typedef") {
             break;
@@ -80,7 +80,8 @@ fn reference(node: &str, key: &str) -> Option<u64> {
     attribute(node, key)?.strip_prefix('!')?.parse().ok()
 }
 
-/// The value of `key` in `!DI…(key: value, …)`. Names of types that hold a comma or a parenthesis are no names in C, and are cut.
+/// The value of `key` in `!DI…(key: value, …)`. Names of types that hold a comma or a parenthesis are no names in C,
+/// and are cut.
 fn attribute<'a>(node: &'a str, key: &str) -> Option<&'a str> {
     let (_, fields) = node.split_once('(')?;
     let value = fields.split(", ").find_map(|field| field.strip_prefix(key)?.strip_prefix(": "))?;

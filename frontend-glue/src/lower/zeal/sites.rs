@@ -1,8 +1,9 @@
-//! Where an instruction is, as zeal's messages say it: file and line, or, in IR without debug information, its name and block.
+//! The place of an instruction for zeal's messages: file and line, or, in IR without debug information, its name and
+//! block.
 //!
-//! Each place becomes a constant of the module (`tally_heap::zeal::Site`), one for each line of a function. Values without a name
-//! are numbered by LLVM as it prints them, and renumbered whenever something is inserted; so they are given their numbers
-//! as names before the lowering begins ([`name_values`]).
+//! Each place becomes a constant of the module (`tally_heap::zeal::Site`), one for each line of a function. Values
+//! without a name are numbered by LLVM as it prints them, and renumbered whenever something is inserted; so they are
+//! given their numbers as names before the lowering begins ([`name_values`]).
 
 use super::fields;
 use crate::llvm::{Builder, Value};
@@ -28,7 +29,7 @@ impl Sites {
         Sites { function: function.name(), module: module_name.to_owned(), known: HashMap::new() }
     }
 
-    /// The constant that says where the instruction is.
+    /// The constant with the place of the instruction.
     pub(super) fn of_instruction(&mut self, builder: &Builder, instruction: Value) -> Value {
         let key = match instruction.debug_place() {
             Some(place) => Key { file: place.file, line: place.line, column: place.column, instruction: String::new() },
@@ -61,7 +62,7 @@ fn constant(builder: &Builder, function: &str, key: &Key) -> Value {
     global
 }
 
-/// "%5 in block %entry"; what has no result is called by what it does.
+/// "%5 in block %entry"; an instruction without a result is named by its operation.
 fn in_words(instruction: Value) -> String {
     let named = |value: Value| match value.name() {
         name if name.is_empty() => None,

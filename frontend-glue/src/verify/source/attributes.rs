@@ -1,9 +1,10 @@
-//! Attributes that make LLVM add or change calls after the lowering, so that a safepoint would have no roots or no code.
+//! Attributes that make LLVM add or change calls after the lowering, so that a safepoint would have no roots or no
+//! code.
 //!
-//! In a module with managed functions they are refused on every function, since inlining carries code from one to another. Thunks
-//! for indirect calls (retpolines and the like) are fine where nothing is called through a register.
+//! In a module with managed functions they are refused on every function, since inlining carries code from one to
+//! another. Thunks for indirect calls (retpolines and the like) are allowed if nothing is called through a register.
 //!
-//! And attributes that name a processor which LLVM has no code for, on any function of any module.
+//! Attributes that name a processor without code in LLVM are refused, too, on any function of any module.
 
 use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
@@ -11,7 +12,7 @@ use crate::llvm::call::Call;
 use crate::llvm::processor::Processor;
 use crate::llvm::{Module, Value};
 
-/// Attributes of LLVM's own: what comes of them, and what to do.
+/// Attributes of LLVM's own: their effect, and advice.
 const OF_LLVM: [(&str, &str, &str); 2] = [
     (
         "speculative_load_hardening",
@@ -33,10 +34,11 @@ const INSTRUMENTING: [&str; 4] = [
     "instrument-function-exit-inlined",
 ];
 
-/// Features under which a call through a register goes by way of a thunk.
+/// Features under which a call through a register goes through a thunk.
 const THUNKS: [&str; 4] = ["+retpoline", "+retpoline-indirect-calls", "+lvi-cfi", "+seses"];
 
-/// What is wrong with the attributes of `function`; `indirect` says whether the module has safepoints that are called through a register.
+/// The faults in the attributes of `function`; `indirect` says whether the module has safepoints that are called
+/// through a register.
 pub(super) fn errors(name: &str, function: Value, indirect: bool) -> Vec<Diagnostic> {
     let refuse = |what: String, help: &str| Diagnostic::about_function(name, function, what).help(help);
     let mut findings = Vec::new();
@@ -62,7 +64,7 @@ pub(super) fn errors(name: &str, function: Value, indirect: bool) -> Vec<Diagnos
     findings
 }
 
-/// A processor that LLVM makes no code for; it would end in a message without the function's name.
+/// The fault of a processor that LLVM makes no code for; LLVM's own message would lack the function's name.
 pub(super) fn processor_error(name: &str, function: Value) -> Option<Diagnostic> {
     let features = function.string_attribute("target-features").unwrap_or_default();
     let said = features.split(',').rev().find_map(|feature| match feature {

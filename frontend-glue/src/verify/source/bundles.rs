@@ -1,16 +1,16 @@
-//! Calls that carry operand bundles of the frontend's own: which can be kept beside Tally's, and which are refused.
+//! Operand bundles of the frontend's own: those that can be kept beside Tally's, and those that are refused.
 //!
-//! A safepoint gets a bundle of roots, and LLVM 22 makes its code by another way than that of ordinary calls
-//! (`LowerCallSiteWithDeoptBundle`), which drops what most other bundles ask for without a word. Of some bundles no code can be
-//! made at all; there LLVM would stop the whole process and name no place. Seen to work are bundles of convergence tokens,
-//! which mean nothing on this machine, and at leaves those that LLVM knows here. Bundles of intrinsics (`llvm.assume`) are no
-//! business of ours.
+//! A safepoint gets a bundle of roots, and LLVM 22 makes its code in another way than for ordinary calls
+//! (`LowerCallSiteWithDeoptBundle`), which silently drops the effect of most other bundles. For some bundles LLVM can
+//! make no code at all; there it would stop the whole process without naming a place. Known to work are bundles of
+//! convergence tokens, which mean nothing on this machine, and at leaves those that LLVM knows here. Bundles of
+//! intrinsics (`llvm.assume`) are not checked.
 
 use crate::analysis::callee::Callees;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::{Call, DEOPT};
 
-/// Bundles that LLVM drops at a safepoint and knows at other calls: what is lost, and what to do.
+/// Bundles that LLVM drops at a safepoint and knows at other calls: the loss, and advice.
 const DROPPED: [(&str, &str, &str); 4] = [
     ("kcfi", "LLVM drops the kcfi check of a safepoint call", "compile without -fsanitize=kcfi"),
     ("cfguardtarget", "LLVM drops the cfguardtarget of a safepoint call", "compile without control flow guard"),
@@ -26,14 +26,14 @@ const DROPPED: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// Bundles of which nothing can be made at any call: why, and what to do.
+/// Bundles for which no call can be compiled: the reason, and advice.
 const IMPOSSIBLE: [(&str, &str, &str); 3] = [
     ("funclet", "a funclet has no frame that a walk could read", "use landing pads for exceptions"),
     ("preallocated", "LLVM passes preallocated arguments on 32-bit machines only", "pass the argument byval"),
     ("ptrauth", "this machine has no authenticated calls", "compile without -fptrauth-calls"),
 ];
 
-/// What is wrong with the bundles of these calls, which stand in a module with managed functions.
+/// The faults in the bundles of these calls, which are in a module with managed functions.
 pub(super) fn errors(name: &str, callees: &Callees, calls: &[Call]) -> Vec<Diagnostic> {
     let with_tags = calls.iter().flat_map(|&call| call.bundle_tags().into_iter().map(move |tag| (call, tag)));
     let of_functions = with_tags.filter(|(call, _)| call.callee().intrinsic_id() == 0);

@@ -1,14 +1,14 @@
-//! What is certain of the ways through a function: an error is refused only where the program cannot do without it.
+//! Certain facts about the paths through a function: a fault is an error only where the program cannot avoid it.
 //!
-//! A wrong write behind a branch may be one that is never gone: inlined code asks for the type of what it was given. So the
-//! faults of a write into an object count where every way from its allocation to an end of the function leads through the write.
-//! A test whether the allocation returned null is no such branch.
+//! A wrong write after a branch may never be reached: inlined code tests the type of its argument. So the faults of a
+//! write into an object count only if every path from its allocation to an end of the function leads through the
+//! write. A test whether the allocation returned null is no such branch.
 
 use super::dead_code;
 use super::made::{self, Nulls};
 use crate::llvm::{Block, HandleSet, Opcode, Value};
 
-/// Whether what begins at `allocation` cannot end without `place`, as far as branches show it.
+/// Whether no path from `allocation` ends without `place`, as far as branches show it.
 pub(super) fn follows(allocation: Value, place: Value) -> bool {
     is_on_every_way(allocation.block(), place, |block| of_one_that_is_made(allocation, block))
 }
@@ -18,7 +18,8 @@ pub(super) fn is_always_run(place: Value) -> bool {
     is_on_every_way(place.function().entry(), place, |_| None)
 }
 
-/// Whether every way from `from` leads through `place`; `known` says where a block goes of which more is known.
+/// Whether every path from `from` leads through `place`; `known` returns the targets of a block about which more is
+/// known.
 fn is_on_every_way(from: Block, place: Value, known: impl Fn(Block) -> Option<Vec<Block>>) -> bool {
     let wanted = place.block();
     let (mut seen, mut open) = (HandleSet::default(), vec![from]);
@@ -40,7 +41,7 @@ fn is_on_every_way(from: Block, place: Value, known: impl Fn(Block) -> Option<Ve
     is_reached
 }
 
-/// The way out of a block that asks whether the allocation returned null.
+/// The way out of a block that tests whether the allocation returned null.
 fn of_one_that_is_made(allocation: Value, block: Block) -> Option<Vec<Block>> {
     let terminator = block.terminator()?;
     let successors = block.successors();
@@ -99,7 +100,7 @@ pub(super) fn is_reachable(first: Value, second: Value) -> bool {
     false
 }
 
-/// Whether `second` stands behind `first` in their block.
+/// Whether `second` is after `first` in their block.
 fn is_behind(first: Value, second: Value) -> bool {
     std::iter::successors(first.next_instruction(), |it| it.next_instruction()).any(|it| it == second)
 }

@@ -1,13 +1,13 @@
-//! Is an instruction in code that can never run, as far as constants show it?
+//! Finds out whether an instruction is in code that can never run, as far as constants show it.
 //!
-//! Where a write would go to null, optimisers (and frontends that fold) leave it behind a branch on a constant, or in a block
-//! without a way to it. Such a module is right, so its write is no error; it is lowered like any other code. Asked only of
-//! writes that would be refused, so the search costs nothing otherwise.
+//! Optimisers (and frontends that fold) leave a write to null after a branch on a constant, or in a block that no
+//! path enters. Such a module is right, so the write is no error; it is lowered like any other code. Only writes that
+//! would be refused are checked, so the search costs nothing otherwise.
 
 use crate::llvm::{Block, Opcode, Value};
 use std::collections::HashSet;
 
-/// Whether no way leads from the function's entry to the block of `instruction`.
+/// Whether no path leads from the function's entry to the block of `instruction`.
 pub(super) fn holds(instruction: Value) -> bool {
     let (wanted, entry) = (instruction.block(), instruction.function().entry());
     let (mut seen, mut open) = (HashSet::from([entry]), vec![entry]);
@@ -20,7 +20,7 @@ pub(super) fn holds(instruction: Value) -> bool {
     true
 }
 
-/// Where control can go: of a branch or switch on a constant, the one way.
+/// The possible successors: of a branch or switch on a constant, only one.
 pub(super) fn ways_out(block: Block) -> Vec<Block> {
     let successors = block.successors().to_vec();
     let terminator = block.terminator().expect("a block ends in a terminator");

@@ -1,23 +1,23 @@
 //! Type descriptors that are wrong, found where they are used, as far as the module shows them.
 //!
-//! The runtime checks every descriptor when a module is registered, and that is the last word. But a descriptor that is
-//! a constant of the module can be read now, and then the message has a file, a line and a function. The check is the
-//! runtime's own (`lower/descriptor.rs` hands it the constant's words), so the two cannot disagree; added here is what
-//! only the compiler sees: arrays shorter than their count, and a root's slot smaller than what its descriptor describes.
+//! The runtime checks every descriptor when a module is registered. But a descriptor that is a constant of the module
+//! can be read now, and then the message has a file, a line and a function. The check is the runtime's own
+//! (`lower/descriptor.rs` passes it the constant's words), so the two cannot disagree. Added here are faults that
+//! only the compiler can detect: arrays shorter than their count, and a root's slot smaller than its descriptor says.
 
 use crate::llvm::{Module, Value};
 use crate::lower::descriptor::{self, Descriptor};
 use crate::lower::roots::slot_bytes;
 use std::collections::HashSet;
 
-/// The descriptors looked at; each is complained about once.
+/// The descriptors checked; each is reported once.
 #[derive(Debug)]
 pub(super) struct Faults {
     pub(super) seen: HashSet<Value>,
 }
 
 impl Faults {
-    /// What is wrong with the descriptor `how` as the reading of the root `slot`.
+    /// The fault in the descriptor `how` of the root `slot`.
     pub(super) fn of_root(&mut self, module: Module, slot: Value, how: Value) -> Option<String> {
         if how.is_null() {
             return None;
@@ -35,7 +35,7 @@ impl Faults {
         })
     }
 
-    /// What is wrong with `address` as the descriptor of an allocation.
+    /// The fault in `address` as the descriptor of an allocation.
     pub(super) fn of_allocation(&mut self, module: Module, address: Value, what: &str) -> Option<String> {
         if address.is_null() || address.is_undef() {
             return Some(format!("{what} without a type descriptor; pass the address of one"));

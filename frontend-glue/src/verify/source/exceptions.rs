@@ -1,8 +1,9 @@
-//! How functions take part in exceptions: landing pads that code can be made of, and all of one type.
+//! The rules for exceptions: landing pads that LLVM can compile, all of one type.
 //!
-//! LLVM makes code for landing pads of two values only, the exception and the selector; at others it crashes. Its inliner
-//! puts pads of different types into one function, which its verifier then refuses; and the prompt plan adds pads of its own to
-//! functions (`lower/count/unwinding.rs`), which get the module's type. Funclets are the exceptions of Windows.
+//! LLVM makes code for landing pads of two values only, the exception and the selector; at others it crashes. Its
+//! inliner puts pads of different types into one function, which its verifier then refuses; and the prompt plan adds
+//! pads of its own to functions (`lower/count/unwinding.rs`), which get the module's type. Funclets are the
+//! exceptions of Windows.
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Opcode, Type, TypeKind, Value};
@@ -19,14 +20,14 @@ const OF_FUNCLETS: [&str; 8] = [
     "__gcc_personality_seh0",
 ];
 
-/// What the functions seen so far land with.
+/// The type of the landing pads seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Landings {
     first: Option<(Value, Type)>,
 }
 
 impl Landings {
-    /// What is wrong with `function`, which stands in a module with managed functions.
+    /// The faults of `function`, which is in a module with managed functions.
     pub(super) fn errors(&mut self, name: &str, function: Value) -> Vec<Diagnostic> {
         if !function.has_personality() {
             return Vec::new();
@@ -52,7 +53,7 @@ impl Landings {
 
 /// The landing pads and resumes of a function, with their types.
 pub(crate) fn landings(function: Value) -> impl Iterator<Item = (Value, Type)> {
-    // Where there is no personality LLVM's verifier has seen to it that there are none.
+    // Without a personality there are none: LLVM's verifier has checked that.
     let blocks = function.has_personality().then(|| function.blocks()).into_iter().flatten();
     blocks.flat_map(|block| block.instructions()).filter_map(|value| match value.opcode() {
         Some(Opcode::LLVMLandingPad) => Some((value, value.type_of())),

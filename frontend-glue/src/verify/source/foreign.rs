@@ -1,8 +1,9 @@
-//! Strategies of LLVM's own beside Tally's allocator: roots that nothing would look at.
+//! Strategies of LLVM's own together with Tally's allocator: roots that no collector would visit.
 //!
-//! Code of `gc "ocaml"`, `"erlang"`, `"coreclr"` or `"statepoint-example"` describes its roots in maps of its own, which Tally does not
-//! read: an object of Tally's heap that such a root holds would be freed. So both in one module are refused, and
-//! `whole_program.rs` asks the same of a program. Roots of `"shadow-stack"` are found by collections of the deferred plan.
+//! Code of `gc "ocaml"`, `"erlang"`, `"coreclr"` or `"statepoint-example"` describes its roots in maps of its own,
+//! which Tally does not read: an object of Tally's heap that such a root holds would be freed. So both in one module
+//! are refused, and `whole_program.rs` checks the same for a program. Roots of `"shadow-stack"` are found by
+//! collections of the deferred plan.
 
 use crate::analysis::callee::runtime_symbol;
 use crate::diagnostic::Diagnostic;
@@ -19,12 +20,12 @@ pub(crate) struct Foreign {
     strategy: &'static str,
 }
 
-/// Where a module asks Tally for an object.
+/// The place where a module allocates an object of Tally's.
 #[derive(Debug, Clone)]
 pub(crate) struct Allocation {
-    /// A call, or else what takes the function's address, if that is an instruction.
+    /// The call, or the instruction that takes the function's address, if there is one.
     place: Option<Value>,
-    /// What is called.
+    /// The function that is called.
     entry: String,
 }
 
@@ -38,7 +39,8 @@ pub(crate) fn foreign_function(module: Module, gc_names: &[(String, Plan)]) -> O
     })
 }
 
-/// The first place, in the order of the module's functions, where one of Tally's allocation functions is called or named.
+/// The first place, in the order of the module's functions, where one of Tally's allocation functions is called or
+/// named.
 pub(crate) fn allocation(module: Module) -> Option<Allocation> {
     let entries: Vec<Value> = module.functions().filter(|function| is_allocator(*function)).collect();
     let of_call = |call: crate::llvm::call::Call| {
@@ -57,14 +59,15 @@ fn is_allocator(function: Value) -> bool {
     !function.has_body() && runtime_symbol(&function.name()).is_some_and(|symbol| symbol.allocates())
 }
 
-/// A module with both is refused, at the allocation.
+/// Refuses a module with both, at the allocation.
 pub(super) fn error(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Option<Diagnostic> {
     let foreign = foreign_function(module, gc_names)?;
     Some(allocation(module)?.refused(name, foreign, ""))
 }
 
 impl Allocation {
-    /// The finding in the module `name`; `of` says in which file the function of the other strategy is, if it is in another.
+    /// The finding in the module `name`; `of` names the file of the function with the other strategy, if it is in
+    /// another.
     pub(crate) fn refused(&self, name: &str, foreign: Foreign, of: &str) -> Diagnostic {
         let Foreign { function, strategy } = foreign;
         let entry = &self.entry;

@@ -1,28 +1,29 @@
-//! Functions whose frames cannot be found or read, and calls that LLVM cannot make into safepoints, by what they say themselves.
+//! Functions whose frames cannot be found or read, and calls that LLVM cannot make into safepoints, by their own
+//! attributes and conventions.
 //!
-//! A root is an address in a frame that hangs on a frame pointer. Some calling conventions use the frame pointer for a
-//! value of the program; some attributes take the slots elsewhere. What is let through was seen to work.
+//! A root is an address in a frame, relative to a frame pointer. Some calling conventions use the frame pointer for a
+//! value of the program; some attributes move the slots elsewhere. The accepted ones are known to work.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::Value;
 use crate::llvm::call::Call;
 
-/// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall, SysV,
-/// Win64, vectorcall, regcall and preserve_none.
+/// LLVM's numbers of C, fast, cold, preserve_most, preserve_all, swift, cxx_fast_tls, tail, swifttail, x86_stdcall,
+/// SysV, Win64, vectorcall, regcall and preserve_none.
 const CONVENTIONS: [u32; 15] = [0, 8, 9, 14, 15, 16, 17, 18, 20, 64, 78, 79, 80, 92, 21];
 
 /// A stack map counts the operands of a call in 16 bits: three constants, and a pair for each root.
 pub(crate) const MOST_ROOTS: usize = (u16::MAX as usize - 3) / 2;
 
-/// Attributes under which slots lie elsewhere, and where that is.
+/// Attributes under which slots lie elsewhere, and the place.
 const ELSEWHERE: [(&str, &str, &str); 3] = [
     ("safestack", "another stack", "compile without -fsanitize=safe-stack"),
     ("naked", "a frame that does not exist", "write all of it in assembler, without gc"),
     ("presplitcoroutine", "the coroutine's frame", "keep its references in an object on the heap, and root that"),
 ];
 
-/// What is wrong with `function`, whose calls these are, and which stands in a module with managed functions.
+/// The faults of `function` and of its `calls`, in a module with managed functions.
 pub(super) fn errors(name: &str, callees: &Callees, function: Value, calls: &[Call], managed: bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     if !CONVENTIONS.contains(&function.function_convention()) {

@@ -1,8 +1,9 @@
-//! Are the gc intrinsics used as they can be? Asked twice: before LLVM's verifier sees a module, and by the rest of `source.rs`.
+//! Checks the uses of the gc intrinsics, twice: before LLVM's verifier reads a module, and from the rest of
+//! `source.rs`.
 //!
-//! LLVM's verifier knows most of these rules, too, but prints an instruction without its function, and never what to
-//! do. So `load.rs` asks here first, of a module that has only been parsed: nothing is assumed of it but that an
-//! intrinsic's arguments have the types of its declaration, which is the first rule.
+//! LLVM's verifier knows most of these rules, too, but prints an instruction without its function, and without
+//! advice. So `load.rs` runs this check first, on a module that has only been parsed. The first rule is that an
+//! intrinsic's arguments have the types of its declaration; nothing else is assumed.
 
 use crate::analysis::callee::signature;
 use crate::diagnostic::Diagnostic;
@@ -12,13 +13,13 @@ use crate::lower::STRATEGY;
 use crate::lower::roots::{rooted_variable, slot_bytes, variable_count, variable_type};
 use std::collections::HashSet;
 
-/// The intrinsics and what they take and give, in the letters of the runtime's list.
+/// The intrinsics and their signatures, in the letters of the runtime's list.
 const INTRINSICS: [(&str, &str); 3] = [("llvm.gcroot", "v(pp)"), ("llvm.gcwrite", "v(ppp)"), ("llvm.gcread", "p(pp)")];
 
 /// The largest root, in scalars and in bytes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What is wrong with the uses of the gc intrinsics in a module that LLVM's verifier has not seen.
+/// The wrong uses of the gc intrinsics in a module that LLVM's verifier has not checked.
 pub(crate) fn misused(module: Module, name: &str) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut without_strategy = HashSet::new();
@@ -105,7 +106,7 @@ pub(crate) fn rooted_slot(module: Module, name: &str, call: Call) -> Result<Valu
     Ok(slot)
 }
 
-/// Why a copy cannot stand in for the memory of a result until the function returns.
+/// The reason why a copy cannot replace the memory of a result until the function returns.
 fn shared_result(result: Value) -> Option<(&'static str, &'static str)> {
     const COPY: &str = "build the struct in another alloca that is a root, and return a copy of that";
     if !result.is_parameter_with("noalias") {
@@ -129,7 +130,7 @@ fn shared_result(result: Value) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// How many scalars there are at least, if that is a number; sizes that LLVM computes wrap around.
+/// The least number of scalars, if that is known; sizes that LLVM computes wrap around.
 fn scalars(of: Type, count: Option<u64>) -> Option<u64> {
     let members = of.members().into_iter();
     let each = members.map(|(member, times)| scalars(member, Some(times)));

@@ -1,15 +1,16 @@
-//! What LLVM makes no x86-64 ELF code of, and says so in a fatal error without the function's name, or by crashing.
+//! Finds functions that LLVM cannot compile to x86-64 ELF: it would stop with a fatal error without the function's
+//! name, or crash.
 //!
-//! Scalable vectors and the types of other targets have no size here, so functions with a gc strategy are looked through before
-//! anything asks for sizes, and of others what they keep in memory and what may be references. The rest of those is looked through
-//! when code is generated: `tally lower` leaves them to whoever compiles what it writes.
+//! Scalable vectors and the types of other targets have no size here, so functions with a gc strategy are checked
+//! before sizes are computed, and in others the types in memory and of possible references. The rest of those is
+//! checked when code is generated: `tally lower` leaves them to the tool that compiles its output.
 
 use super::is_managed;
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::Plan;
 
-/// The functions that cannot be looked at.
+/// The functions that cannot be analysed.
 pub(super) fn errors(module: Module, name: &str, gc_names: &[(String, Plan)]) -> Vec<Diagnostic> {
     faults(module, name, |function, of, is_in_memory| {
         is_in_memory || is_managed(function, gc_names) || of.print().contains("ptr")
@@ -26,8 +27,8 @@ pub(crate) fn all_errors(module: Module, name: &str) -> Vec<Diagnostic> {
     findings
 }
 
-/// Of each function the first type for which there is no code and of which `matters` is true: of the function, the type, and whether
-/// memory is said to have it.
+/// The first type of each function for which there is no code and `matters` is true; `matters` gets the function, the
+/// type, and whether memory has it.
 fn faults(module: Module, name: &str, matters: impl Fn(Value, Type, bool) -> bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let mut fine: HandleSet<Type> = HandleSet::default();

@@ -1,8 +1,9 @@
-//! What a value was made of, as far as its function shows it: the allocations, variables or other values that it may be, each
-//! with the distance from it.
+//! The sources of a value, as far as its function shows them: the allocations, variables or other values that it may
+//! be, each with the distance from it.
 //!
-//! Followed are address arithmetic, casts, phis, selects, and local variables that only ever hold one value, as unoptimised
-//! code keeps all of its own in such. What the errors of `writes.rs` and `raw_stores.rs` know of an object comes from here.
+//! Address arithmetic, casts, phis, selects, and local variables that only ever hold one value are followed:
+//! unoptimised code keeps all its values in such variables. The errors of `writes.rs` and `raw_stores.rs` use these
+//! sources.
 
 use super::certain;
 use crate::analysis::callee::{Callee, Callees, runtime_symbol};
@@ -17,7 +18,7 @@ const MOST_STEPS: usize = 64;
 /// Nor are variables with more users.
 const MOST_USERS: usize = 1000;
 
-/// What a value may be, and how far behind that it lies; no distance if it is computed.
+/// A value that another may be, and the distance from it; `None` if that is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Source {
     pub(super) value: Value,
@@ -26,18 +27,18 @@ pub(super) struct Source {
 
 type Steps = SmallVec<[Source; 4]>;
 
-/// Whether a variable counts as holding its one value where null may still, or again, stand in it.
+/// Whether a variable counts as holding its one value if it may still, or again, be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
     /// For objects: an access of null does not come back.
     Ignored,
-    /// For what is stored: null is another value.
+    /// For stored values: null is another value.
     Told,
 }
 
-/// All that `value` may be; empty where that is too much to follow.
+/// All sources of `value`; empty if they are too many to follow.
 pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source> {
-    // Few as a rule, and never many: looked through one by one.
+    // Few as a rule, and never many: a linear search.
     let mut known: Steps = Steps::new();
     let mut found: Vec<Source> = Vec::new();
     let mut pending = Steps::from_slice(&[Source { value, offset: Some(0) }]);
@@ -45,7 +46,7 @@ pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source>
         match known.iter_mut().find(|source| source.value == value) {
             None => known.push(Source { value, offset }),
             Some(before) if before.offset == offset || before.offset.is_none() => continue,
-            // What comes back to itself at another distance has none.
+            // A value that leads to itself at another distance has no fixed one.
             Some(before) => (offset, before.offset) = (None, None),
         }
         if known.len() > MOST_STEPS {
@@ -61,7 +62,7 @@ pub(super) fn sources(module: Module, value: Value, nulls: Nulls) -> Vec<Source>
     found
 }
 
-/// What one instruction made its value of; empty if that is a source.
+/// The operands from which one instruction makes its value; empty if the value is a source.
 fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Steps {
     let same = |value| smallvec![Source { value, offset }];
     match value.opcode() {
@@ -85,7 +86,7 @@ fn steps(module: Module, value: Value, offset: Option<i64>, nulls: Nulls) -> Ste
     }
 }
 
-/// The one value that is ever stored to the local variable that is loaded, but for null; none if others may fill it.
+/// The only value, except null, that is ever stored to the loaded local variable; `None` if other code may fill it.
 fn only_content(load: Value, nulls: Nulls) -> Option<Value> {
     let variable = load.operand(0);
     if !variable.is(Opcode::LLVMAlloca) {

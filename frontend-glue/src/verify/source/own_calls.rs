@@ -1,14 +1,14 @@
-//! Intrinsics that call something by themselves: none of them can be a safepoint, and all of them may reach one.
+//! Intrinsics that call a function by themselves: none of them can be a safepoint, and all of them may reach one.
 //!
-//! The other intrinsics are instructions, or calls of leaves. These call a function that the program names (a patch point, a
-//! statepoint of the frontend's own), or that LLVM names for them (resuming a coroutine, leaving for an interpreter), and take
-//! no bundle of roots; a few crash the code generator as well. In a function without gc such a call is as bad, since
-//! that may be inlined into one with roots.
+//! The other intrinsics are instructions, or calls of leaves. These call a function that the program names (a patch
+//! point, a statepoint of the frontend's own), or that LLVM names for them (resuming a coroutine, leaving for an
+//! interpreter), and take no bundle of roots; a few crash the code generator as well. In a function without gc such a
+//! call is as bad, since that may be inlined into one with roots.
 
 use crate::diagnostic::Diagnostic;
 use crate::llvm::{Module, Value};
 
-/// How their names begin, and what to do instead.
+/// The prefixes of their names, and advice.
 const CALLING: [(&str, &str); 7] = [
     ("llvm.experimental.patchpoint.", "call the function"),
     ("llvm.experimental.gc.statepoint.", "call the function; the lowering makes the stack maps"),
@@ -19,7 +19,8 @@ const CALLING: [(&str, &str); 7] = [
     ("llvm.objc.", "keep Objective-C in modules without gc functions"),
 ];
 
-/// What LLVM's verifier accepts beside a statepoint only, and in functions with a gc strategy; in dead code the statepoint may be gone.
+/// Intrinsics that LLVM's verifier accepts only with a statepoint, and in functions with a gc strategy; in dead code
+/// the statepoint may be gone.
 const OF_STATEPOINTS: [&str; 2] = ["llvm.experimental.gc.result.", "llvm.experimental.gc.relocate."];
 
 /// The uses of such intrinsics in a module that has managed functions.
@@ -33,7 +34,7 @@ pub(super) fn errors(module: Module, name: &str) -> Vec<Diagnostic> {
             continue;
         }
         let uses = function.users().filter(|user| user.is_instruction());
-        // LLVM lists uses in the order of their making, last first; one is enough.
+        // LLVM lists uses in the order of their creation, last first; one is enough.
         let Some(first) = uses.last() else { continue };
         findings.push(match calling {
             Some((_, help)) => refused(name, first, &intrinsic, help),

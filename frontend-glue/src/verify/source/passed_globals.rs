@@ -4,10 +4,10 @@
 //!   void put(Node **place, Node *node) { TALLY_WRITE_GLOBAL(*place, node); }     put(&head, node);
 //! ```
 //!
-//! A write through a parameter is one into an object of the heap: no word of the global becomes a root, and the barrier looks
-//! for an object where there is none. The search goes from each write to the callers in this module, through those that
-//! pass on what they were given. It is an error where the function cannot end without the write, and a warning where a branch may
-//! keep the global away from it (`tally_is_in_heap` tells one from an object).
+//! A write through a parameter is one into an object of the heap: no word of the global becomes a root, and the
+//! barrier would treat the global as an object. The search goes from each write to the callers in this module, and
+//! through callers that pass on a parameter. It is an error if the function cannot end without the write, and a
+//! warning if a branch may keep the global away from it (`tally_is_in_heap` tells a global from an object).
 
 use super::made::{self, Nulls};
 use super::{certain, dead_code};
@@ -17,13 +17,13 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Module, Value};
 use crate::lower::global_slots::global_behind;
 
-/// How many parameters are followed to their callers.
+/// The most parameters that are followed to their callers.
 const MOST_PARAMETERS: usize = 10_000;
 
-/// What is found of one call that passes the address of a global.
+/// A finding about a call that passes the address of a global.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    /// What to say, at the call.
+    /// The finding, at the call.
     pub(crate) finding: Diagnostic,
     /// Whether the write is certain to be reached.
     pub(crate) is_certain: bool,
@@ -42,7 +42,7 @@ pub(crate) fn found(module: Module, name: &str, callees: &Callees) -> Vec<Passed
     let mut pending: Vec<Written> = writes.flat_map(|write| passed_on(module, write, 1, true)).collect();
     let (mut seen, mut found) = (HandleSet::default(), HandleMap::default());
     while let Some(Written { function, index, is_certain }) = pending.pop() {
-        // A parameter with a certain write and an uncertain one is looked at as either.
+        // A parameter with a certain write and an uncertain one is followed as both.
         if !seen.insert((function, index, is_certain)) || seen.len() > MOST_PARAMETERS {
             continue;
         }

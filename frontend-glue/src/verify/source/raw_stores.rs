@@ -1,12 +1,13 @@
-//! References that are certain to be stored past the barrier: a plain store of what this function has just allocated, to a word
-//! that the module itself calls a reference; and of null to a word of a global that gcwrite writes, whose object keeps its count.
+//! References that are certain to be stored past the barrier: a plain store of an object that this function has just
+//! allocated, to a word that the module itself describes as a reference; and a store of null to a word of a global
+//! that gcwrite writes, whose object keeps its count.
 //!
-//! Such a word is one that the descriptor of an object allocated here lists, or one of a global variable that the module writes
-//! with gcwrite elsewhere. Under the prompt plan nothing counts the reference, and its object dies too early; under the
-//! deferred plan nothing logs it once an epoch has run in between. What is less than certain is a warning
+//! Such a word is one that the descriptor of an object allocated here lists, or one of a global variable that the
+//! module writes with gcwrite elsewhere. Under the prompt plan nothing counts the reference, and its object dies too
+//! early; under the deferred plan nothing logs it once an epoch has run in between. An uncertain case is a warning
 //! (`verify/unrooted/plain_stores.rs`): a store behind a branch, a reference or an object from elsewhere. A word that
-//! gcwrite gives the same reference may be stored to as well, since that changes nothing. Null may be stored where nothing else can
-//! stand: at the very start of `main` or of a constructor, or right behind a gcwrite of null.
+//! gcwrite gives the same reference may be stored to as well, since that changes nothing. Null may be stored where
+//! the word is null already: at the very start of `main` or of a constructor, or right after a gcwrite of null.
 
 use super::made::{self, Nulls, Source, is_marker};
 use super::{certain, dead_code};
@@ -18,7 +19,7 @@ use crate::llvm::{HandleSet, Module, Opcode, Value};
 use crate::lower::descriptor::Descriptor;
 use crate::lower::global_slots::{self, global_behind};
 
-/// What may be stored wrongly, and what to do.
+/// The kinds of wrong stores, and advice.
 const NULL_HELP: &str = "write null with gcwrite, too (TALLY_WRITE_GLOBAL(variable, NULL)): otherwise the old object keeps its count under the prompt plan";
 
 /// The global variables that the module writes with gcwrite.
@@ -53,7 +54,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Where the reference goes, and what to do.
+    /// The target of the reference, and advice.
     fn fault(&self, store: Value) -> Option<(String, &'static str)> {
         let (value, address) = (store.operand(0), store.operand(1));
         let of = value.type_of();
@@ -108,8 +109,8 @@ impl Search<'_> {
         is_refused.then(|| (format!("the global @{}, which gcwrite writes elsewhere", global.name()), NULL_HELP))
     }
 
-    /// Whether nothing can stand in the global that `store` makes null: no call comes before it in `main` or a constructor, or the
-    /// last one has written null there.
+    /// Whether the global that `store` makes null is null already: no call comes before the store in `main` or a
+    /// constructor, or the last one has written null there.
     fn is_null_already(&self, store: Value) -> bool {
         let function = store.function();
         let before = std::iter::successors(store.previous_instruction(), |it| it.previous_instruction());
@@ -127,14 +128,14 @@ impl Search<'_> {
         }
     }
 
-    /// The allocations that a value is certain to be the result of.
+    /// The allocations of which a value is certainly the result.
     fn references(&self, value: Value) -> Vec<Source> {
         let sources = made::sources(self.module, value, Nulls::Told);
         let is_made = |it: &Source| it.offset == Some(0) && made::allocation(self.callees, it.value).is_some();
         if sources.iter().all(is_made) { sources } else { Vec::new() }
     }
 
-    /// The offset of an address in the object that it points into, if its descriptor says that a reference stands there.
+    /// The offset of an address in the object that it points into, if its descriptor has a reference there.
     fn described(&self, word: &Source) -> Option<(i64, String)> {
         let (_, address) = made::allocation(self.callees, word.value)?;
         let (descriptor, offset) = (Descriptor::read(self.module, address?)?, word.offset?);
@@ -155,7 +156,7 @@ impl Search<'_> {
         })
     }
 
-    /// Whether the function also writes one of these references to the same place as it should.
+    /// Whether the function also writes one of these references to the same place with gcwrite.
     fn is_written(&self, function: Value, references: &[Source], is_there: impl Fn(Call) -> bool) -> bool {
         let is_one = |value: Value| {
             made::sources(self.module, value, Nulls::Ignored).iter().any(|source| references.contains(source))

@@ -1,11 +1,12 @@
-//! What is wrong with where a write goes, as far as the module shows it.
+//! Checks the target of a write, as far as the module shows it.
 //!
-//! A write to a global variable makes its word a root, which is registered when the module is loaded: so the variable must be
-//! seen, and the words that the slot may be (`lower/global_slots.rs`). An address that was loaded, or chosen between several,
-//! does not show it; as the object of a write it would be taken for an object of the heap.
+//! A write to a global variable makes its word a root, which is registered when the module is loaded: so the variable
+//! must be known, and the words that the slot may be (`lower/global_slots.rs`). An address that was loaded, or chosen
+//! between several, does not show it; as the object of a write it would be taken for an object of the heap.
 //!
-//! Where the module shows the allocation that an object comes from, by way of casts and of variables that hold one value, the
-//! object must be one of the heap, and the slot an aligned word of it that its descriptor calls a reference.
+//! Where the module shows the allocation that an object comes from, by way of casts and of variables that hold one
+//! value, the object must be one of the heap, and the slot an aligned word of it that its descriptor calls a
+//! reference.
 
 use super::certain;
 use super::made::{self, Nulls, Source};
@@ -16,7 +17,7 @@ use crate::lower::global_slots::{self, WORDS_MAX, global_behind};
 
 type Fault = Option<(String, &'static str)>;
 
-/// What is wrong with a write to `slot` in `object`, and what to do; `what` is what it is called.
+/// The fault of a write to `slot` in `object`, and advice; `what` is the write's name in messages.
 pub(super) fn fault(
     module: Module,
     callees: &Callees,
@@ -33,7 +34,7 @@ pub(super) fn fault(
     }
 }
 
-/// An alias would have to be looked through wherever the words of a variable are told apart.
+/// The fault of an alias: each distinction between the words of a variable would have to look through it.
 fn of_alias(what: &str, address: Value) -> Fault {
     let mut base = address.base();
     while base.constant_opcode().is_some() {
@@ -47,7 +48,8 @@ fn of_alias(what: &str, address: Value) -> Fault {
 /// Functions whose results are memory outside the heap.
 const FOREIGN_MEMORY: [&str; 7] = ["malloc", "calloc", "realloc", "aligned_alloc", "strdup", "_Znwm", "_Znam"];
 
-/// What is wrong whichever of the objects it is that the operand may be, if the write cannot be left out after one of them.
+/// The fault that a write has with each object that the operand may be, if every path from one of them leads through
+/// the write.
 fn of_object(module: Module, callees: &Callees, (what, place): (&str, Value), object: Value, slot: Value) -> Fault {
     let objects = made::sources(module, object, Nulls::Ignored);
     let slots = made::sources(module, slot, Nulls::Ignored);
@@ -172,7 +174,7 @@ fn misplaced(module: Module, global: Value, slot: Value) -> Option<i64> {
     (offset % 8 != 0 || offset < 0 || bytes.is_some_and(|bytes| offset + 8 > bytes)).then_some(offset)
 }
 
-/// The thread-local variable whose address of this thread's copy is asked for here.
+/// The thread-local variable of which this is the address of this thread's copy.
 fn thread_local_behind(object: Value) -> Option<Value> {
     let call = object.base().as_call()?;
     call.callee().name().starts_with("llvm.threadlocal.address").then(|| call.argument(0))

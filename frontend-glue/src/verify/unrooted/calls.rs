@@ -1,4 +1,4 @@
-//! What calls do to references: their results, the variables whose addresses they are given, and copies of memory.
+//! The effects of calls on references: their results, variables whose addresses are passed, and copies of memory.
 
 use super::memory::words_of_type;
 use super::state::{Carrier, Facts, State};
@@ -8,10 +8,10 @@ use crate::analysis::callee::Callee;
 use crate::llvm::Value;
 use crate::llvm::call::Call;
 
-/// Functions of the C library that move the words of an array about.
+/// Functions of the C library that permute the words of an array.
 const SORTING: [&str; 4] = ["qsort", "qsort_r", "heapsort", "mergesort"];
 
-/// The entry point that takes an object out of the collector's hands.
+/// The entry point that makes an object immortal.
 const MAKE_IMMORTAL: &str = "tally_make_immortal";
 
 impl Watch<'_> {
@@ -37,7 +37,7 @@ impl Watch<'_> {
         self.variables(state, call, number, tell);
         let result = call.value();
         if let Some(argument) = call.returned_argument(self.returned) {
-            // Valid till the next safepoint, as any result; then a root of the argument protects it.
+            // Valid until the next safepoint, as any result; then a root of the argument protects it.
             let parts = self.parts_of(state, argument);
             remove_value(state, number);
             for (offset, facts) in parts {
@@ -61,7 +61,7 @@ impl Watch<'_> {
         }
     }
 
-    /// An object that cannot die needs no root, under whatever name it is known.
+    /// Marks an immortal object as sheltered in all its carriers: it needs no root.
     fn shelter(&self, state: &mut State, object: Value) {
         let Some(immortal) = self.facts_of(state, object) else { return };
         for facts in state.values_mut() {
@@ -70,7 +70,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Variables whose addresses are passed hold what the callee left there.
+    /// Updates variables whose addresses are passed: they have the values that the callee left there.
     fn variables(&self, state: &mut State, call: Call, number: usize, tell: &mut dyn FnMut(Event)) {
         if call.callee().is_function() && call.callee().intrinsic_id() != 0 {
             return;
@@ -144,7 +144,7 @@ impl Watch<'_> {
         }
     }
 
-    /// The words of a variable at these offsets hold nothing known any more.
+    /// Forgets the words of a variable at these offsets.
     fn forget(&self, state: &mut State, region: Value, is_meant: impl Fn(i64) -> bool) {
         for (offset, word) in self.references.memory.words_of(region) {
             if !is_meant(offset) {

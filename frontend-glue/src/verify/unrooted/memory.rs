@@ -1,9 +1,9 @@
-//! Local memory as the watch sees it: which word of which variable an address names.
+//! Local memory in the analysis: the variable and word that an address names.
 //!
-//! A variable is a region: an alloca, or a parameter whose memory the caller made for this call (`byval`, `sret`). It is
-//! watched as long as its address goes nowhere but into accesses and arguments of calls. Its words are told apart by
-//! their offsets; a variable that is accessed at an index that is not constant is an array, one word for all of it.
-//! A root is one word, whatever its size. Words are numbered when they are first met.
+//! A variable is a region: an alloca, or a parameter whose memory the caller made for this call (`byval`, `sret`). It
+//! is tracked as long as its address is used only in accesses and arguments of calls. Its words are distinguished by
+//! their offsets; a variable that is accessed at an index that is not constant is an array, one word for all of it. A
+//! root is one word, whatever its size. Words are numbered at their first access.
 
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::{Module, Opcode, Type, TypeKind, Value};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Values with more words than this are not taken apart.
 const MOST_WORDS: usize = 64;
 
-/// See the file's first lines.
+/// The tracked variables of a function, and their words.
 #[derive(Debug)]
 pub(super) struct Memory {
     module: Module,
@@ -52,7 +52,7 @@ pub(super) enum WordKind {
     Whole,
     /// A store to a root of several words replaces a part.
     PartOfRoot,
-    /// A store to an array replaces one element, nobody knows which.
+    /// A store to an array replaces one element, which is not known.
     Array,
 }
 
@@ -76,7 +76,7 @@ impl Memory {
         Memory { module, regions, words: RefCell::default() }
     }
 
-    /// The variable that an address lies in, and how far behind its start.
+    /// The variable that an address lies in, and the offset from its start.
     pub(super) fn place(&self, address: Value) -> Option<(Value, Option<i64>)> {
         let (base, offset) = split(self.module, address);
         self.regions.contains_key(&base).then_some((base, offset))
@@ -101,7 +101,7 @@ impl Memory {
         Some(Word { number, kind })
     }
 
-    /// The words met so far of a variable, with their offsets.
+    /// The words of a variable that were accessed so far, with their offsets.
     pub(super) fn words_of(&self, region: Value) -> Vec<(i64, Word)> {
         let known: Vec<i64> =
             self.words.borrow().numbers.get(&region).into_iter().flat_map(|words| words.keys().copied()).collect();
@@ -121,8 +121,8 @@ impl Memory {
     }
 }
 
-/// What an address is computed from, and the offset if it is constant. What is computed from itself, in code that never
-/// runs, is its own.
+/// The base of an address, and the offset if it is constant. An address that is computed from itself, in code that
+/// never runs, is its own base.
 pub(super) fn split(module: Module, address: Value) -> (Value, Option<i64>) {
     let mut offset = Some(0_i64);
     let end = address.follow(|value| {
@@ -173,7 +173,7 @@ pub(super) fn rooted_slot(callees: &Callees, instruction: Value) -> Option<Value
     rooted_variable(call.argument(0))
 }
 
-/// How a variable is watched; not at all if its address is kept somewhere.
+/// The way in which a variable is tracked; `None` if its address is kept somewhere.
 fn kind_of(module: Module, region: Value) -> Option<Kind> {
     let is_alloca = region.is(Opcode::LLVMAlloca);
     let mut kind =

@@ -1,8 +1,9 @@
-//! Where the memory behind an address comes from, as far as the module itself shows it.
+//! The origin of the memory at an address, as far as the module itself shows it.
 //!
-//! Asked about the few addresses that references are stored to plainly: is that an object, and of which type, a global
-//! variable, memory from malloc, or a variable of some function? An address is followed through variables that are only
-//! loaded and stored, results of the module's functions, and parameters of functions all of whose callers are seen.
+//! It is used for the few addresses to which references are stored plainly: an object of some type, a global
+//! variable, memory from malloc, or a variable of some function. An address is followed through variables that are
+//! only loaded and stored, results of the module's functions, and parameters of functions whose callers are all
+//! known.
 
 use super::memory::split;
 use super::summaries::only_called;
@@ -14,7 +15,7 @@ use tally_compiled::symbols::RuntimeSymbol;
 /// Addresses with more sources than this are not followed.
 const MOST_STEPS: usize = 500;
 
-/// See the file's first lines.
+/// The origin of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// An object, and its descriptor if it is known.
@@ -88,7 +89,7 @@ fn argument(argument: Value) -> Step {
     }
 }
 
-/// What a variable of this module may hold, if it is only loaded and stored.
+/// The values that a variable of this module may hold, if it is only loaded and stored.
 fn loaded(callees: &Callees, variable: Value) -> Option<Vec<Value>> {
     let is_own = variable.is(Opcode::LLVMAlloca) || variable.is_global_variable() && variable.is_internal();
     if !is_own {

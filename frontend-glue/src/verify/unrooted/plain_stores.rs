@@ -1,8 +1,8 @@
 //! References that are stored past the barrier: plainly to objects, to globals and to memory that is no root.
 //!
-//! A store is reported only if every place that its address may come from is one of these; a pointer that a function was
-//! given may lead to a root of its caller's. Globals and memory from malloc may also borrow what another place holds: there
-//! only references are reported that were just made, and that the function gives to nothing else.
+//! A store is reported only if every place that its address may come from is one of these; a pointer argument may
+//! lead to a root of the caller. Globals and memory from malloc may also borrow a reference that another place holds:
+//! there only new references are reported that the function stores nowhere else.
 
 use super::memory::split;
 use super::origins::{Origin, origins};
@@ -14,13 +14,13 @@ use crate::lower::descriptor::Descriptor;
 /// An offset, where it is constant, and a length, where it is.
 type Bytes = (Option<i64>, Option<i64>);
 
-/// A reference that is stored to what is not local memory.
+/// A reference that is stored to memory that is not local.
 #[derive(Debug)]
 pub(super) struct PlainStore {
     pub(super) at: Value,
     pub(super) address: Value,
     pub(super) to_object: bool,
-    /// Something else may hold it.
+    /// Another place may hold it.
     pub(super) is_borrowed: bool,
     /// A root of this function holds it at some time.
     pub(super) is_rooted: bool,
@@ -60,8 +60,8 @@ pub(super) fn of_store(callees: &Callees, module: Module, name: &str, store: &Pl
     Some(Diagnostic::at(name, at, format!("a reference is stored plainly to {place}")).help(help))
 }
 
-/// Whether the memory may let go of the reference before the root does, which lasts as long as the function: the program's
-/// own end, a later store to the same place, or a call that frees it.
+/// Whether the memory may lose the reference before the function's root does: by the end of the program, a later
+/// store to the same place, or a call that frees it.
 fn may_end_with_root(at: Value, address: Value) -> bool {
     let function = at.function();
     let is_base = |value: Value| value.base() == address.base();
@@ -72,7 +72,7 @@ fn may_end_with_root(at: Value, address: Value) -> bool {
         })
 }
 
-/// `call` writes to an object in one go: memcpy, memset, qsort.
+/// Checks `call`, which writes to several words of an object: memcpy, memset, qsort.
 pub(super) fn of_copy(
     callees: &Callees,
     module: Module,
@@ -109,18 +109,18 @@ pub(super) fn of_copy(
     Some(Diagnostic::at(name, call, what).help(help))
 }
 
-/// Whether a reference may stand in these bytes: not if all types are known and say otherwise.
+/// Whether a reference may be in these bytes: not if all types are known and have none there.
 fn may_be_reference(module: Module, sources: &[Origin], bytes: Bytes) -> bool {
     let is_none = |origin: &Origin| holds_references(module, *origin, bytes) == Some(false);
     sources.is_empty() || !sources.iter().all(is_none)
 }
 
-/// Whether a reference stands in these bytes, whichever the type.
+/// Whether a reference is in these bytes for every possible type.
 fn is_certain(module: Module, sources: &[Origin], bytes: Bytes) -> bool {
     !sources.is_empty() && sources.iter().all(|origin| holds_references(module, *origin, bytes) == Some(true))
 }
 
-/// Whether a reference stands in these bytes of an object; none if its type is not known.
+/// Whether a reference is in these bytes of an object; `None` if its type is not known.
 fn holds_references(module: Module, origin: Origin, (start, bytes): Bytes) -> Option<bool> {
     let Origin::Object(Some(descriptor)) = origin else { return None };
     let descriptor = Descriptor::read(module, descriptor)?;

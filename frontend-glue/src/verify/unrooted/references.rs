@@ -1,9 +1,9 @@
-//! Which values of a function are references: what the watch over unrooted references follows.
+//! The values of a function that are references, which the analysis of unrooted references follows.
 //!
-//! LLVM's pointers do not say what they point to, so this is told by where a value comes from and where it goes. From:
-//! an allocation, gcread, a load from a root, a call of a managed function that returns one of these. To: the operands
+//! LLVM's pointers do not have the type of their target, so the sources and uses of a value decide. Sources: an
+//! allocation, gcread, a load from a root, a call of a managed function that returns one of these. Uses: the operands
 //! of gcwrite and gcread, and root slots; such a use makes a reference of an argument, a loaded field or any call's
-//! result. Values read from global variables are none here: a global that holds a reference is a root itself.
+//! result. Values read from global variables do not count here: a global that holds a reference is a root itself.
 
 use super::memory::{Memory, rooted_slot};
 use crate::analysis::callee::{Callee, Callees};
@@ -11,7 +11,7 @@ use crate::llvm::{Opcode, Value};
 use std::collections::{HashSet, VecDeque};
 use tally_compiled::symbols::RuntimeSymbol;
 
-/// See the file's first lines.
+/// The references of one function.
 #[derive(Debug)]
 pub(super) struct References {
     values: HashSet<Value>,
@@ -36,7 +36,7 @@ impl References {
         self.values.contains(&value)
     }
 
-    /// A reference in words: the name of the local variable it was put in, or its own.
+    /// A reference for messages: the name of the local variable it was stored to, or its own.
     pub(super) fn describe(&self, callees: &Callees, origin: Value) -> String {
         let stores = origin.users().filter(|user| user.is(Opcode::LLVMStore) && user.operand(0) == origin);
         let places = stores.filter_map(|store| self.memory.place(store.operand(1))).map(|(variable, _)| variable);
@@ -60,7 +60,7 @@ impl References {
             && self.memory.is_root_at(instruction.operand(0))
     }
 
-    /// What goes where only references go is one, and what went into its variable or phi is, too.
+    /// A value used where only references are allowed is one, and so are the values of its variable or phi.
     fn learn_from_uses(&mut self, callees: &Callees, instructions: &[Value]) {
         let mut pending: Vec<Value> = Vec::new();
         for &instruction in instructions {
@@ -132,7 +132,8 @@ fn is_source(callees: &Callees, returning: &HashSet<Value>, instruction: Value) 
 /// The managed functions that return a reference, as far as their own code shows it.
 pub(super) fn returning_references(callees: &Callees, managed: &[Value]) -> HashSet<Value> {
     let mut returning = HashSet::new();
-    // Asked again when one that it calls turns out to return a reference; rounds over all would take a chain's square.
+    // A function is checked again when one that it calls turns out to return a reference; rounds over all would take
+    // the square of a chain's length.
     let mut queue: VecDeque<Value> = managed.iter().copied().collect();
     let mut queued: HashSet<Value> = managed.iter().copied().collect();
     let known = queued.clone();

@@ -1,4 +1,5 @@
-//! Which results of instructions are references or carry some: loads, conversions, tags, parts of aggregates and vectors.
+//! The results of instructions that are references or carry some: loads, conversions, tags, parts of aggregates and
+//! vectors.
 
 use super::memory::words_of_type;
 use super::state::{Carrier, Facts, State};
@@ -27,7 +28,7 @@ impl Watch<'_> {
             }
             let mut facts =
                 state.get(&Carrier::Word(word.number)).cloned().unwrap_or_else(|| Facts { aged: true, ..new() });
-            // What a root holds is live, whatever it was called before.
+            // An object in a root is live, even if it counted as stale before.
             facts.stale = None;
             facts.words.insert(word.number);
             state.entry(Carrier::Word(word.number)).or_insert_with(|| facts.clone());
@@ -52,7 +53,7 @@ impl Watch<'_> {
         let first = || instruction.operand(0);
         match instruction.opcode() {
             Some(Opcode::LLVMIntToPtr) => self.parts_of(state, first()),
-            // A tag is put on or taken off.
+            // A tag is added or removed.
             Some(Opcode::LLVMOr | Opcode::LLVMAdd | Opcode::LLVMSub) if instruction.operand(1).is_constant() => {
                 self.parts_of(state, first())
             }

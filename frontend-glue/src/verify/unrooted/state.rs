@@ -1,42 +1,44 @@
-//! What the watch knows at one point of a function: who carries which reference, and what may hold it there.
+//! The state of the analysis at one point of a function: the carriers of references, and the places that may hold
+//! these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What carries a reference. Numbers of values are places in the function: arguments first, then instructions in order.
+/// A carrier of a reference. Numbers of values are places in the function: arguments first, then instructions in
+/// order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Carrier {
     /// The word at this offset of a value: 0 of a pointer or integer, others of an aggregate.
     Value(usize, i64),
-    /// What a phi will be when its block is entered.
+    /// The value of a phi when its block is entered next.
     NextPhi(usize),
-    /// What the word of local memory (or the root) with this number holds.
+    /// The content of the word of local memory (or the root) with this number.
     Word(usize),
-    /// What some element of the array with this number holds, by the origin of the reference.
+    /// The content of some element of the array with this number, by the origin of the reference.
     Element(usize, usize),
 }
 
-/// What is known about the reference that a carrier holds.
+/// The facts about the reference in a carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     /// Words of local memory and roots that may hold the same reference.
     pub(super) words: BTreeSet<usize>,
-    /// Where it came from; of several places the first.
+    /// Its origin; of several the first.
     pub(super) origin: usize,
-    /// All of them, if paths or selects have met.
+    /// All origins, if paths or selects have met.
     pub(super) origins: BTreeSet<usize>,
-    /// The safepoint that it was in no root at.
+    /// The safepoint at which it was in no root.
     pub(super) stale: Option<usize>,
     /// It is a pointer into the object: a root that holds it protects nothing.
     pub(super) derived: bool,
-    /// It went through an integer, which may be another thing on other paths.
+    /// It went through an integer, which may be no reference on other paths.
     pub(super) integer: bool,
-    /// Some path leads here on which the carrier holds something else.
+    /// On some path to this point the carrier holds something else.
     pub(super) partial: bool,
     /// A safepoint may have passed since the origin.
     pub(super) aged: bool,
-    /// It was made by a call: as far as can be seen nothing else holds it.
+    /// A call made it: as far as is known nothing else holds it.
     pub(super) born: bool,
-    /// The runtime holds it as long as the function runs: it is given to a destructor, or was made immortal.
+    /// The runtime holds it as long as the function runs: it is a destructor's argument, or was made immortal.
     pub(super) sheltered: bool,
 }
 
@@ -58,7 +60,7 @@ impl Facts {
         }
     }
 
-    /// Whether a function that is given or returns this deals in references.
+    /// Whether a function that takes or returns this takes or returns a reference.
     pub(super) fn is_whole_reference(&self) -> bool {
         !(self.derived || self.integer && self.partial)
     }
@@ -80,7 +82,7 @@ impl Facts {
     }
 }
 
-/// Adds what another way to the same point knows; "may be in this root" is kept from either.
+/// Merges the state of another path to the same point; "may be in this root" is kept from either.
 pub(super) fn merge(into: &mut State, from: &State) {
     for (carrier, facts) in into.iter_mut().filter(|(carrier, _)| !from.contains_key(carrier)) {
         facts.partial |= !matches!(carrier, Carrier::Element(..));

@@ -1,23 +1,24 @@
-//! What managed functions give each other: references as arguments, as results, and through pointers to variables.
+//! The references that managed functions pass to each other: as arguments, as results, and through pointers to
+//! variables.
 //!
-//! Only what a module shows itself counts. A parameter is a reference if a call in the module passes one; a word that may be
-//! a number, too, is one only if every call does. Summaries only grow, so functions are looked at again until nothing new
-//! turns up.
+//! Only calls in the module itself count. A parameter is a reference if a call in the module passes one; a word that
+//! may also be a number is one only if every call does. Summaries only grow, so functions are analysed again until
+//! nothing new is found.
 
 use crate::llvm::{Type, TypeKind, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// See the file's first lines.
+/// The references that functions pass to each other.
 #[derive(Debug, Default)]
 pub(super) struct Summaries {
     /// Calls that pass a reference as this parameter, or in its memory at this offset (`byval`).
     passed: HashMap<(Value, u32, Option<i64>), HashSet<Value>>,
-    /// Parameters that some call gives a reference which nothing else holds.
+    /// Parameters to which some call passes a reference that nothing else holds.
     born: HashSet<(Value, u32)>,
-    /// Functions that return a reference at this offset of their result, and what is known of all objects there.
+    /// Functions that return a reference at this offset of their result, and the fate of all objects there.
     returned: HashMap<(Value, i64), Option<Fate>>,
     finalizers: HashSet<Value>,
-    /// Where functions store references: a parameter, and the offset behind it.
+    /// The places to which functions store references: a parameter, and the offset from it.
     stored: HashMap<Value, BTreeSet<(u32, i64)>>,
 }
 
@@ -35,17 +36,17 @@ impl Summaries {
         Summaries { returned, ..Summaries::default() }
     }
 
-    /// Notes a call that passes a reference; whether that is new.
+    /// Notes a call that passes a reference; returns whether that is new.
     pub(super) fn pass(&mut self, call: Value, callee: Value, parameter: u32, offset: Option<i64>) -> bool {
         self.passed.entry((callee, parameter, offset)).or_default().insert(call)
     }
 
-    /// Notes that a reference which is passed is held by nothing else; whether that is new.
+    /// Notes that nothing else holds a passed reference; returns whether that is new.
     pub(super) fn bear(&mut self, callee: Value, parameter: u32) -> bool {
         self.born.insert((callee, parameter))
     }
 
-    /// A finalizer is given an object that nothing holds.
+    /// Notes that a finalizer gets an object that nothing else holds.
     pub(super) fn give_to_finalizer(&mut self, finalizer: Value) {
         self.finalizers.insert(finalizer);
         self.born.insert((finalizer, 0));
@@ -59,7 +60,7 @@ impl Summaries {
         self.born.contains(&(function, parameter))
     }
 
-    /// Notes a reference in a function's result; whether anything of that is new.
+    /// Notes a reference in a function's result; returns whether that is new.
     pub(super) fn give_back(&mut self, function: Value, offset: i64, immortal: bool) -> bool {
         let fate = Some(if immortal { Fate::Immortal } else { Fate::MayDie });
         let is_new = self.returned.get(&(function, offset)).is_none_or(|&known| known < fate);
@@ -105,7 +106,7 @@ impl Summaries {
     }
 }
 
-/// Whether all callers are seen: the function is the module's own, and its address goes nowhere.
+/// Whether all callers are known: the function is the module's own, and its address is not taken.
 pub(super) fn only_called(function: Value) -> bool {
     function.is_internal()
         && function.users().all(|user| {

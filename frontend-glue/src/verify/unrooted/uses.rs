@@ -1,4 +1,4 @@
-//! Which instructions do something with the object behind a reference.
+//! The instructions that use the object of a reference.
 //!
 //! Comparing, converting and keeping a reference in local memory are no uses. The arguments of a call are used when it
 //! starts; a variable whose address is passed is, too, if the callee may read it.
@@ -16,7 +16,7 @@ impl Watch<'_> {
             Some(Opcode::LLVMStore) => {
                 let (value, address) = (instruction.operand(0), instruction.operand(1));
                 let memory = &self.references.memory;
-                // Kept in a variable it is not used yet; what comes out of the variable is followed.
+                // A reference kept in a variable is not used yet; loads of the variable are followed.
                 let is_kept = memory.place(address).is_some() && !memory.is_root_at(address);
                 if is_kept { vec![address] } else { vec![value, address] }
             }
@@ -56,7 +56,7 @@ impl Watch<'_> {
             Callee::Copy => 2,
             _ => call.argument_count(),
         };
-        // What holds a reference from now on: the object that it is written to, the handle or table that is given it.
+        // A new holder of the reference: the object that it is written to, or the handle or table that gets it.
         let is_kept = |index| match self.callees.of_call(call) {
             Callee::GcWrite => index == 0,
             Callee::WriteWord => index == 0,
@@ -105,14 +105,14 @@ fn may_read(call: Call, argument: u32, variable: Value) -> bool {
         return false;
     }
     if !callee.is_function() || !callee.has_body() {
-        // A pointer to a single pointer is most likely where a result is wanted.
+        // A pointer to a single pointer is most likely the place for a result.
         let is_single = variable.is(Opcode::LLVMAlloca) && variable.allocated_type().members().is_empty();
         return !is_single && !callee.name().contains("memset");
     }
     if argument >= callee.parameter_count() {
         return true;
     }
-    // A pointer that is counted up in a variable leads back to itself.
+    // A pointer that is incremented in a variable leads back to itself.
     let mut seen = HandleSet::default();
     let mut pending = vec![callee.parameter(argument)];
     while let Some(address) = pending.pop() {

@@ -1,7 +1,7 @@
 //! The dataflow through one function: each reference is followed through values and words of local memory.
 //!
-//! It knows which roots may hold each reference. A safepoint makes those stale that no root may hold. What happens to
-//! references on the way is told as events; what to make of them, the callers decide.
+//! It knows which roots may hold each reference. A safepoint makes those stale that no root may hold. The effects on
+//! references are reported as events, which the callers evaluate.
 
 use super::memory::{WordKind, split, words_of_type};
 use super::references::References;
@@ -13,24 +13,24 @@ use crate::llvm::call::AttributeKind;
 use crate::llvm::{Block, Module, Opcode, Value};
 use std::collections::HashMap;
 
-/// What happens to a reference.
+/// An event of a reference.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// Something is done with its object.
+    /// Its object is used.
     Used { facts: Facts, user: usize },
     /// It is an argument, or lies at this offset of an argument that is passed by value.
     Passed { call: Value, parameter: u32, offset: Option<i64>, born: bool },
     /// It is returned at this offset of the result.
     Returned { offset: i64, immortal: bool },
-    /// It is stored to memory that is not local; whether that is an object.
+    /// It is stored to memory that is not local; `to_object` says whether that is an object.
     Stored { at: Value, address: Value, to_object: bool, facts: Facts },
-    /// From here on an object or a table of the runtime's holds it.
+    /// From here on an object or a table of the runtime holds it.
     Kept { origin: usize },
     /// From here on a root holds it.
     Rooted { origin: usize },
     /// It is a pointer into its object, and stored to a root.
     RootedInside { at: Value },
-    /// Memory that may be an object's is written to in one go.
+    /// Several words of memory that may be an object's are written at once.
     Overwritten { call: Value, address: Value, is_aged_object: bool },
     /// A reference lies at this offset of the memory for a result when the function returns.
     LeftInResult { parameter: Value, offset: i64 },
@@ -52,8 +52,9 @@ pub(super) struct Watch<'a> {
     pub(super) places: Vec<Value>,
     numbers: HashMap<Value, usize>,
     pub(super) parameters: usize,
-    /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use: nothing
-    /// behind it needs them. Long blocks would otherwise carry, and every safepoint look at, all values that were ever there.
+    /// Values that only their own block uses, also as the base of a derived pointer, by the place of their last use:
+    /// they are not needed after it. Otherwise long blocks would carry all values that were ever there, and every
+    /// safepoint would visit them.
     last_uses: HashMap<usize, Vec<usize>>,
     pub(super) returned: AttributeKind,
 }
@@ -75,7 +76,7 @@ impl<'a> Watch<'a> {
         Watch { callees, references, summaries, module, flow, places, numbers, parameters, last_uses, returned }
     }
 
-    /// Everything that happens to references in the function.
+    /// Returns all events of references in the function.
     pub(super) fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         for (block, start) in self.states().into_iter().enumerate() {
@@ -87,9 +88,9 @@ impl<'a> Watch<'a> {
 
     /// The state at the start of each block, in two parts: where references are, then which are stale.
     ///
-    /// What is stale depends on the roots that may hold it, and not the other way round. Found in one go, a reference
-    /// could be taken for stale before its root was known; two phis that change places in a loop then carried that round
-    /// and round.
+    /// Staleness depends on the roots that may hold a reference, and not the other way round. In a single pass a
+    /// reference could be taken for stale before its root was known; two phis that swap their values in a loop then
+    /// passed that on for ever.
     fn states(&self) -> Vec<Option<State>> {
         let entry = self.at_entry();
         let solve =
@@ -173,12 +174,12 @@ impl<'a> Watch<'a> {
         state.extend(result.into_iter().map(|(offset, facts)| (Carrier::Value(number, offset), facts)));
     }
 
-    /// A safepoint: what no root may hold is lost.
+    /// A safepoint: references that no root may hold become stale.
     fn age(&self, state: &mut State, safepoint: usize, staleness: Staleness) {
         for facts in state.values_mut() {
             facts.aged = true;
             if staleness == Staleness::Noted && !facts.sheltered && !self.may_be_rooted(facts) {
-                // The first that there is, not the first on this path: what is known must only grow.
+                // The first of all paths, not of this one: the state must only grow.
                 facts.stale = Some(facts.stale.map_or(safepoint, |before| before.min(safepoint)));
             }
         }
@@ -188,7 +189,7 @@ impl<'a> Watch<'a> {
         facts.words.iter().any(|&word| self.references.memory.is_root(word))
     }
 
-    /// What is known of a pointer or word: of the value itself, or of what it was computed from.
+    /// The facts about a pointer or word: about the value itself, or its base.
     pub(super) fn facts_of(&self, state: &State, value: Value) -> Option<Facts> {
         let mut facts = self.number(value.base()).and_then(|number| state.get(&Carrier::Value(number, 0)))?.clone();
         facts.derived |= split(self.module, value).1 != Some(0);
@@ -215,7 +216,7 @@ impl<'a> Watch<'a> {
         self.numbers.get(&value).copied()
     }
 
-    /// What a word of local memory holds; of an array, whichever element is in the worst state.
+    /// The facts about a word of local memory; for an array, those of the element in the worst state.
     pub(super) fn held(&self, state: &State, word: usize, kind: WordKind) -> Option<Facts> {
         if kind != WordKind::Array {
             return state.get(&Carrier::Word(word)).cloned();
@@ -256,7 +257,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Puts a reference, or something else, into a word of local memory. `source` is the value that it came from.
+    /// Stores a reference, or another value, to a word of local memory. `source` is the value that it came from.
     pub(super) fn put(
         &self,
         state: &mut State,
@@ -279,7 +280,7 @@ impl<'a> Watch<'a> {
             return tell(Event::RootedInside { at });
         }
         if word.kind == WordKind::Array {
-            // What a root has held may leave the array before it leaves the root: nobody can tell.
+            // A reference that a root has held may leave the array before it leaves the root: this is not known.
             if !self.may_be_rooted(&facts) {
                 let element = Carrier::Element(word.number, facts.origin);
                 let before = state.remove(&element);
@@ -288,8 +289,8 @@ impl<'a> Watch<'a> {
             return;
         }
         facts.words.remove(&word.number);
-        // Whoever carries the same reference shares a word with it, is the stored value, or was computed with it. What is
-        // one of several references is rooted by a root that holds one of the same several.
+        // A carrier of the same reference shares a word with it, is the stored value, or was computed with it. A
+        // reference that is one of several is rooted by a root that holds one of the same several.
         let is_copy = facts.integer || at.operand(0).type_of() != self.module.pointer() || facts.origins.len() > 1;
         for (carrier, other) in state.iter_mut() {
             let is_source = matches!((carrier, source), (Carrier::Value(of, 0), Some(source)) if *of == source);
@@ -335,7 +336,7 @@ pub(super) fn remove_value(state: &mut State, number: usize) {
 
 /// See [`Watch::last_uses`].
 fn last_uses_at_home(places: &[Value], numbers: &HashMap<Value, usize>) -> HashMap<usize, Vec<usize>> {
-    // The last use of each value, none if another block uses it, too.
+    // The last use of each value; `None` if another block uses it, too.
     let mut last: Vec<Option<usize>> = (0..places.len()).map(Some).collect();
     for (number, user) in places.iter().enumerate().filter(|(_, place)| place.is_instruction()) {
         for base in user.operands().map(Value::base) {

@@ -1,4 +1,4 @@
-//! Verbs: the counters of a heap, and how many objects its passes can do without memory for.
+//! Verbs: the counters of a heap, and the reserve of its mark stack.
 
 use crate::heap::{Heap, HeapOptions};
 use crate::memory::object_stack::ObjectStack;
@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::report::statistics::Statistics;
 
 impl Heap {
-    /// The counters as of now. Under the deferred plan mature objects alone are alive.
+    /// The counters as of now. Under the deferred plan only mature objects count as alive.
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
@@ -18,7 +18,7 @@ impl Heap {
         statistics
     }
 
-    /// The counters as programs, hosts and reports see them: what no flip has seen yet is alive as far as is known.
+    /// The counters as programs, hosts and reports see them: objects that no flip has seen yet count as alive.
     pub fn statistics_with_young(&self) -> Statistics {
         let mut statistics = self.statistics_now();
         match self.plan() {
@@ -37,7 +37,7 @@ impl Heap {
         small + self.large.used_bytes()
     }
 
-    /// Objects are counted from now on, which were not before.
+    /// Begins to count objects from now on.
     pub(crate) fn begin_counting_objects(&mut self) {
         match self.plan() {
             Plan::Deferred => self.count_from_what_is_known(),
@@ -47,7 +47,8 @@ impl Heap {
 }
 
 impl Plan {
-    /// The stack of a heap's mark: memory for it is reserved where a mark may begin when there is none left.
+    /// The stack of a heap's mark: the deferred plan reserves memory for it, since a mark may begin when none is
+    /// left.
     pub(crate) fn mark_stack(self, options: &HeapOptions) -> ObjectStack {
         match self {
             Plan::Deferred if options.list_entries_max.is_none() => ObjectStack::reserved(),

@@ -1,4 +1,4 @@
-//! Verbs: objects with finalizers are listed, found and finalized.
+//! Verbs: to list, find and finalize objects with finalizers.
 
 use crate::heap::Heap;
 use crate::object::ObjectRef;
@@ -7,7 +7,7 @@ use crate::plan::call_state::CallState;
 use crate::plan::prompt::interrupted::InterruptedDrain;
 
 impl Heap {
-    /// The object's finalizer is to run when it is found dead.
+    /// Notes that the object's finalizer must run when the object is found dead.
     #[inline(always)]
     pub(crate) fn note_registered(&mut self, object: ObjectRef) {
         match self.plan() {
@@ -16,7 +16,7 @@ impl Heap {
         }
     }
 
-    /// Its finalizer runs now, or never.
+    /// Notes that an object's finalizer runs now, or never will.
     #[inline(always)]
     pub(crate) fn note_unregistered(&mut self) {
         match self.plan() {
@@ -25,7 +25,7 @@ impl Heap {
         }
     }
 
-    /// The object waits for its finalizer, and something but the queue holds it.
+    /// Whether the object waits for its finalizer and is held by more than the queue.
     pub(crate) fn is_held_beside_queue(&self, object: ObjectRef) -> bool {
         match self.plan() {
             Plan::Deferred => self.is_counted_beside_queue(object),
@@ -33,8 +33,8 @@ impl Heap {
         }
     }
 
-    /// Puts every object of which `is_due` in front of the queue, in the order of the end, each held by a count. Returns how many
-    /// there are.
+    /// Puts every object for which `is_due` is true in front of the queue, in the order in which the program's end
+    /// runs them, each held by a count. Returns their number.
     pub(crate) fn queue_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {
         match self.plan() {
             Plan::Deferred => self.queue_mature_finalizable(is_due),
@@ -42,7 +42,7 @@ impl Heap {
         }
     }
 
-    /// Whether there may be an object of which `is_due`.
+    /// Whether there may be an object for which `is_due` is true.
     pub(crate) fn has_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> bool {
         let mut found = false;
         match self.plan() {
@@ -71,7 +71,7 @@ impl Heap {
         }
     }
 
-    /// After finalizers outside a safepoint: what they brought to zero dies.
+    /// Ends a turn of finalizers outside a safepoint: the objects that they brought to zero die.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -88,7 +88,7 @@ impl Heap {
         }
     }
 
-    /// Calls of finalizers were abandoned: objects that were registered anew are released, where that is not left to a flip.
+    /// Releases objects that were registered anew after calls of finalizers were abandoned, unless a flip does it.
     pub(crate) fn settle_after_abandoned_calls(&mut self) {
         match self.plan() {
             Plan::Deferred => {}
@@ -96,7 +96,7 @@ impl Heap {
         }
     }
 
-    /// The program is called. Returns what that interrupts.
+    /// Prepares for a call of the program. Returns the state that the call interrupts.
     pub(crate) fn interrupt_for_call(&mut self) -> CallState {
         match self.plan() {
             Plan::Deferred => CallState::Deferred,
@@ -104,7 +104,7 @@ impl Heap {
         }
     }
 
-    /// The call has ended: what it has interrupted goes on.
+    /// Resumes the interrupted state after the call.
     pub(crate) fn resume_after_call(&mut self, interrupted: CallState) {
         match interrupted {
             CallState::Deferred => {}
@@ -112,7 +112,7 @@ impl Heap {
         }
     }
 
-    /// Calls were left by a jump: what was protected for their sake is not any more.
+    /// Ends the protection of objects for calls that were left by a jump.
     pub(crate) fn end_protection_of_left_calls(&mut self) {
         match self.plan() {
             Plan::Deferred => {}
@@ -126,7 +126,7 @@ impl Heap {
         }
     }
 
-    /// The program has come back from `setjmp`, the second time perhaps.
+    /// Notes that `setjmp` has returned, perhaps for the second time.
     pub(crate) fn note_landed(&mut self) {
         match self.plan() {
             Plan::Deferred => {}
@@ -134,7 +134,8 @@ impl Heap {
         }
     }
 
-    /// The call of the program at `depth` will not return: what it has interrupted goes on, or is taken over.
+    /// Resumes or takes over the state that the call of the program at `depth` has interrupted: that call will not
+    /// return.
     pub(crate) fn take_over_interrupted(&mut self, depth: usize) {
         match self.plan() {
             Plan::Deferred => {}

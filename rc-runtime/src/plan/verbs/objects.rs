@@ -1,4 +1,4 @@
-//! Verbs: objects are made, counted, found, and made immortal.
+//! Verbs: to make, count and find objects, and to make them immortal.
 
 use crate::heap::Heap;
 use crate::memory::list::List;
@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::type_registry::TypeInfo;
 
 impl Heap {
-    /// A cell with a header for an object of this plan.
+    /// Allocates a cell with a header for an object of this plan.
     #[inline(always)]
     pub(crate) fn allocate_cell_of_plan(&mut self, info: &TypeInfo, length: u64) -> Result<ObjectRef, OutOfMemory> {
         match self.plan() {
@@ -18,7 +18,7 @@ impl Heap {
         }
     }
 
-    /// A new object belongs to nothing yet: where objects are born with a count, that goes.
+    /// Takes away the count with which a new object is born, if it is: nothing refers to the object yet.
     #[inline(always)]
     pub(crate) fn disown(&mut self, object: ObjectRef) {
         match self.plan() {
@@ -30,7 +30,7 @@ impl Heap {
         }
     }
 
-    /// The object has its first record, or may have one from now on.
+    /// Notes that a new object has its first record, or may have one from now on.
     #[inline(always)]
     pub(crate) fn note_special_birth(&mut self, object: ObjectRef) {
         match self.plan() {
@@ -72,7 +72,7 @@ impl Heap {
         }
     }
 
-    /// An object that [`for_each_known`](Self::for_each_known) visits is not known to be dead.
+    /// Whether an object that [`for_each_known`](Self::for_each_known) visits is not known to be dead.
     #[inline(always)]
     pub(crate) fn is_there(&self, object: ObjectRef) -> bool {
         match self.plan() {
@@ -81,7 +81,7 @@ impl Heap {
         }
     }
 
-    /// A mark that concerns the object has not come to it.
+    /// Whether a mark that concerns the object has not reached it.
     #[inline(always)]
     pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
         let is_concerned = match self.plan() {
@@ -91,7 +91,7 @@ impl Heap {
         is_concerned && !MARK.get(object.address())
     }
 
-    /// The object never dies. Twice is as good as once.
+    /// Makes the object immortal. A second call changes nothing.
     pub fn make_immortal(&mut self, object: ObjectRef) {
         match self.plan() {
             Plan::Deferred => self.make_immortal_at_flip(object),
@@ -99,7 +99,7 @@ impl Heap {
         }
     }
 
-    /// These objects, which were immortal, are as mortal as others again.
+    /// Makes immortal objects mortal again.
     pub(crate) fn make_mortal(&mut self, objects: List<ObjectRef>) {
         match self.plan() {
             Plan::Deferred => self.make_mortal_at_flip(objects),
@@ -120,7 +120,8 @@ impl TypeInfo {
 }
 
 impl Plan {
-    /// A header with this meta word is of an object that is being taken apart: its payload is no longer as the program left it.
+    /// Whether a header with this meta word belongs to an object that is being taken apart: its payload is no longer
+    /// as the program left it.
     pub(crate) fn is_taken_apart(self, meta: u32) -> bool {
         match self {
             Plan::Deferred => false,
@@ -128,7 +129,8 @@ impl Plan {
         }
     }
 
-    /// The allocator clears the padding before an object that asks for more alignment than its neighbour's end has.
+    /// Whether the allocator clears the padding before an object that needs more alignment than its neighbour's end
+    /// has.
     pub(crate) fn clears_padding(self) -> bool {
         match self {
             Plan::Deferred => true,

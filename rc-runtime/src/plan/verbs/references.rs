@@ -1,4 +1,4 @@
-//! Verbs: references come and go, outside objects and in them.
+//! Verbs: to make, write and release references, outside objects and in them.
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
@@ -14,7 +14,7 @@ impl Heap {
         }
     }
 
-    /// Lets go of what [`hold`](Self::hold) held. Deferred plan: at the next flip.
+    /// Releases an object that [`hold`](Self::hold) held. Deferred plan: at the next flip.
     #[inline(always)]
     pub(crate) fn let_go(&mut self, object: ObjectRef) {
         match self.plan() {
@@ -23,7 +23,8 @@ impl Heap {
         }
     }
 
-    /// A root of a host in Rust changes from `old` to `new`. What it releases becomes no candidate. `[EXACT]`
+    /// Counts the change of a Rust host's root from `old` to `new`. The released object becomes no candidate.
+    /// `[EXACT]`
     #[inline(always)]
     pub fn recount_root(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {
@@ -35,7 +36,8 @@ impl Heap {
         }
     }
 
-    /// A root that is no frame's, a global handle for one, changes from `old` to `new`. What it releases may become a candidate.
+    /// Counts the change of a root outside frames, such as a global handle, from `old` to `new`. The released object
+    /// may become a candidate.
     #[inline(always)]
     pub(crate) fn recount_handle(&mut self, new: Option<ObjectRef>, old: Option<ObjectRef>) {
         match self.plan() {
@@ -57,7 +59,7 @@ impl Heap {
         }
     }
 
-    /// The handle that is pushed next has a count already.
+    /// Notes that the next pushed handle has a count already.
     #[inline(always)]
     pub(crate) fn note_owning_handle(&mut self) {
         match self.plan() {
@@ -66,7 +68,7 @@ impl Heap {
         }
     }
 
-    /// Handles that were pushed since the last safepoint are counted, if the plan counts handles.
+    /// Counts the handles pushed since the last safepoint, if the plan counts handles.
     #[inline(always)]
     pub(crate) fn count_new_handles(&mut self) {
         match self.plan() {
@@ -84,7 +86,7 @@ impl Heap {
         slot.store(word);
     }
 
-    /// Every write is counted, and none is just a store.
+    /// Whether every write is counted, and none is a plain store.
     #[inline(always)]
     fn counts_writes(&self) -> bool {
         match self.plan() {
@@ -93,7 +95,7 @@ impl Heap {
         }
     }
 
-    /// The first write of an epoch, or under the prompt plan every write.
+    /// Writes by the slow path: the first write of an epoch, or under the prompt plan every write.
     #[inline(never)]
     fn write_slow(&mut self, object: ObjectRef, slot: Slot, word: u64) {
         match self.plan() {

@@ -1,12 +1,12 @@
-//! Verbs: weak slots are read, ephemerons lose what they refer to. `[WEAK]`
+//! Verbs: to read weak slots, and to clear references of ephemerons. `[WEAK]`
 
 use crate::heap::Heap;
 use crate::object::{ObjectRef, Slot};
 use crate::plan::Plan;
 
 impl Heap {
-    /// The target of a weak slot, as a reference like one that was loaded from a field: valid until the next safepoint.
-    /// `object` is what the slot's word says; `None` when its reclaim has begun. `[WEAK]`
+    /// Returns the target of a weak slot, as a reference like one that was loaded from a field: valid until the next
+    /// safepoint. `object` is the object that the slot's word names; `None` when its reclaim has begun. `[WEAK]`
     #[inline(always)]
     pub fn upgrade(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         if self.may_be_had(object) {
@@ -27,7 +27,7 @@ impl Heap {
         }
     }
 
-    /// A mark has come to another phase: upgrades may have to ask for more than before.
+    /// Notes another phase of the mark: upgrades may have to check more than before.
     pub(crate) fn note_mark_phase(&mut self) {
         match self.plan() {
             Plan::Deferred => {}
@@ -35,7 +35,8 @@ impl Heap {
         }
     }
 
-    /// The program has given an ephemeron another key, or none: a mark that has come to it, and held it back, looks again.
+    /// Notes that the program has given an ephemeron another key, or none: a mark that has visited it and held it
+    /// back visits it again.
     pub(crate) fn note_other_key(&mut self, ephemeron: ObjectRef) {
         if !ephemeron.type_info().ephemeron {
             return;
@@ -46,7 +47,8 @@ impl Heap {
         }
     }
 
-    /// An ephemeron whose key a mark has found dead keeps its values all the same, for now. Adds what it cost to `spent`.
+    /// Whether an ephemeron whose key a mark has found dead keeps its values for now. Adds the cost of the test to
+    /// `spent`.
     pub(crate) fn keeps_dead_values(&mut self, ephemeron: ObjectRef, spent: &mut i64) -> bool {
         match self.plan() {
             Plan::Deferred => self.keeps_logged_values(ephemeron, spent),
@@ -54,7 +56,7 @@ impl Heap {
         }
     }
 
-    /// An ephemeron loses a value that a mark has found dead: nothing is shown to that mark.
+    /// Nulls a reference of an ephemeron to a value that a mark has found dead: nothing is shown to that mark.
     pub(crate) fn lose_dead_value(&mut self, slot: Slot, value: ObjectRef) {
         slot.store(0);
         match self.plan() {

@@ -1,10 +1,10 @@
-//! Verbs: work is asked for, and done at safepoints.
+//! Verbs: to request work, and to do it at safepoints.
 
 use crate::heap::Heap;
 use crate::plan::Plan;
 
 impl Heap {
-    /// The next safepoint comes to the runtime.
+    /// Makes the next safepoint enter the runtime.
     #[inline(always)]
     pub(crate) fn request_safepoint(&mut self) {
         match self.plan() {
@@ -13,7 +13,7 @@ impl Heap {
         }
     }
 
-    /// The same, and finalizers or callbacks are due there.
+    /// The same, for finalizers or callbacks that are due there.
     #[inline(always)]
     pub(crate) fn request_callbacks(&mut self) {
         match self.plan() {
@@ -22,7 +22,8 @@ impl Heap {
         }
     }
 
-    /// A turn of callbacks has ended before all were called. Prompt plan: the end of the drain sees that.
+    /// Requests another turn after a turn of callbacks that did not call them all. Prompt plan: the end of the drain
+    /// does so.
     pub(crate) fn put_callbacks_off(&mut self) {
         match self.plan() {
             Plan::Deferred => self.request_finalizer_turn(),
@@ -30,7 +31,7 @@ impl Heap {
         }
     }
 
-    /// No call of the program is left that the runtime has made: what those have put off is due.
+    /// Requests the work that calls of the program have postponed, when no call made by the runtime is left.
     pub(crate) fn request_interrupted_work(&mut self) {
         match self.plan() {
             Plan::Deferred => {
@@ -45,7 +46,7 @@ impl Heap {
         }
     }
 
-    /// The next allocation comes to the runtime, however much room its hole has, and so does the next safepoint.
+    /// Makes the next allocation enter the runtime, however much room its hole has, and the next safepoint, too.
     pub(crate) fn request_work_at_allocation(&mut self) {
         match self.plan() {
             Plan::Deferred => {
@@ -56,7 +57,7 @@ impl Heap {
         }
     }
 
-    /// Collects everything that nothing reaches. Answers how many objects died.
+    /// Collects all unreachable objects. Returns the number of objects that died.
     ///
     /// # Safety
     /// No reference to the heap is in use: finalizers may come back to it.
@@ -88,7 +89,7 @@ impl Heap {
         }
     }
 
-    /// A safepoint at which work that is due is done.
+    /// A safepoint: does the work that is due.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -102,7 +103,7 @@ impl Heap {
         }
     }
 
-    /// A safepoint of a host in Rust: the same, if anything has asked for it.
+    /// A safepoint of a host in Rust: the same, if work was requested.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -120,8 +121,8 @@ impl Heap {
         }
     }
 
-    /// Deferred plan: flips and runs the passes of the flip to their end, then finalizers. Prompt plan: everything at zero dies, and
-    /// all candidates are tried.
+    /// Deferred plan: flips and runs the passes of the flip to their end, then finalizers. Prompt plan: everything at
+    /// zero dies, and all candidates are tried.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -138,7 +139,7 @@ impl Heap {
         }
     }
 
-    /// The same for a recount that follows. Deferred plan: finalizers wait, because what they write is logged.
+    /// The same before a recount. Deferred plan: finalizers wait, because their writes are logged.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).
@@ -152,7 +153,7 @@ impl Heap {
         }
     }
 
-    /// A safepoint of code that was lowered for zeal; what `count` words from `words` on lead to lives on.
+    /// A safepoint of code that was lowered for zeal; the objects that `count` words from `words` on lead to survive.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect); the words are readable, and under the prompt plan aligned, or there are none.
@@ -161,7 +162,7 @@ impl Heap {
         unsafe {
             match (*heap).plan() {
                 Plan::Deferred => {
-                    // A call's result, of which the lowering passes the bytes.
+                    // The bytes of a call's result, as the lowering passes them.
                     (&mut *heap).deferred_zeal_epoch((0..count).map(|index| words.add(index).read_unaligned()));
                 }
                 Plan::Prompt if count == 0 => Heap::prompt_safepoint(heap, &[]),
@@ -170,7 +171,7 @@ impl Heap {
         }
     }
 
-    /// Nothing of the program runs any more: what is at zero dies.
+    /// Drains at the end, when no code of the program runs any more: the objects at zero die.
     ///
     /// # Safety
     /// As for [`collect`](Self::collect).

@@ -1,4 +1,4 @@
-//! Where two paths meet in different states, the edge makes up for it; and the last walk, which writes everything down.
+//! The operations on edges where two paths meet in different states; and the last walk, which records the decisions.
 
 use super::state::{Holds, State};
 use super::walk::Walk;
@@ -8,7 +8,7 @@ use crate::lower::count::decisions::{Decisions, EdgeEdits, What};
 use crate::lower::count::operation::Operation;
 
 impl Walk<'_> {
-    /// The last walk: the states are known, and everything is written down.
+    /// The last walk: the states are known, and all decisions are recorded.
     pub(super) fn write_down(mut self, starts: &[Option<State>]) -> Decisions {
         self.output = Some(Decisions::default());
         let mut ends: Vec<Option<State>> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is done at a safepoint, at a call that may unwind, and where the frame goes away.
+//! The operations at a safepoint, at a call that may unwind, and at the end of the frame.
 
 use super::state::{Holds, State};
 use super::walk::Walk;
@@ -10,10 +10,11 @@ use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
 
 impl Walk<'_> {
-    /// Everything that a safepoint expects: roots own what they hold, temporaries are let go or hidden, what is dead dies.
+    /// Establishes the state that a safepoint expects: roots own their objects, temporaries are released or hidden,
+    /// and objects at zero die.
     ///
-    /// A leaf that may unwind is no safepoint: nothing dies before it, and a reference in no root outlives it. But the pad of
-    /// its exception expects the same of roots, and knows of no temporaries.
+    /// A leaf that may unwind is no safepoint: nothing dies before it, and a reference in no root outlives it. But
+    /// the pad of its exception expects the same state of roots, and knows no temporaries.
     pub(super) fn before_call(&mut self, state: &mut State, call: Call, effect: Effect) {
         let place = call.value();
         self.own_all(state, place);
@@ -46,7 +47,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Memory whose words are arguments: what the callee gets a copy of.
+    /// Memory whose words are arguments: the callee gets a copy of it.
     fn copied_words(&self, call: Call) -> Vec<(Value, u64)> {
         let module = self.it.function.module();
         let words = |(address, of): (Value, Type)| (address, module.store_size_of(of) / 8);
@@ -74,7 +75,7 @@ impl Walk<'_> {
         words.into_iter().filter(|&word| self.needs_protection(state, word)).collect()
     }
 
-    /// Whether a word in flight may be the only thing that means an object.
+    /// Whether a word in flight may be the only reference to an object.
     fn needs_protection(&self, state: &State, word: Value) -> bool {
         let value = self.canonical(word);
         let counted = || {
@@ -93,8 +94,8 @@ impl Walk<'_> {
         self.take_result(state, call, next);
     }
 
-    /// Where an exception arrives: the frames that it went through have let their roots go, and the arguments of the call that
-    /// it came from are no longer needed.
+    /// Handles the arrival of an exception: the frames that it went through have released their roots, and the
+    /// arguments of the call that it left are no longer needed.
     pub(super) fn land(&mut self, state: &mut State, first: Value) {
         state.pending = true;
         self.unhide(state, first);
@@ -110,13 +111,14 @@ impl Walk<'_> {
         }
     }
 
-    /// A return: the result's count goes along, the rest is let go, in the order that the documentation promises.
+    /// Handles a return: the result's count goes to the caller, the rest is released, in the order that the
+    /// documentation promises.
     pub(super) fn end(&mut self, state: &mut State, end: Value) {
         let result = end.operands().next();
         let has_roots = state.slots.iter().any(|&holds| holds != Holds::Null);
         if !self.it.patterns.moves && state.pending && has_roots && !self.it.facts.returns_in_memory(self.it.function) {
-            // Fresh objects went to the pending list at birth. They are taken off before their roots let go, so that they
-            // come back in the order in which the roots do.
+            // Fresh objects went to the pending list at birth. They are removed from it before their roots are
+            // released, so that they come back in the order of the roots.
             self.own_all(state, end);
             let protected = self.protected(state, result.into_iter().collect());
             self.settle_all(end);
@@ -134,13 +136,13 @@ impl Walk<'_> {
             }
         }
         self.leave(state, end);
-        // What the caller's memory holds now may be at zero, and is valid till the caller's next safepoint.
+        // The objects in the caller's memory may be at zero now, and are valid until the caller's next safepoint.
         if !self.it.facts.returns_in_memory(self.it.function) {
             self.finish(state, end, result.into_iter().collect());
         }
     }
 
-    /// A guaranteed tail call: the frame goes away first, and what died with it dies before the callee runs.
+    /// Handles a guaranteed tail call: the frame ends first, and its dead objects die before the callee runs.
     pub(super) fn hand_on(&mut self, state: &mut State, call: Call) {
         self.leave(state, call.value());
         self.finish(state, call.value(), call.arguments());
@@ -159,7 +161,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The frame goes away: locals are let go in reverse order of declaration.
+    /// Ends the frame: locals are released in reverse order of declaration.
     pub(super) fn leave(&mut self, state: &mut State, place: Value) {
         self.release_temporaries(state, place);
         for slot in (0..state.slots.len()).rev() {
@@ -180,7 +182,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a word of this kind may mean an object.
+/// Whether a word of this kind may be a reference.
 fn may_hold_reference(module: Module, word: Value) -> bool {
     let of = word.type_of();
     word.is_local() && !of.is_void() && module.store_size_of(of) >= 8

@@ -1,4 +1,4 @@
-//! The last use of a root: where its count may go along with what is written.
+//! The last use of a root: its count may go to the written value.
 
 use super::Ownership;
 use crate::analysis::flow::Direction;
@@ -7,7 +7,7 @@ use crate::lower::bit_set::BitSet;
 use crate::lower::count::facts::Effect;
 
 impl Ownership<'_> {
-    /// For each write the roots that are overwritten or left before the next safepoint, whichever way the program goes.
+    /// For each write the roots that are overwritten or left before the next safepoint on every path.
     pub(super) fn soon_gone(&self) -> HandleMap<Value, BitSet> {
         let mut at_writes = HandleMap::default();
         let slots: HandleMap<Value, usize> = self.roots.iter().map(|root| root.slot).zip(0..).collect();

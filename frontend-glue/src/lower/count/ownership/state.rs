@@ -1,27 +1,27 @@
-//! What is known of counts at one place of a function.
+//! The state of counts at one place of a function.
 
 use crate::llvm::Value;
 use crate::lower::bit_set::BitSet;
 use smallvec::SmallVec;
 
-/// What a simple root has to do with the count of what it holds. Where paths meet, the greater one holds.
+/// Whether a simple root has a count for its object. Where paths meet, the greater value applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holds {
     Null,
-    /// Somebody else keeps what it holds alive till the next safepoint.
+    /// Another holder keeps its object alive until the next safepoint.
     Borrows,
     Owns,
 }
 
-/// See the file's first lines.
+/// The state of roots and temporaries at one place.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct State {
     pub(super) slots: SmallVec<[Holds; 8]>,
-    /// What a slot holds, where known.
+    /// The content of a slot, where known.
     pub(super) contents: SmallVec<[Option<Value>; 8]>,
     /// Temporaries that still hold their count.
     pub(super) temporaries: BitSet,
-    /// Something may be waiting on the pending list.
+    /// An object may be waiting on the pending list.
     pub(super) pending: bool,
 }
 
@@ -36,7 +36,7 @@ impl State {
             self.contents[slot] = known;
             self.slots[slot] = self.slots[slot].max(other.slots[slot]);
         }
-        // A temporary that one way lacks is let go on the other's edge.
+        // A temporary that one path lacks is released on the other's edge.
         self.pending |= other.pending || self.temporaries != other.temporaries;
         self.temporaries.intersect(&other.temporaries);
     }

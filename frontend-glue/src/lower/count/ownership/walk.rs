@@ -1,7 +1,7 @@
-//! One walk through a function, block by block: what each instruction means to the counts.
+//! One walk through a function, block by block: the effect of each instruction on the counts.
 //!
-//! The walk is the transfer function of the analysis. It runs until the states come to rest; then once more, and what it
-//! would change is written down (`edges`).
+//! The walk is the transfer function of the analysis. It runs until the states no longer change; then once more, to
+//! record the operations (`edges`).
 
 use super::Ownership;
 use super::state::{Holds, State};
@@ -14,7 +14,7 @@ use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::{Remark, Saving};
 
-/// See the file's first lines.
+/// One walk: the transfer function of the analysis, or the last walk, which records.
 pub(super) struct Walk<'a> {
     pub(super) it: &'a Ownership<'a>,
     pub(super) slot_of: HandleMap<Value, usize>,
@@ -26,7 +26,7 @@ pub(super) struct Walk<'a> {
     pub(super) same: HandleMap<Value, Value>,
     pub(super) soon_gone: HandleMap<Value, BitSet>,
     pub(super) arrivals: HandleMap<usize, Call>,
-    /// In the last walk: what was decided.
+    /// In the last walk: the decisions.
     pub(super) output: Option<Decisions>,
 }
 
@@ -192,7 +192,7 @@ impl Walk<'_> {
                 let next = call.value().next_instruction().expect("a call is no terminator");
                 self.take_result(state, call, next);
             }
-            // A leaf of whom nothing is known may write references.
+            // An unknown leaf may write references.
             Callee::Ordinary => state.pending = true,
             _ => {}
         }
@@ -230,7 +230,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether nothing is left of the frame at this return.
+/// Whether the frame is already gone at this return.
 fn ends_in_tail_call(end: Value) -> bool {
     end.block().calls().any(Call::is_musttail)
 }
