@@ -16,3 +16,16 @@ pub fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {
 pub fn set(m: &mut Mutator, object: ObjectRef, offset: u64, target: Option<ObjectRef>) {
     m.write(object, object.slot(offset), target.map_or(0, ObjectRef::address));
 }
+
+/// Nothing is left of a heap whose roots let go of everything, and nothing is known of what was there.
+///
+/// # Panics
+/// When an object or a record of one is left.
+#[track_caller]
+pub fn nothing_is_left(m: &mut Mutator) {
+    m.truncate_roots(0);
+    m.collect();
+    m.collect();
+    assert_eq!(m.live_objects(), []);
+    assert!(m.heap().specials.is_empty());
+}

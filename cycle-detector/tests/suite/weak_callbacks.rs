@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_kit::nodes::nothing_is_left;
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
@@ -66,11 +67,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
             called();
             situation(&mut m);
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}, trials {trials}: {violation}"));
-            m.truncate_roots(0);
-            m.collect();
-            m.collect();
-            assert_eq!(m.live_objects(), []);
-            assert!(m.heap().specials.is_empty());
+            nothing_is_left(&mut m);
             called();
         }
     }

@@ -10,7 +10,7 @@ use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{nothing_is_left, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
@@ -78,11 +78,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
             situation(&mut m);
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}: {violation}"));
             MAPS.set([0; 2]);
-            m.truncate_roots(0);
-            m.collect();
-            m.collect();
-            assert_eq!(m.live_objects(), []);
-            assert!(m.heap().specials.is_empty());
+            nothing_is_left(&mut m);
         }
     }
 }
@@ -389,11 +385,7 @@ fn random_operations() {
                 assert_eq!((m.weak_map_count(map), m.weak_map_next(map, 0)), (0, None));
             }
             m.verify().expect("sound");
-            m.truncate_roots(0);
-            m.collect();
-            m.collect();
-            assert_eq!(m.live_objects(), []);
-            assert!(m.heap().specials.is_empty());
+            nothing_is_left(&mut m);
         }
     }
 }

@@ -29,7 +29,11 @@ fn prints(stdout: &str) -> Outcome {
 
 /// Runs a program in both ways, at both ends of optimisation, with a leak check and an epoch every 64 KiB.
 fn runs(program: &str, stdout: &str) {
-    let folder = Folder::with(&[("program.c", program)]);
+    runs_in(&Folder::with(&[("program.c", program)]), stdout);
+}
+
+/// The same for the `program.c` of a folder, which may hold native code that it links.
+fn runs_in(folder: &Folder, stdout: &str) {
     for level in ["0", "2"] {
         let jit = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
         assert_eq!(folder.tally(&jit), prints(stdout), "tally run --opt {level}");

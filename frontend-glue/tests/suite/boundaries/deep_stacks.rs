@@ -9,7 +9,7 @@
 mod jumps;
 
 use crate::boundaries::program::{Folder, of_nodes, plan};
-use crate::boundaries::{native_code, prints, runs};
+use crate::boundaries::{native_code, runs, runs_in};
 use tally_llvm::lower::Plan;
 
 /// `flip` allocates until an epoch has begun, and not much longer; `check_pauses` prints how many frames were walked at
@@ -47,13 +47,7 @@ fn runs_beside(library: (&str, &str, &str), main: &str, stdout: &str) {
     let (compiler, name, source) = library;
     let folder = Folder::with(&[(name, source), ("program.c", &program(main))]);
     native_code::library(&folder, compiler, name, &["-fexceptions"]);
-    for level in ["0", "2"] {
-        let jit = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
-        assert_eq!(folder.tally(&jit), prints(stdout), "tally run --opt {level}");
-        folder.build(&["--opt", level, "program.c"]);
-        let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
-        assert_eq!(folder.program(&variables, &[]), prints(stdout), "tally build --opt {level}");
-    }
+    runs_in(&folder, stdout);
 }
 
 /// Young objects that only waiting frames hold live; a root that is moved into the heap, or overwritten, as the first thing after

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::boundaries::prints;
 use crate::boundaries::program::Folder;
+use crate::boundaries::{prints, runs_in};
 use tally_kit::folder::{self, Outcome};
 
 const CPP: &str = r#"
@@ -73,13 +73,7 @@ pub fn library(folder: &folder::Folder, compiler: &str, source: &str, options: &
 fn cpp_exceptions_unwind_managed_frames_and_their_roots_are_gone() {
     let folder = Folder::with(&[("native.cpp", CPP), ("program.c", THROWN_AT)]);
     library(&folder, "clang++-22", "native.cpp", &[]);
-    for level in ["0", "2"] {
-        let run = ["run", "--leak-check", "--epoch-bytes", "64KiB", "--opt", level, "program.c"];
-        assert_eq!(folder.tally(&run), prints("3600\n"), "tally run --opt {level}");
-        folder.build(&["--opt", level, "program.c"]);
-        let variables = [("TALLY_LEAK_CHECK", "1"), ("TALLY_EPOCH_BYTES", "64KiB")];
-        assert_eq!(folder.program(&variables, &[]), prints("3600\n"), "tally build --opt {level}");
-    }
+    runs_in(&folder, "3600\n");
 }
 
 #[test]
