@@ -6,7 +6,7 @@
 //! machine has code for it (`machine_code.rs`); the runtime's declarations are right; roots are allocas that can be
 //! named (`intrinsics.rs`) and descriptors are in order (`descriptors.rs`); writes have an object and a slot
 //! (`writes.rs`), name global variables themselves (`passed_globals.rs`), and no reference certainly bypasses the
-//! barrier (`raw_stores.rs`); frames can be walked (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no
+//! barrier (`raw_stores.rs`, `raw_fills.rs`); frames can be walked (`frames.rs`); no intrinsic calls by itself (`own_calls.rs`); no
 //! call has a bundle that would be lost (`bundles.rs`); landing pads are of one type (`exceptions.rs`); no attribute
 //! makes LLVM add calls (`attributes.rs`); `main` can be called by the runtime. Unreachable code may contain a write
 //! to null, since optimisers leave such writes (`dead_code.rs`).
@@ -24,6 +24,7 @@ pub(crate) mod machine_code;
 mod made;
 mod own_calls;
 pub(crate) mod passed_globals;
+mod raw_fills;
 mod raw_stores;
 pub(crate) mod writes;
 
@@ -244,13 +245,9 @@ impl Check<'_> {
             self.accesses_of_root(slot);
         }
         if any_managed {
-            self.findings.extend(raw_stores::errors(
-                self.module,
-                self.name,
-                &self.callees,
-                &self.written_globals,
-                function,
-            ));
+            for errors in [raw_stores::errors, raw_fills::errors] {
+                self.findings.extend(errors(self.module, self.name, &self.callees, &self.written_globals, function));
+            }
         }
     }
 

@@ -112,7 +112,6 @@ impl Search<'_> {
     /// Whether the global that `store` makes null is null already: no call comes before the store in `main` or a
     /// constructor, or the last one has written null there.
     fn is_null_already(&self, store: Value) -> bool {
-        let function = store.function();
         let before = std::iter::successors(store.previous_instruction(), |it| it.previous_instruction());
         let last = before.filter_map(Value::as_call).find(|call| !is_marker(call.value()));
         match last {
@@ -121,10 +120,7 @@ impl Search<'_> {
                     && call.argument(0).is_null()
                     && call.argument(2) == store.operand(1)
             }
-            None => {
-                store.block() == function.entry()
-                    && (function.name() == "main" || is_constructor(self.module, function))
-            }
+            None => is_start_of_program(self.module, store),
         }
     }
 
@@ -167,4 +163,16 @@ impl Search<'_> {
             _ => false,
         })
     }
+}
+
+/// Whether no call comes before the instruction in `main` or a constructor.
+pub(super) fn is_before_all_calls(module: Module, instruction: Value) -> bool {
+    let mut before = std::iter::successors(instruction.previous_instruction(), |it| it.previous_instruction());
+    !before.any(|it| it.as_call().is_some_and(|call| !is_marker(call.value())))
+        && is_start_of_program(module, instruction)
+}
+
+fn is_start_of_program(module: Module, instruction: Value) -> bool {
+    let function = instruction.function();
+    instruction.block() == function.entry() && (function.name() == "main" || is_constructor(module, function))
 }
