@@ -37,6 +37,9 @@ const HALVES_MAX: u64 = 8;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
 
+/// Epochs after a mark in which the objects die that it has let go of: the log has them first.
+const EPOCHS_OF_DEATHS: u32 = 2;
+
 /// The evidence for a mark.
 #[derive(Debug)]
 pub(crate) struct Evidence {
@@ -51,10 +54,15 @@ pub(crate) struct Evidence {
     /// Suspects and turnover that the running mark was started for.
     suspects_at_start: u64,
     turnover_at_start: u64,
-    /// Bytes that were alive, or thought so, when it began.
+    /// Bytes of objects that were alive, or thought so, when it began.
     live_at_start: u64,
     /// Marks given up since the last that was not.
     aborted: u32,
+    /// Bytes that were not known to be dead when the last mark was given up, if one was since the last that was not: the next begins
+    /// when the heap has grown beyond that. It is no base for what is too much, since nothing of it was judged.
+    base_of_abort: u64,
+    /// Epochs that have ended since the last mark, of the first few.
+    epochs_after_mark: u32,
 }
 
 impl Default for Evidence {
@@ -68,6 +76,8 @@ impl Default for Evidence {
             turnover_at_start: 0,
             live_at_start: 0,
             aborted: 0,
+            base_of_abort: 0,
+            epochs_after_mark: EPOCHS_OF_DEATHS,
         }
     }
 }
@@ -78,6 +88,10 @@ impl Evidence {
     /// the next candidate.
     pub(crate) fn note_epoch(&mut self, heap: &Heap, doubts: u64, (given_bytes, log_entries): (u64, u64)) {
         self.turnover = self.turnover.saturating_add(given_bytes).saturating_add(log_entries * BYTES_PER_ENTRY);
+        if self.epochs_after_mark < EPOCHS_OF_DEATHS {
+            self.epochs_after_mark += 1;
+            self.base = self.base.min(needed_bytes(heap));
+        }
         if heap.suspects + doubts == 0 && heap.candidates.is_empty() {
             (self.base, self.turnover) = (self.base.max(needed_bytes(heap) / 2), 0);
         }
@@ -99,7 +113,7 @@ impl Evidence {
         } else {
             16
         };
-        let base = self.base.max(epoch);
+        let base = self.base.max(self.base_of_abort).max(epoch);
         let halves = (self.halves * patience).min(2 * GROWTH_MAX);
         let grown = live > base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch);
         let turned_over = self.turnover / (TURNOVER * halves.min(TURNOVERS_MAX)) > live.saturating_add(epoch);
@@ -112,7 +126,7 @@ impl Evidence {
         let epoch = heap.options.epoch_bytes;
         let base = self.base.max(epoch);
         let grown = base.saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
-        heap.statistics.live_bytes > grown.saturating_add(epoch)
+        live_bytes(heap) > grown.saturating_add(epoch)
     }
 
     /// A mark begins.
@@ -129,7 +143,7 @@ impl Evidence {
     /// The mark is given up: its suspects, to be counted again.
     pub(crate) fn note_abort(&mut self, heap: &Heap) -> u64 {
         self.aborted += 1;
-        self.base = needed_bytes(heap);
+        self.base_of_abort = needed_bytes(heap);
         self.turnover = self.turnover.saturating_add(self.turnover_at_start);
         self.suspects_at_start
     }
@@ -139,20 +153,28 @@ impl Evidence {
     /// mark ran: that is alive for the mark, whatever has become of it, and may be most of the heap where marks are slow (those of
     /// large maps are). The base is what the mark has judged.
     pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64) {
-        let live = needed_bytes(heap).saturating_sub(awaited);
-        let unjudged = (heap.statistics.live_bytes + freed).saturating_sub(self.live_at_start);
+        let objects = heap.statistics.live_bytes;
+        let live = objects.saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
+        let unjudged = (objects + freed).saturating_sub(self.live_at_start);
         let freed = freed.saturating_add(awaited);
-        self.base = live.saturating_sub(unjudged);
-        self.aborted = 0;
+        // These are bytes of objects: what the mark has judged has as many records as others, on average.
+        let judged = live.saturating_sub(unjudged) as f64;
+        self.base = (judged * live_bytes(heap) as f64 / objects.max(1) as f64) as u64;
+        (self.aborted, self.base_of_abort, self.epochs_after_mark) = (0, 0, 0);
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
         self.halves = if freed < live / 8 { (self.halves * 2).min(HALVES_MAX) } else { 1 };
     }
 }
 
-/// Bytes of objects not known to be dead, without dead entries of weak maps.
+/// Bytes of objects not known to be dead, and of the records of special objects: these may take as much as the objects.
+fn live_bytes(heap: &Heap) -> u64 {
+    heap.statistics.live_bytes + heap.specials.used_bytes()
+}
+
+/// The same without dead entries of weak maps.
 fn needed_bytes(heap: &Heap) -> u64 {
-    heap.statistics.live_bytes.saturating_sub(heap.dead_entry_bytes())
+    live_bytes(heap).saturating_sub(heap.dead_entry_bytes())
 }
 
 #[cfg(test)]
@@ -214,5 +236,57 @@ mod tests {
             assert_eq!(evidence.base, 8 * MIB);
             assert_eq!(evidence.is_enough(heap, 0), enough, "grown by {grown} MiB");
         }
+    }
+
+    /// Objects that a mark has let go of die by counting in the epochs after it: what counting frees then was no living heap.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn deaths_in_the_epochs_after_a_mark_are_no_base() {
+        const MIB: u64 = 1 << 20;
+        let mut mutator = Mutator::new(HeapOptions::default()).expect("address space");
+        let heap = mutator.heap();
+        let mut evidence = Evidence::default();
+        heap.suspects = 1;
+        heap.statistics.live_bytes = 60 * MIB;
+        evidence.note_start(heap, 1);
+        evidence.learn(heap, 0, 0);
+        for (live, base) in [(50, 50), (20, 20), (10, 20), (70, 20)] {
+            heap.statistics.live_bytes = live * MIB;
+            evidence.note_epoch(heap, 1, (0, 0));
+            assert_eq!(evidence.base, base * MIB, "{live} MiB are left");
+        }
+    }
+
+    /// A mark that was given up has judged nothing: the next waits for growth, but hurries as it would have without that one.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn what_a_mark_that_was_given_up_found_is_no_bound() {
+        const MIB: u64 = 1 << 20;
+        let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
+        let mut mutator = Mutator::new(options).expect("address space");
+        let heap = mutator.heap();
+        let mut evidence = Evidence { base: 4 * MIB, yield_per_suspect: 1e12, ..Evidence::default() };
+        heap.suspects = 1;
+        heap.statistics.live_bytes = 40 * MIB;
+        assert!(evidence.is_enough(heap, 0) && !evidence.is_overdue(heap));
+        evidence.note_start(heap, 1);
+        evidence.note_abort(heap);
+        assert!(!evidence.is_enough(heap, 0), "it would be given up again");
+        heap.statistics.live_bytes = 62 * MIB;
+        assert!(evidence.is_enough(heap, 0) && evidence.is_overdue(heap));
+    }
+
+    /// Records of special objects may take as much as the objects.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn records_are_part_of_the_live_heap() {
+        let options = HeapOptions { epoch_bytes: 1 << 10, ..HeapOptions::default() };
+        let mut mutator = Mutator::new(options).expect("address space");
+        let without = live_bytes(mutator.heap()) - mutator.heap().statistics.live_bytes;
+        let key = mutator.allocate_host(Box::new(())).expect("room");
+        let before = live_bytes(mutator.heap()) - mutator.heap().statistics.live_bytes;
+        mutator.new_ephemeron(key, None).expect("room");
+        let with = live_bytes(mutator.heap()) - mutator.heap().statistics.live_bytes;
+        assert_eq!((without, before, with), (0, 24, 24 + 24 + 32), "a record of each, and the slot's link");
     }
 }

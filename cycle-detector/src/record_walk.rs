@@ -3,10 +3,13 @@
 //! The program may run between two steps. Records that it makes or frees meanwhile are of objects that it has, and those are
 //! none of the walk's.
 
+use tally_heap::services::special::Special;
 use tally_heap::{Heap, ObjectRef};
 
 /// Records that are looked at in one step.
 const PER_STEP: i64 = 64;
+/// Records between the one that is looked at and the one whose object is fetched.
+const AHEAD: u32 = 8;
 
 /// How far the walk is.
 #[derive(Debug, Default)]
@@ -25,15 +28,24 @@ pub(crate) enum Looked {
 }
 
 impl RecordWalk {
-    /// Looks at the next records.
-    pub(crate) fn next(&mut self, heap: &Heap, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
+    /// Looks at the next records: those that `may_be` lets pass, and of these at the objects.
+    pub(crate) fn next(
+        &mut self,
+        heap: &Heap,
+        may_be: impl Fn(&Special) -> bool,
+        is_wanted: impl Fn(ObjectRef) -> bool,
+    ) -> Looked {
         let from = self.at;
+        let object_of = |number| heap.specials.record(number).filter(|record| may_be(record)).and_then(Special::object);
         while i64::from(self.at - from) < PER_STEP {
             if self.at >= heap.specials.last() {
                 return if self.at == from { Looked::AtAll } else { Looked::Past(i64::from(self.at - from)) };
             }
             self.at += 1;
-            if let Some(object) = heap.specials.at(self.at).filter(|&object| is_wanted(object)) {
+            if let Some(object) = object_of(self.at + AHEAD) {
+                object.prefetch_for_mark();
+            }
+            if let Some(object) = object_of(self.at).filter(|&object| is_wanted(object)) {
                 return Looked::At(object);
             }
         }

@@ -183,6 +183,13 @@ impl ObjectRef {
         range::prefetch(range::count_cell(self.address()) as u64);
     }
 
+    /// Fetches what a mark asks of the object: its header, its count and its mark bit.
+    #[inline(always)]
+    pub fn prefetch_for_mark(self) {
+        self.prefetch();
+        range::MARK.prefetch(self.address());
+    }
+
     /// Fetches the object's count byte alone.
     #[inline(always)]
     pub fn prefetch_count(self) {

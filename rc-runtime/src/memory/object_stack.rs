@@ -57,6 +57,14 @@ impl ObjectStack {
         }
     }
 
+    /// Fetches the header of the object so many below the newest, if that lies in the same chunk.
+    #[inline(always)]
+    pub fn prefetch_below(&self, below: usize) {
+        if let Some(object) = self.top.get(self.top.len().wrapping_sub(1 + below)) {
+            object.prefetch();
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.below.len() * CHUNK + self.top.len()

@@ -8,6 +8,7 @@
 //! Expected cost of inserting and removing a record: fifteen instructions each, and the line of the record.
 
 use crate::memory::list::List;
+use crate::memory::range::prefetch;
 
 /// Records of a chunk.
 const CHUNK: u32 = 256;
@@ -138,6 +139,14 @@ impl<T: Record> Slab<T> {
         let (at, place) = split(number.max(1));
         let record = self.chunks.get(at)?.records.get(place);
         if number == 0 { None } else { record }
+    }
+
+    /// Fetches the record of that number, if there is such a place.
+    #[inline(always)]
+    pub fn prefetch(&self, number: u32) {
+        if let Some(record) = self.get(number) {
+            prefetch(record as *const T as u64);
+        }
     }
 }
 

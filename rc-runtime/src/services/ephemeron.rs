@@ -39,8 +39,8 @@ pub const VALUE: u64 = 0;
 pub const KEY: u64 = 8;
 /// Ephemerons of one key that a mark visits in one step, about.
 const VALUES_AT_ONCE: i64 = 64;
-/// Ephemerons that a mark held back and looks at once more in one step.
-const LOOKS_AT_ONCE: i64 = 64;
+/// Ephemerons that a mark looks at in one step.
+pub const EPHEMERONS_AT_ONCE: usize = 64;
 
 impl Heap {
     /// A new ephemeron of the built-in type. A safepoint.
@@ -122,23 +122,79 @@ impl Heap {
         values
     }
 
-    /// Deferred plan: the mark has come to its end, or nearly so: some of those that it held back are looked at once more, and
-    /// followed if they have another key or none by now. What that cost; `None` when all were.
-    pub fn follow_released_ephemerons(&mut self) -> Option<i64> {
+    /// Deferred plan: how many ephemerons the mark has come to and not looked at yet. See [`look_at_ephemerons`](Self::look_at_ephemerons).
+    #[inline]
+    pub fn ephemerons_to_look_at(&self) -> usize {
+        self.specials.held_back.len() - self.specials.held_back_at
+    }
+
+    /// Deferred plan: looks at some of the ephemerons that the mark has come to. Those with a key that is not marked are held back; the
+    /// mark follows the others by `follow`, which returns what that cost. Returns the cost of all; `None` when there are none.
+    ///
+    /// What an ephemeron needs of its key lies in four places, and each says where the next is. Looked at one by one they took
+    /// half of a mark's time. So a mark collects some, and fetches each place for all of them before the next for any.
+    pub fn look_at_ephemerons(&mut self, mut follow: impl FnMut(&mut Heap, ObjectRef) -> i64) -> Option<i64> {
         let from = self.specials.held_back_at;
-        for _ in 0..LOOKS_AT_ONCE {
-            let Some(&object) = self.specials.held_back.get(self.specials.held_back_at) else { break };
-            if object.has(flag::DEAD) || object.count() == 0 {
-                self.specials.held_back.swap_remove(self.specials.held_back_at);
-            } else if self.is_held_back(object) {
-                self.specials.held_back_at += 1;
-            } else {
-                self.specials.held_back.swap_remove(self.specials.held_back_at);
-                self.push_marked(object);
-                return Some(LOOKS_AT_ONCE);
+        let many = self.ephemerons_to_look_at().min(EPHEMERONS_AT_ONCE);
+        if many == 0 {
+            return None;
+        }
+        self.prefetch_keys(&self.specials.held_back[from..from + many]);
+        let mut spent = many as i64;
+        for _ in 0..many {
+            let object = self.specials.held_back[self.specials.held_back_at];
+            let is_alive = !object.has(flag::DEAD) && object.count() != 0;
+            let mut is_done = !is_alive;
+            if is_alive {
+                let (values, all) = self.visit_values_of_key(object, Heap::show_to_mark);
+                spent += values;
+                if all && self.is_held_back(object) {
+                    self.specials.held_back_at += 1;
+                    continue;
+                }
+                is_done = !all;
+                if !all {
+                    self.push_marked(object);
+                }
+            }
+            self.specials.held_back.swap_remove(self.specials.held_back_at);
+            if !is_done {
+                spent += follow(self, object);
             }
         }
-        (self.specials.held_back_at != from || from < self.specials.held_back.len()).then_some(LOOKS_AT_ONCE)
+        Some(spent)
+    }
+
+    /// Deferred plan, once a mark has found what is dead: [empties](Self::empty_ephemeron) some of the ephemerons that it held back.
+    /// Returns what that cost; `None` when none is left.
+    pub fn empty_ephemerons(&mut self) -> Option<i64> {
+        let left = self.specials.held_back.len();
+        if left == 0 {
+            self.specials.held_back_at = 0;
+            return None;
+        }
+        let from = left.saturating_sub(EPHEMERONS_AT_ONCE);
+        self.prefetch_keys(&self.specials.held_back[from..]);
+        let mut spent = 0;
+        while self.specials.held_back.len() > from
+            && let Some(ephemeron) = self.specials.held_back.pop()
+        {
+            let is_dead = ephemeron.has(flag::DEAD) || ephemeron.count() == 0;
+            spent += if is_dead { 1 } else { self.empty_ephemeron(ephemeron) };
+        }
+        Some(spent)
+    }
+
+    /// Fetches what [`is_held_back`](Self::is_held_back) reads of each of the ephemerons, and their values' headers.
+    fn prefetch_keys(&self, ephemerons: &[ObjectRef]) {
+        ephemerons.iter().for_each(|&ephemeron| self.prefetch_number(ephemeron));
+        ephemerons.iter().for_each(|&ephemeron| self.prefetch_first_slot(ephemeron));
+        for &ephemeron in ephemerons {
+            self.prefetch_target_of_first_slot(ephemeron);
+            ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, ObjectRef::prefetch_for_mark);
+        }
+        let targets = ephemerons.iter().filter_map(|&ephemeron| self.target_of_first_slot(ephemeron));
+        targets.for_each(ObjectRef::prefetch_for_mark);
     }
 
     /// Unmarked objects are known to be dead and unreachable: an ephemeron that the mark held back, and that is alive,

@@ -117,9 +117,14 @@ impl Special {
     }
 
     /// The object that it is about; `None` of a free place.
-    pub(crate) fn object(&self) -> Option<ObjectRef> {
+    pub fn object(&self) -> Option<ObjectRef> {
         // SAFETY: [HEADER] an object's address as long as the record is one, or 0.
         unsafe { ObjectRef::of_word(self.address()) }
+    }
+
+    /// Whether weak references to it exist.
+    pub fn has_referrers(&self) -> bool {
+        self.referrers().is_some()
     }
 
     /// Weak references to it.
@@ -183,9 +188,10 @@ pub struct Specials {
     pub upgraded: List<ObjectRef>,
     /// Finalizers of objects found dead now come before their end, and may bring some of them back.
     pub finalizers_follow: bool,
-    /// Deferred plan: ephemerons that the running mark must not follow yet, as far as it knows.
+    /// Deferred plan: ephemerons that the running mark has come to: those that it must not follow yet, and behind them those that
+    /// it has not looked at.
     pub held_back: List<ObjectRef>,
-    /// So many of those, from the first, were looked at again when the mark had seen all else.
+    /// So many of those, from the first, it has looked at.
     pub held_back_at: usize,
     /// Numbers the marks: where a mark is in the list of a key's ephemerons is nothing to another.
     pub(crate) marks: u64,
@@ -204,6 +210,12 @@ impl Specials {
         self.records.bytes() + self.rests.bytes() + self.links.bytes()
     }
 
+    /// The same of those in use, without the free places beside them: for those who ask often.
+    pub fn used_bytes(&self) -> u64 {
+        u64::from(self.records.len()) * size_of::<Special>() as u64
+            + u64::from(self.links.len()) * size_of::<Link>() as u64
+    }
+
     /// Weak slots and keys in objects that are no built-in weak references.
     pub fn slots(&self) -> u32 {
         self.links.len()
@@ -217,6 +229,11 @@ impl Specials {
     /// The object whose record has that number, if one has.
     pub fn at(&self, number: u32) -> Option<ObjectRef> {
         self.records.get(number).and_then(Special::object)
+    }
+
+    /// The record with that number, which may be free.
+    pub fn record(&self, number: u32) -> Option<&Special> {
+        self.records.get(number)
     }
 
     /// No record has a higher number.

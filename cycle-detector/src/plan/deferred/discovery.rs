@@ -22,11 +22,12 @@ use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::plan::deferred::log::LogCursor;
 use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::services::ephemeron::EPHEMERONS_AT_ONCE;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
 /// Objects whose lines are being fetched.
-const AHEAD: usize = 8;
+pub(crate) const AHEAD: usize = 8;
 /// Roots shown in one step.
 const ROOTS_PER_STEP: usize = 64;
 
@@ -87,7 +88,9 @@ impl DeferredDriver {
             if spent >= units {
                 break false;
             }
-            if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
+            if heap.ephemerons_to_look_at() >= EPHEMERONS_AT_ONCE {
+                spent += self.look_at_ephemerons(heap).unwrap_or(0);
+            } else if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
                     awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
                     spent += self.enter_large(heap, object);
@@ -118,7 +121,7 @@ impl DeferredDriver {
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;
             } else {
-                match heap.follow_released_ephemerons() {
+                match self.look_at_ephemerons(heap) {
                     Some(looked) => spent += looked,
                     None => {
                         spent += 1;
@@ -161,11 +164,23 @@ impl DeferredDriver {
 
     /// A large object was marked: its chunks are visited one by one.
     fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        let (held_back, spent) = visit_special(heap, object);
-        if !held_back {
+        let (waits, spent) = visit_special(heap, object);
+        if !waits {
             heap.mark_overflowed |= !self.mark.large.try_push((object, 0));
         }
         2 + spent
+    }
+
+    /// Some of the ephemerons that the mark has come to are followed, or held back.
+    fn look_at_ephemerons(&mut self, heap: &mut Heap) -> Option<i64> {
+        let large = &mut self.mark.large;
+        heap.look_at_ephemerons(|heap, ephemeron| {
+            if ephemeron.has(flag::LARGE) {
+                heap.mark_overflowed |= !large.try_push((ephemeron, 0));
+                return 2;
+            }
+            show_part(heap, ephemeron, Part::Whole)
+        })
     }
 
     /// When marked objects were forgotten, visits all marked objects of a part of a block, or one large object, once more;
@@ -223,31 +238,30 @@ fn is_marked(object: ObjectRef) -> bool {
 fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
     let mut spent = 2;
     if object.has(flag::SPECIAL) {
-        let (held_back, values) = visit_special(heap, object);
+        let (waits, values) = visit_special(heap, object);
         spent += values;
-        if held_back {
+        if waits {
             return spent;
         }
     }
     spent + show_part(heap, object, Part::Whole)
 }
 
-/// What hangs on a special object as a key is alive. Whether the object must not be followed now, because it is an ephemeron whose
-/// key is not marked, or comes again for more of what hangs on it; and what that cost.
+/// What hangs on a special object as a key is alive. Returns whether the object is not to be followed now, because it is an ephemeron,
+/// which is looked at together with others, or because it comes again for more of what hangs on it; and what that cost.
 fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
     if !object.has(flag::SPECIAL) {
         return (false, 0);
     }
-    let (spent, all) = heap.visit_values_of_key(object, |heap, value| heap.show_to_mark(value));
+    if object.type_info().ephemeron {
+        heap.specials.held_back.push(object);
+        return (true, 0);
+    }
+    let (spent, all) = heap.visit_values_of_key(object, Heap::show_to_mark);
     if !all {
         heap.push_marked(object);
-        return (true, spent);
     }
-    let held_back = heap.is_held_back(object);
-    if held_back {
-        heap.specials.held_back.push(object);
-    }
-    (held_back, spent)
+    (!all, spent)
 }
 
 /// The objects visited now hang on objects that wait for their finalizers. One of these that they refer to is owned;

@@ -25,7 +25,7 @@
 
 use crate::evidence::Evidence;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::discovery::Discovery;
+use crate::plan::deferred::discovery::{AHEAD, Discovery};
 use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
@@ -35,6 +35,7 @@ use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -191,7 +192,7 @@ impl DeferredDriver {
     /// Weak references to the next special object are cleared, if that is unmarked.
     fn clear_weak_to_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
         let finalizers_follow = heap.finalizers.due != 0 && !self.mark.finalizable_found;
-        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+        match self.mark.records.next(heap, Special::has_referrers, |object| object.is_mature() && is_unmarked(object)) {
             Looked::At(object) => {
                 let before = units;
                 heap.specials.finalizers_follow = finalizers_follow;
@@ -213,15 +214,13 @@ impl DeferredDriver {
         Some(1)
     }
 
-    /// The next ephemeron that was held back is emptied, if it is alive. `None` while increments are pending.
+    /// Some of the ephemerons that were held back are emptied, if they are alive. `None` while increments are pending.
     fn empty_held_back(&mut self, heap: &mut Heap) -> Option<i64> {
         if heap.counting {
             return None;
         }
-        match heap.specials.held_back.pop() {
-            Some(ephemeron) if ephemeron.has(flag::DEAD) || ephemeron.count() == 0 => return Some(1),
-            Some(ephemeron) => return Some(heap.empty_ephemeron(ephemeron)),
-            None => heap.specials.held_back_at = 0,
+        if let Some(spent) = heap.empty_ephemerons() {
+            return Some(spent);
         }
         if heap.mark_stack.is_empty() && !heap.mark_overflowed {
             self.mark.enter(Stage::Slots);
@@ -236,7 +235,7 @@ impl DeferredDriver {
         if heap.counting {
             return None;
         }
-        match self.mark.records.next(heap, |object| object.is_mature() && is_unmarked(object)) {
+        match self.mark.records.next(heap, |_| true, |object| object.is_mature() && is_unmarked(object)) {
             Looked::At(object) => {
                 let before = units;
                 if !heap.let_go_weakly(object, &mut units) {
@@ -331,6 +330,7 @@ impl DeferredDriver {
     fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
         match heap.dead_queue.pop() {
             Some(object) => {
+                heap.dead_queue.prefetch_below(AHEAD);
                 if heap.dead_queue.len() >= self.mark.died_before && !MARK.get(object.address()) {
                     self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
                 }

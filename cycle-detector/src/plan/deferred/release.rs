@@ -7,6 +7,7 @@
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
 use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::discovery::AHEAD;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -90,6 +91,10 @@ impl DeferredDriver {
         if units > 0
             && let Some(object) = heap.free_queue.pop()
         {
+            let later = heap.free_queue.len().wrapping_sub(AHEAD);
+            if let Some(object) = heap.free_queue.get(later) {
+                object.prefetch();
+            }
             units -= self.release_object(heap, object);
         }
         units

@@ -25,6 +25,7 @@ use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::Bin;
+use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
@@ -39,7 +40,7 @@ impl SlicedMark {
     }
 
     pub(super) fn clear_weak_to_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        match self.records.next(heap, is_suspected) {
+        match self.records.next(heap, Special::has_referrers, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
                 self.enter(Stage::Hold);
@@ -80,7 +81,7 @@ impl SlicedMark {
     }
 
     pub(super) fn forget_slots_of_condemned(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        match self.records.next(heap, is_suspected) {
+        match self.records.next(heap, |_| true, is_suspected) {
             Looked::Past(records) => records,
             Looked::AtAll => {
                 heap.set_mark_phase(MarkPhase::Frees);

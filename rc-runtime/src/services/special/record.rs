@@ -2,6 +2,7 @@
 
 use super::{AWAITS_FINALIZER, CONDEMNED, LONE, Rest, Special, number_cell};
 use crate::heap::Heap;
+use crate::memory::range;
 use crate::object::{ObjectRef, flag};
 use crate::services::weak::links::Link;
 
@@ -70,6 +71,34 @@ impl Heap {
             0 => self.lone_slot(object),
             number => self.specials.records[number].slots,
         }
+    }
+
+    /// Fetches the number of the object's record or only slot, and its header.
+    pub(in crate::services) fn prefetch_number(&self, object: ObjectRef) {
+        object.prefetch();
+        range::prefetch(number_cell(object) as u64);
+    }
+
+    /// Fetches the record or the only slot itself.
+    pub(in crate::services) fn prefetch_first_slot(&self, object: ObjectRef) {
+        // SAFETY: as in `number_of`.
+        let number = unsafe { *number_cell(object) };
+        match number & LONE {
+            0 => self.specials.records.prefetch(number),
+            _ => self.specials.links.prefetch(number & !LONE),
+        }
+    }
+
+    /// Fetches the record of what the object's first weak slot refers to.
+    pub(in crate::services) fn prefetch_target_of_first_slot(&self, object: ObjectRef) {
+        if let Some(link) = self.specials.links.get(self.first_slot(object)) {
+            self.specials.records.prefetch(link.target);
+        }
+    }
+
+    /// The object that the first weak slot refers to.
+    pub(in crate::services) fn target_of_first_slot(&self, object: ObjectRef) -> Option<ObjectRef> {
+        self.specials.at(self.specials.links.get(self.first_slot(object))?.target)
     }
 
     /// The object's record; it is special from now on.

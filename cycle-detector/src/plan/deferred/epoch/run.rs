@@ -9,9 +9,28 @@ use tally_heap::Heap;
 impl DeferredDriver {
     /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
     pub fn slice(&mut self, heap: &mut Heap, units: i64) {
+        self.slice_of(heap, units, DeferredDriver::work);
+    }
+
+    /// The same, but all of it for the mark, unless that waits.
+    pub(crate) fn slice_of_mark(&mut self, heap: &mut Heap, units: i64) {
+        self.slice_of(heap, units, |driver, heap, units| {
+            let left = driver.mark_for(heap, units);
+            driver.stops.slice_units += (units - left) as u64;
+            if left == units {
+                driver.work(heap, units);
+            }
+        });
+    }
+
+    fn slice_of(&mut self, heap: &mut Heap, units: i64, work: impl Fn(&mut Self, &mut Heap, i64)) {
         if let Some(units) = heap.options.slice_units {
             heap.statistics.slices += 1;
-            return self.stopped(heap, |driver, heap| driver.work_slice(heap, units.into()));
+            return self.stopped(heap, |driver, heap| {
+                driver.stops.slice_units = 0;
+                work(driver, heap, units.into());
+                driver.stops.note_slice(heap);
+            });
         }
         let limit_ns = heap.options.slice_ns;
         self.stopped(heap, |driver, heap| {
@@ -19,7 +38,7 @@ impl DeferredDriver {
             let mut left = units;
             driver.stops.slice_units = 0;
             while left > 0 && driver.has_work(heap) {
-                driver.work(heap, CHUNK_UNITS.min(left));
+                work(driver, heap, CHUNK_UNITS.min(left));
                 left -= CHUNK_UNITS;
                 if start.elapsed().as_nanos() as u64 > limit_ns {
                     break;

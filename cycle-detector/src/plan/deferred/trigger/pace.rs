@@ -38,7 +38,7 @@ impl DeferredDriver {
     pub(in crate::plan::deferred::trigger) fn hurry(&mut self, heap: &mut Heap) {
         let mut slices = 1;
         while slices < OVERDUE_SLICES && self.mark.is_running() && self.mark.evidence.is_overdue(heap) {
-            self.slice(heap, ALLOCATION_UNITS * 2);
+            self.slice_of_mark(heap, ALLOCATION_UNITS * 2);
             slices += 1;
         }
     }
