@@ -74,9 +74,11 @@ fn untyped(size: u32) -> TypeId {
     let bytes = u64::from(size).next_multiple_of(8);
     *TYPES.get_or_init(DashMap::new).entry(bytes).or_insert_with(|| {
         let name = CString::new(format!("untyped {bytes} bytes")).expect("no NUL in it").into_raw();
-        let mut descriptor = TypeDescriptor::plain(c"", bytes, &[]);
-        (descriptor.name, descriptor.slot_kind) = (name, SlotKind::Trace as u32);
-        descriptor.trace = Some(trace_words);
+        let mut raw = *TypeDescriptor::plain(c"", bytes, &[]);
+        (raw.name, raw.slot_kind) = (name, SlotKind::Trace as u32);
+        raw.trace = Some(trace_words);
+        // SAFETY: [DESCRIPTOR] the name is a C string of the module, and the function reads the words that it gets.
+        let descriptor = unsafe { TypeDescriptor::from_raw(raw) };
         type_registry::register(Box::leak(Box::new(descriptor))).expect("a sound descriptor")
     })
 }

@@ -169,7 +169,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
 /// `clear` stores to the slot and calls nothing of Tally.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor, clear: ClearFunction) {
-    super::root_type(descriptor).set_on_clear(clear);
+    // SAFETY: by the caller's promise.
+    unsafe { super::root_type(descriptor).set_on_clear(clear) };
 }
 
 /// `void *tally_ephemeron_get(const void *ephemeron)`: the value; null when the key is dead.

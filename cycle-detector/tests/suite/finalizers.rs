@@ -38,14 +38,20 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
 }
 
 /// Two references and a number that says who it is.
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
+// SAFETY: `close` takes any object of the type.
 static REVERSE: TypeDescriptor =
-    TypeDescriptor::plain(c"Reverse", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse);
+    unsafe { TypeDescriptor::plain(c"Reverse", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse) };
+// SAFETY: `close` takes any object of the type.
 static OWNER: TypeDescriptor =
-    TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst);
+    unsafe { TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst) };
+// SAFETY: `close` takes any object of the type.
 static ON_REQUEST: TypeDescriptor =
-    TypeDescriptor::plain(c"OnRequest", 24, &[0, 8]).finalized(close).finalized_on_request();
-static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close);
+    unsafe { TypeDescriptor::plain(c"OnRequest", 24, &[0, 8]).finalized(close).finalized_on_request() };
+// SAFETY: `close` takes any object of the type.
+static LARGE: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Large", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close) };
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
 fn mutator_with(options: HeapOptions, action: Option<Action>) -> Mutator {

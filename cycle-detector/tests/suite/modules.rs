@@ -154,7 +154,8 @@ unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, con
 
 #[test]
 fn a_global_that_only_trace_can_read_holds_what_it_reports() {
-    static VARIANT: TypeDescriptor = TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace);
+    // SAFETY: `trace` reads only the words that it is given, and reports references.
+    static VARIANT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace) };
     let mut m = Mutator::new(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");

@@ -215,7 +215,8 @@ unsafe extern "C" fn clear_to_seven(holder: *mut std::ffi::c_void, slot: *mut st
 
 #[test]
 fn slot_is_cleared_the_way_its_holders_type_says() {
-    type_of(&TAGGED).info().set_on_clear(clear_to_seven);
+    // SAFETY: the function stores a word to the slot.
+    unsafe { type_of(&TAGGED).info().set_on_clear(clear_to_seven) };
     for_all_heaps(|m| {
         let (holder, _) = rooted(m, &TAGGED);
         let (target, top) = rooted(m, &NODE);

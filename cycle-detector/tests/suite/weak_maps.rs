@@ -14,7 +14,8 @@ use tally_kit::nodes::{nothing_is_left, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
-static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 24, &[0]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FINALIZED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Finalized", 24, &[0]).finalized(finalize) };
 const MODES: [WeakMode; 3] = [WeakMode::Keys, WeakMode::Values, WeakMode::Both];
 
 thread_local! {
@@ -45,7 +46,8 @@ thread_local! {
 }
 
 /// Refers to a map and to a value, and to itself.
-static KEEPER: TypeDescriptor = TypeDescriptor::plain(c"Keeper", 24, &[0, 8, 16]).finalized(keep_map);
+// SAFETY: `keep_map` takes any object of the type.
+static KEEPER: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Keeper", 24, &[0, 8, 16]).finalized(keep_map) };
 
 unsafe extern "C-unwind" fn keep_map(_keeper: *mut c_void) {
     let [map, holder] = KEPT.get();

@@ -21,7 +21,8 @@ static SLOTS: TypeDescriptor = TypeDescriptor::plain(c"Slots", 16, &[8]).with_ta
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
 
 /// Looks at the first of the weak references to it.
-static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 24, &[0, 8]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FINALIZED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Finalized", 24, &[0, 8]).finalized(finalize) };
 
 thread_local! {
     static FIRST: Cell<Option<ObjectRef>> = const { Cell::new(None) };

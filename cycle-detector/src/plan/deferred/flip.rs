@@ -218,7 +218,8 @@ mod tests {
 
     unsafe extern "C-unwind" fn finalize(_object: *mut c_void) {}
 
-    static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 8, &[]).finalized(finalize);
+    // SAFETY: `finalize` takes any object of the type.
+    static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 8, &[]).finalized(finalize) };
     static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 8, &[]);
 
     /// With a million of each a copy took milliseconds.

@@ -17,8 +17,11 @@ thread_local! {
 }
 
 /// Two references and a number that says who it is.
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
-static FILES: TypeDescriptor = TypeDescriptor::plain(c"Files", 16, &[]).with_tail(0, 8, &[0]).finalized(close_all);
+// SAFETY: `close` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
+// SAFETY: `close_all` takes any object of the type.
+static FILES: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Files", 16, &[]).with_tail(0, 8, &[0]).finalized(close_all) };
 
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
     // SAFETY: the heap calls with an object of the type, and is not borrowed meanwhile.

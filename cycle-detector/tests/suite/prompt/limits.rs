@@ -136,7 +136,8 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
         roots: std::ptr::null(),
     };
     unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
-    static CLOSED: TypeDescriptor = TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing);
+    // SAFETY: `nothing` takes any object of the type.
+    static CLOSED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing) };
     static WRONG: TypeDescriptor = TypeDescriptor::plain(c"Wrong", 16, &[]).finalized_on_request();
     let handles = |descriptor| &mut *Box::leak(Box::new([TypeHandle { descriptor, meta: 0, cell: 0 }]));
     let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles(&CLOSED)), record(c"second.ll", 0, &mut []));

@@ -18,11 +18,15 @@ unsafe extern "C-unwind" fn note(object: *mut c_void) {
     DIED.with_borrow_mut(|died| died.push(unsafe { *(object as *const u64) }));
 }
 
-static PLAIN: TypeDescriptor = TypeDescriptor::plain(c"Plain", 32, &[8, 16, 24]).finalized(note);
-static SHORT: TypeDescriptor = TypeDescriptor::plain(c"Short", 16, &[8]).finalized(note);
+// SAFETY: `note` takes any object of the type.
+static PLAIN: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Plain", 32, &[8, 16, 24]).finalized(note) };
+// SAFETY: `note` takes any object of the type.
+static SHORT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Short", 16, &[8]).finalized(note) };
+// SAFETY: `note` takes any object of the type.
 static TAGGED: TypeDescriptor =
-    TypeDescriptor::plain(c"Tagged", 24, &[8, 16]).tagged(SlotKind::Tagged, 3, 1, !7).finalized(note);
-static TAIL: TypeDescriptor = TypeDescriptor::plain(c"Tail", 16, &[]).with_tail(8, 8, &[0]).finalized(note);
+    unsafe { TypeDescriptor::plain(c"Tagged", 24, &[8, 16]).tagged(SlotKind::Tagged, 3, 1, !7).finalized(note) };
+// SAFETY: `note` takes any object of the type.
+static TAIL: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Tail", 16, &[]).with_tail(8, 8, &[0]).finalized(note) };
 
 #[derive(Default)]
 struct Model {

@@ -16,7 +16,8 @@ use tally_heap::memory::range::MARK;
 /// Only leads to nodes, which never lead back.
 static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic();
 /// Closes with a word to the test.
-pub static DOOR: TypeDescriptor = TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+pub static DOOR: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close) };
 /// Larger than a node: another class of cells.
 static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 120, &[0, 40]);
 

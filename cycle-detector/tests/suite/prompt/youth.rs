@@ -159,7 +159,8 @@ unsafe extern "C-unwind" fn count(_: *mut std::ffi::c_void) {
     FINALIZED.set(FINALIZED.get() + 1);
 }
 
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 16, &[0, 8]).finalized(count);
+// SAFETY: `count` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 16, &[0, 8]).finalized(count) };
 
 #[test]
 fn finalizers_of_a_ring_that_dies_young_run_once_and_what_only_leads_to_it_goes_first() {

@@ -27,10 +27,14 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
 }
 
 /// Two references and a number.
-pub(in crate::scenarios) static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+pub(in crate::scenarios) static FILE: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
 pub(in crate::scenarios) static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 /// A reference, another, the length, and that many references.
-static FILES: TypeDescriptor = TypeDescriptor::plain(c"Files", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+static FILES: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Files", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close) };
 
 /// A new object, rooted.
 pub(in crate::scenarios) fn new(m: &mut Mutator, descriptor: &'static TypeDescriptor, number: u64) -> ObjectRef {
