@@ -124,11 +124,13 @@ extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64
 }
 
 extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
-    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), 0))
+    // SAFETY: [HEADER] a registered type's.
+    answer(thread_heap().allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, 0))
 }
 
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
-    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), length))
+    // SAFETY: [HEADER] a registered type's.
+    answer(thread_heap().allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
 }
 
 extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
@@ -340,7 +342,8 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        thread_heap().copy_references(object, target, source, count);
+        // SAFETY: by the caller's promise.
+        unsafe { thread_heap().copy_references(object, target, source, count) };
     }
 }
 
@@ -351,7 +354,8 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        thread_heap().fill_references(object, target, word, count);
+        // SAFETY: by the caller's promise.
+        unsafe { thread_heap().fill_references(object, target, word, count) };
     }
 }
 

@@ -167,7 +167,8 @@ mod tests {
     fn marks_are_due_by_growth_or_turnover() {
         const MIB: u64 = 1 << 20;
         let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let heap = mutator.heap();
         heap.suspects = 1;
         for (promised, live, turnover, enough) in [
@@ -201,7 +202,8 @@ mod tests {
     fn what_is_born_while_a_mark_runs_is_no_base() {
         const MIB: u64 = 1 << 20;
         let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let heap = mutator.heap();
         for (grown, enough) in [(0, false), (30, true)] {
             let mut evidence = Evidence { yield_per_suspect: 0.0, ..Evidence::default() };

@@ -116,7 +116,8 @@ pub type ClearFunction = unsafe extern "C" fn(holder: *mut c_void, slot: *mut c_
 impl TypeId {
     /// The type's facts.
     pub fn info(self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.0)
+        // SAFETY: [HEADER] a registered type's.
+        unsafe { TypeInfo::of_meta(self.0) }
     }
 }
 
@@ -124,14 +125,18 @@ impl ObjectRef {
     /// The object's type.
     #[inline(always)]
     pub fn type_info(self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.meta())
+        // SAFETY: [HEADER] a registered type's.
+        unsafe { TypeInfo::of_meta(self.meta()) }
     }
 }
 
 impl TypeInfo {
     /// The type whose id stands in `meta`.
+    ///
+    /// # Safety
+    /// The type id in `meta` is a registered type's.
     #[inline(always)]
-    pub fn of_meta(meta: u32) -> &'static TypeInfo {
+    pub unsafe fn of_meta(meta: u32) -> &'static TypeInfo {
         // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
         unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
     }

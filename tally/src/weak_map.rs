@@ -54,7 +54,8 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_get(&self, map: Ref<'_>, key: Ref<'_>) -> Option<Ref<'_>> {
         self.expect_map_and_key(map, key);
-        self.object(self.leaf(|inner| inner.weak_map_get(map.object, key.address())))
+        // SAFETY: the key is an object's address.
+        self.object(self.leaf(|inner| unsafe { inner.weak_map_get(map.object, key.address()) }))
     }
 
     /// Removes the entry of `key`; whether there was one.
@@ -63,7 +64,8 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_remove(&self, map: Ref<'_>, key: Ref<'_>) -> bool {
         self.expect_map_and_key(map, key);
-        self.leaf(|inner| inner.weak_map_remove(map.object, key.address()))
+        // SAFETY: the key is an object's address.
+        self.leaf(|inner| unsafe { inner.weak_map_remove(map.object, key.address()) })
     }
 
     /// Number of entries.

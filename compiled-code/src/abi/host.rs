@@ -179,7 +179,8 @@ pub extern "C" fn tally_handle_new(object: u64) -> u64 {
 #[cold]
 #[inline(never)]
 extern "C" fn new_handle_slow(object: u64) -> u64 {
-    thread_heap().new_handle(object)
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { thread_heap().new_handle(object) }
 }
 
 /// `void tally_handle_set(tally_handle *handle, void *object)`.
@@ -208,7 +209,8 @@ pub extern "C" fn tally_handles_close(scope: u64) {
 /// `tally_global *tally_global_new(void *object)`: a global handle.
 #[unsafe(no_mangle)]
 pub extern "C" fn tally_global_new(object: u64) -> u64 {
-    thread_heap().new_global(object)
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { thread_heap().new_global(object) }
 }
 
 /// `void tally_global_set(tally_global *global, void *object)`.

@@ -78,14 +78,16 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     let map = required(map, "tally_weak_map_set");
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
-    if let Err(error) = thread_heap().weak_map_set(map, key, value) {
+    // SAFETY: key and value are objects' addresses.
+    if let Err(error) = unsafe { thread_heap().weak_map_set(map, key, value) } {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
 }
 
 /// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
 fn own(word: u64, function: &str) -> Option<ObjectRef> {
-    let object = object_of(word)?;
+    // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+    let object = unsafe { object_of(word) }?;
     if !thread_heap().owns(object) {
         fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
     }
@@ -205,7 +207,8 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     let map = required(map, "tally_weak_map_get");
-    thread_heap().weak_map_get(map, key)
+    // SAFETY: the key is an object's address.
+    unsafe { thread_heap().weak_map_get(map, key) }
 }
 
 /// `int32_t tally_weak_map_remove(void *map, const void *key)`: removes the key's entry; returns whether there was
@@ -216,7 +219,9 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
     let map = required(map, "tally_weak_map_remove");
-    thread_heap().weak_map_remove(map, key) as i32
+    // SAFETY: the key is an object's address.
+    let was_there = unsafe { thread_heap().weak_map_remove(map, key) };
+    was_there as i32
 }
 
 /// `uint64_t tally_weak_map_count(const void *map)`.

@@ -168,7 +168,8 @@ impl StackRoots {
                 visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
             }
         });
-        shadow_stack::visit(registers.sp..stack_end(), visit);
+        // SAFETY: the stack of this thread.
+        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
     }
 }
 
@@ -188,12 +189,14 @@ impl RootSource for StackRoots {
             rest = self.walk(heap, at, limit, &mut lent, into);
         }
         let mut slots = 0;
-        shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
+        let visit = |slot: u64, meta| {
             slots += 1;
             self.shadow_types.visit_root(slot, meta, |object| {
                 take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
             });
-        });
+        };
+        // SAFETY: the stack of this thread.
+        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
     }
@@ -414,7 +417,8 @@ fn native_place(pc: u64) -> String {
 impl Snapshot {
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         match self.roots.how(root.id) {
-            Some(how) => how.for_each_reference_in_root(root.slot_address, found),
+            // SAFETY: [ROOT] a root that this type describes.
+            Some(how) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },
             None => visit_plain_root(root.slot_address, found),
         }
     }

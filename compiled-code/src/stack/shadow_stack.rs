@@ -45,7 +45,10 @@ struct FrameMap {
 }
 
 /// Calls `visit` with the slot and the descriptor, or null, of every root in the chain, if it lies in `stack`.
-pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
+///
+/// # Safety
+/// The range is the calling thread's stack, and code that LLVM emitted links its entries.
+pub unsafe fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
     // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
     let mut entry = unsafe { (&raw const llvm_gc_root_chain).read_volatile() };
     let (mut above, mut visited) = (stack.start, 0);
@@ -86,7 +89,8 @@ impl ShadowTypes {
             Ok(info) => info,
             Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
         });
-        how.for_each_reference_in_root(slot, found);
+        // SAFETY: [ROOT] a root that this type describes.
+        unsafe { how.for_each_reference_in_root(slot, found) };
     }
 }
 
@@ -126,7 +130,8 @@ mod tests {
             // SAFETY: no other code of this test process uses the chain.
             unsafe { llvm_gc_root_chain = head };
             let mut slots = vec![];
-            let count = visit(stack, |slot, meta| slots.push((slot, meta)));
+            // SAFETY: the stack of this thread.
+            let count = unsafe { visit(stack, |slot, meta| slots.push((slot, meta))) };
             // SAFETY: as above.
             unsafe { llvm_gc_root_chain = null() };
             assert_eq!(count, slots.len() as u64);

@@ -7,7 +7,7 @@ use tally_heap::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 unsafe extern "C-unwind" fn close(_: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
@@ -56,7 +56,7 @@ pub struct Program {
 impl Program {
     pub fn new(options: HeapOptions, nodes: u64) -> Program {
         CLOSED.set(0);
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let holder = m.allocate_array(type_of(&ARRAY), 4000).expect("room");
         let root = m.push_root(Some(holder));
         let watcher = m.allocate(type_of(&WATCHER)).expect("room");

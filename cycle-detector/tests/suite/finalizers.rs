@@ -17,7 +17,7 @@ use tally_heap::descriptor::{FinalizeOrder, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::{set, type_of};
+use tally_kit::nodes::{in_finalizer, new_mutator, set, type_of};
 
 /// What the finalizer does besides noting the object's number.
 type Action = fn(&mut Mutator, ObjectRef);
@@ -33,7 +33,7 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
     let object = unsafe { ObjectRef::from_address(object as u64) };
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(16).read()));
     if let Some(action) = ACTION.get() {
-        Mutator::in_finalizer(|m| action(m, object)).expect("inside a finalizer");
+        in_finalizer(|m| action(m, object)).expect("inside a finalizer");
     }
 }
 
@@ -58,7 +58,7 @@ fn mutator_with(options: HeapOptions, action: Option<Action>) -> Mutator {
     ACTION.set(action);
     SEEN.take();
     DEPTH.set(0);
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 fn mutator(plan: Plan, action: Option<Action>) -> Mutator {

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use tally_collector::Mutator;
 use tally_compiled::module::record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_compiled::module::registry::{register, unregister};
 use tally_heap::descriptor::TraceVisit;
 use tally_heap::services::global_roots;
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 
@@ -118,7 +118,7 @@ fn a_sound_module_comes_and_goes() {
 /// Each once, in order, and only those that hold something of this heap.
 #[test]
 fn globals_that_keep_objects_are_named_in_the_leak_report() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
     m.push_root(Some(kept));
@@ -156,7 +156,7 @@ unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, con
 fn a_global_that_only_trace_can_read_holds_what_it_reports() {
     // SAFETY: `trace` reads only the words that it is given, and reports references.
     static VARIANT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace) };
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
     m.push_root(Some(kept));

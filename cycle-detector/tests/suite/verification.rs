@@ -9,6 +9,7 @@ use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 /// Promised never to be part of a cycle.
@@ -16,7 +17,7 @@ static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic
 
 /// A holder in a root, which holds another node; all counted, and nothing to be done.
 fn scene(plan: Plan) -> (Mutator, ObjectRef, ObjectRef) {
-    let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
     let holder = allocate(&mut m, &NODE);
     let held = allocate(&mut m, &NODE);
     m.write(holder, holder.slot(0), held.address());
@@ -161,7 +162,7 @@ fn garbage_that_nobody_has_noted() {
 #[test]
 fn cycles_of_objects_that_are_promised_to_be_in_none() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let (alone, node) = (allocate(&mut m, &LABEL), allocate(&mut m, &NODE));
         let words = "(Label) is part of a cycle, and its type is declared acyclic; take TALLY_ACYCLIC off";
         m.write(alone, alone.slot(0), alone.address());
@@ -184,7 +185,7 @@ fn cycles_of_objects_that_are_promised_to_be_in_none() {
 #[test]
 fn verification_in_the_middle_of_an_epoch_is_refused() {
     let options = HeapOptions { slice_units: Some(1), ..HeapOptions::default() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     (0..10).for_each(|_| _ = allocate(&mut m, &NODE));
     m.flip();
     m.heap().with_driver(|driver, heap| {

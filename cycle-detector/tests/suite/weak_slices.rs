@@ -11,7 +11,7 @@ use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Two counted fields, and a weak slot at 16.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -75,7 +75,7 @@ fn heap(plan: Plan) -> Mutator {
         eager_marks: plan == Plan::Deferred,
         ..HeapOptions::default()
     };
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 /// What dies so, in the order of its steps: before weak slots are made, and before its root goes.

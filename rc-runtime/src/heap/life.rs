@@ -28,7 +28,11 @@ impl Heap {
     ///
     /// # Errors
     /// [`RangeError`] when the process's heap range cannot be reserved.
-    pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
+    ///
+    /// # Safety
+    /// Who has the heap uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
+    /// is of the plan of the options.
+    pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
         let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {

@@ -226,7 +226,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn lists_of_what_was_held_change_hands_and_are_not_copied() {
-        let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(HeapOptions::default()) }.expect("address space");
         let types = [&FILE, &NODE].map(|descriptor| type_registry::register(descriptor).expect("sound"));
         let mut weaks = vec![];
         for _ in 0..MANY {

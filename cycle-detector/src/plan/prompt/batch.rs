@@ -138,7 +138,8 @@ impl Batch {
     fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
         self.cells_passed_over += cells;
         heap.prompt.passed_over.note();
-        blocks.iter().for_each(|&block| CellSpace::grow_up(block));
+        // SAFETY: a block of this heap.
+        blocks.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
     }
 
     /// Judges the last block; if that has paid, the rest, too.
@@ -154,7 +155,8 @@ impl Batch {
             last.iter().for_each(|&block| CellSpace::set_young(block, true));
             self.learn(judged, cells);
         } else {
-            rest.iter().for_each(|&block| CellSpace::grow_up(block));
+            // SAFETY: a block of this heap.
+            rest.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
             self.cells_passed_over += cells - seen;
             heap.prompt.passed_over.note();
             self.learn(judged, seen);
@@ -194,7 +196,8 @@ impl Batch {
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             let mut members = 0;
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header == 0 {
                     continue;
@@ -243,7 +246,8 @@ impl Batch {
 
     fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
         for &block in blocks {
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.count() > NOTHING_LEFT {
                     let header = object.header();
                     if header != 0 && is_member(object, header) && !REACHED.get(object.address()) {
@@ -287,7 +291,8 @@ impl Batch {
     fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
         let from = heap.finalizers.queue.len();
         for &block in blocks {
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
                     heap.finalizers.queue.push_back(object);
                 }
@@ -327,7 +332,8 @@ impl Batch {
                 freed += u64::from(members);
                 continue;
             }
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
                     continue;
@@ -357,7 +363,8 @@ impl Batch {
 /// finalizer may look like none.
 #[cold]
 fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
-    for object in blocks.iter().flat_map(|&block| CellSpace::carved(block).cells()) {
+    // SAFETY: a block of this heap.
+    for object in blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells()) {
         if object.meta() != 0 && is_dead(object) {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if !is_young_member(target) && !is_shown(target) {
@@ -405,7 +412,8 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
 /// Dead members with a record.
 #[cold]
 fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
-    let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());
+    // SAFETY: a block of this heap.
+    let cells = blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells());
     cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
 }
 

@@ -96,7 +96,8 @@ fn sweep(heap: &mut Heap) -> u64 {
     let mut freed = 0;
     for place in 0..heap.prompt.cells.owned.len() {
         let block = heap.prompt.cells.owned[place];
-        for object in CellSpace::objects_in(block) {
+        // SAFETY: a block of this heap.
+        for object in unsafe { CellSpace::objects_in(block) } {
             freed += sweep_object(heap, object);
         }
     }

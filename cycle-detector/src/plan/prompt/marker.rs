@@ -160,7 +160,8 @@ impl Marker {
         let mut spent = 32;
         if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
             self.search_at = Some((block_at + 1, large_at));
-            for object in CellSpace::objects_in(block).filter(is_visited_again) {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::objects_in(block) }.filter(is_visited_again) {
                 spent += self.visit(heap, object);
             }
         } else if large_at < heap.large.places() {

@@ -77,7 +77,8 @@ impl Place {
             Place::Block(block) => (Some(block), None),
             Place::Large(object) => (None, Some(object)),
         };
-        block.into_iter().flat_map(CellSpace::objects_in).chain(large)
+        // SAFETY: a block of this heap.
+        block.into_iter().flat_map(|block| unsafe { CellSpace::objects_in(block) }).chain(large)
     }
 }
 

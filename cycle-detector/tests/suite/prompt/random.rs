@@ -9,6 +9,7 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 use tally_kit::seed;
 
 thread_local!(static DIED: RefCell<Vec<u64>> = const { RefCell::new(vec![]) });
@@ -112,7 +113,7 @@ struct Program {
 
 impl Program {
     fn new(seed: u64, options: HeapOptions, acyclic: bool) -> Program {
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         for _ in 0..ROOTS {
             m.push_root(None);
         }

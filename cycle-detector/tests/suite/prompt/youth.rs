@@ -7,6 +7,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::prompt::CellSpace;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// Two nodes that refer to each other, held by nobody but one count in flight.
 fn dead_pair(m: &mut Mutator) -> [ObjectRef; 2] {
@@ -206,7 +207,7 @@ fn references_from_dead_young_objects_to_old_ones_and_leaves_are_dropped() {
 
 #[test]
 fn without_trials_nobody_is_young() {
-    let mut m = Mutator::new(HeapOptions { trials: false, ..options() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { trials: false, ..options() }).expect("address space");
     let object = node(&mut m);
     assert!(!object.is_settled());
     m.verify().expect("sound");
@@ -214,7 +215,7 @@ fn without_trials_nobody_is_young() {
 
 #[test]
 fn a_structure_that_is_taken_apart_in_slices_is_not_tried_meanwhile() {
-    let mut m = Mutator::new(HeapOptions { pause_goal_ns: Some(1), slice_units: Some(10), ..options() }).expect("room");
+    let mut m = new_mutator(HeapOptions { pause_goal_ns: Some(1), slice_units: Some(10), ..options() }).expect("room");
     list(&mut m, 50_000);
     m.epoch();
     // Its nodes become candidates, and then die.

@@ -43,7 +43,8 @@ impl Heap {
     /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
     /// before, and the log then released a freed object.)
     pub(crate) fn empty_slot_past_the_log(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        let value = ephemeron.type_info().decode(slot.read());
+        // SAFETY: [HEADER] a word of a field of that type.
+        let value = unsafe { ephemeron.type_info().decode(slot.read()) };
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
         if !clean {
             let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;

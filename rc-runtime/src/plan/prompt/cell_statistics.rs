@@ -71,7 +71,8 @@ impl CellSpace {
 
     /// Objects that are not zeal's dead, and the bytes of their cells.
     pub fn living(&self) -> (u64, u64) {
-        let objects = self.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        // SAFETY: a block of this heap.
+        let objects = self.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
         let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
         living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))
     }

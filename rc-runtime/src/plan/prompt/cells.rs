@@ -224,7 +224,10 @@ impl CellSpace {
     }
 
     /// Objects of a block, in address order; dying ones and zeal's dead included.
-    pub fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
         let entry = entry(block);
         let (cells, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
         let base = block_start(block) + first_payload(class);
@@ -236,7 +239,10 @@ impl CellSpace {
     }
 
     /// The object whose cell contains `address`, which lies in a block of cells.
-    pub fn object_at(address: u64) -> Option<ObjectRef> {
+    ///
+    /// # Safety
+    /// The address lies in a block that was taken by a heap of this thread.
+    pub unsafe fn object_at(address: u64) -> Option<ObjectRef> {
         let block = block_of(address);
         let entry = entry(block);
         if entry.state != state::CELLS {
@@ -304,8 +310,10 @@ mod tests {
                 assert!(pair[1].address() - pair[0].address() >= cell, "class {class}");
             }
             for object in &objects {
-                assert_eq!(CellSpace::object_at(object.address() - 8), Some(*object));
-                assert_eq!(CellSpace::object_at(object.address() + cell - 9), Some(*object));
+                // SAFETY: a block of this heap.
+                assert_eq!(unsafe { CellSpace::object_at(object.address() - 8) }, Some(*object));
+                // SAFETY: a block of this heap.
+                assert_eq!(unsafe { CellSpace::object_at(object.address() + cell - 9) }, Some(*object));
             }
             assert_eq!(space.owned.len(), 3, "class {class}");
             assert_eq!(space.tally(&lists(class, list)).live_objects, wanted);

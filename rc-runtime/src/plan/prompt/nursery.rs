@@ -77,11 +77,11 @@ pub struct Nursery {
 #[derive(Debug, Clone, Copy)]
 pub struct Carved {
     /// Payload of the first.
-    pub first: u64,
+    first: u64,
     /// Bytes from one to the next.
-    pub cell: u64,
+    cell: u64,
     /// How many.
-    pub count: u64,
+    count: u64,
 }
 
 impl Nursery {
@@ -152,7 +152,8 @@ impl CellSpace {
     pub fn take_alone(&mut self) -> List<ObjectRef> {
         let is_left = |&(cell, class): &(ObjectRef, u8)| {
             let entry = entry(cell.block());
-            let end = CellSpace::carved(cell.block()).end();
+            // SAFETY: a block of this heap.
+            let end = unsafe { CellSpace::carved(cell.block()) }.end();
             let is_cell = entry.class == class && entry.owner == self.owner && cell.address() < end;
             is_cell && cell.meta() != 0 && !cell.has(prompt_flag::DEAD)
         };
@@ -194,7 +195,8 @@ impl CellSpace {
         nursery.cells = cells * rest.len() as u64 / all;
         let members_max = match rest.is_empty() {
             true => cells,
-            false => blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum(),
+            // SAFETY: a block of this heap.
+            false => blocks[..judged].iter().map(|&block| unsafe { CellSpace::carved(block) }.count).sum(),
         };
         YoungBlocks { cells: cells - nursery.cells, members_max, judged, blocks }
     }
@@ -223,7 +225,10 @@ impl CellSpace {
     }
 
     /// All objects of a block grow up. Its free cells stay as they are, but those on the context's lists.
-    pub fn grow_up(block: u32) {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn grow_up(block: u32) {
         let entry = entry(block);
         if entry.state == state::CELLS && entry.used == entry.carved {
             // SAFETY: the bytes behind this heap's block.
@@ -231,11 +236,15 @@ impl CellSpace {
                 unsafe { std::slice::from_raw_parts_mut(count_cell(block_start(block)), BLOCK_BYTES as usize / 16) };
             return bytes.iter_mut().for_each(|byte| *byte &= !SETTLED);
         }
-        CellSpace::carved(block).cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
+        // SAFETY: a block of this heap.
+        unsafe { CellSpace::carved(block) }.cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
     }
 
     /// Where a block's cells lie; none if it is no block of cells.
-    pub fn carved(block: u32) -> Carved {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn carved(block: u32) -> Carved {
         let entry = entry(block);
         let (count, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
         Carved { first: block_start(block) + first_payload(class), cell: class_cell(class), count: count as u64 }

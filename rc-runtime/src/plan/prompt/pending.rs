@@ -162,7 +162,8 @@ impl Heap {
         }
         // SAFETY: the entry of an address in the reserved range.
         let found = match unsafe { (*block_info(block_of(address))).state } {
-            state::CELLS if self.owns_address(address) => super::CellSpace::object_at(address),
+            // SAFETY: a block of this heap.
+            state::CELLS if self.owns_address(address) => unsafe { super::CellSpace::object_at(address) },
             state::CELLS => None,
             _ => self.large.object_at(address),
         };

@@ -7,6 +7,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{ObjectRef, type_registry};
 pub use tally_kit::nodes::set;
+use tally_kit::nodes::{in_finalizer, new_mutator};
 use tally_tests::setup::both_plans;
 
 /// What the finalizer does besides noting the object's number.
@@ -22,7 +23,7 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
     let object = unsafe { ObjectRef::from_address(object as u64) };
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(16).read()));
     if let Some(action) = ACTION.get() {
-        Mutator::in_finalizer(|m| action(m, object)).expect("inside a finalizer");
+        in_finalizer(|m| action(m, object)).expect("inside a finalizer");
     }
 }
 
@@ -76,7 +77,7 @@ pub(in crate::scenarios) fn each(action: Option<Action>, test: impl Fn(&mut Muta
             println!("{:?}, old: {old}", options.plan);
             SEEN.take();
             ACTION.set(action);
-            let mut m = Mutator::new(options.clone()).expect("address space");
+            let mut m = new_mutator(options.clone()).expect("address space");
             test(&mut m, old);
             ACTION.set(None);
             m.truncate_roots(0);

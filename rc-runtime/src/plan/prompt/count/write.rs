@@ -102,10 +102,12 @@ impl Heap {
             let offset = slot.address() - object.address();
             return self.write_traced(object, offset..offset + 8, || slot.store(word));
         }
-        if let Some(new) = info.decode(word) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        if let Some(new) = unsafe { info.decode(word) } {
             new.increment_exact();
         }
-        let old = info.decode(slot.read());
+        // SAFETY: [HEADER] a word of a field of that type.
+        let old = unsafe { info.decode(slot.read()) };
         slot.store(word);
         if let Some(old) = old {
             self.decrement_exact(old);
@@ -124,7 +126,8 @@ impl Heap {
         info.for_each_slot_among(object, bytes.clone(), |slot| {
             // SAFETY: as above: the word that this slot is about to hold.
             let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
-            if let Some(new) = info.decode(word) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(new) = unsafe { info.decode(word) } {
                 new.increment_exact();
             }
         });
@@ -140,7 +143,8 @@ impl Heap {
         if let Reading::Traced(_) = info.reading {
             return self.write_traced(object, bytes, || slots.for_each(|slot| slot.store(word)));
         }
-        if let Some(new) = info.decode(word) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        if let Some(new) = unsafe { info.decode(word) } {
             let mut wanted = 0u32;
             info.for_each_slot_among(object, bytes.clone(), |_| wanted = wanted.saturating_add(1));
             new.set_exact_count(new.exact_count().saturating_add(wanted));
@@ -158,7 +162,8 @@ impl Heap {
         bytes: std::ops::Range<u64>,
     ) {
         info.for_each_slot_among(object, bytes, |slot| {
-            if let Some(old) = info.decode(slot.read()) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(old) = unsafe { info.decode(slot.read()) } {
                 self.decrement_exact(old);
             }
         });
@@ -188,7 +193,8 @@ impl Heap {
     /// Both are `bytes` bytes, aligned words, and what they hold by `how` obeys `[HEADER]`.
     pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&TypeInfo>, bytes: u64) {
         let each = |address: u64, found: &mut dyn FnMut(ObjectRef)| match how {
-            Some(info) => info.for_each_reference_in_root(address, found),
+            // SAFETY: [ROOT] a root that this type describes.
+            Some(info) => unsafe { info.for_each_reference_in_root(address, found) },
             None => {
                 for word in (address..address + bytes).step_by(8) {
                     // SAFETY: by the caller's promise.
@@ -234,7 +240,8 @@ impl Heap {
         }
         for place in 0..self.prompt.cells.owned.len() {
             let block = self.prompt.cells.owned[place];
-            for object in super::super::CellSpace::objects_in(block) {
+            // SAFETY: a block of this heap.
+            for object in unsafe { super::super::CellSpace::objects_in(block) } {
                 if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.is_going(object) {
                     visit(self, object);
                 }

@@ -90,7 +90,8 @@ impl Heap {
         }
         // SAFETY: the entry of a block of this heap.
         let is_there = match unsafe { (*block_info(object.block())).state } {
-            state::CELLS => CellSpace::object_at(object.address()) == Some(object),
+            // SAFETY: a block of this heap.
+            state::CELLS => (unsafe { CellSpace::object_at(object.address()) }) == Some(object),
             state::LARGE => self.large.holds(object),
             _ => false,
         };
@@ -105,7 +106,8 @@ impl Heap {
         let survives = |target: &ObjectRef| MARK.get(target.address());
         let is_condemned =
             |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        // SAFETY: a block of this heap.
+        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
         let large = (0..self.large.places()).filter_map(|place| self.large.at(place));
         for object in blocks.chain(large).filter(is_condemned) {
             Heap::for_each_counted_reference(object, |target| {
