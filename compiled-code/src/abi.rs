@@ -116,29 +116,35 @@ safepoint_shim! {
 }
 
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
-    answer(thread_heap().allocate_cell(registered(descriptor), 0))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), 0))
 }
 
 extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    answer(thread_heap().allocate_cell(registered(descriptor), length))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), length))
 }
 
 extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
     // SAFETY: [HEADER] a registered type's.
-    answer(thread_heap().allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, 0))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, 0))
 }
 
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
     // SAFETY: [HEADER] a registered type's.
-    answer(thread_heap().allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
 }
 
 extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
-    answer(thread_heap().allocate_owned(registered(descriptor), 0))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), 0))
 }
 
 extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    answer(thread_heap().allocate_owned(registered(descriptor), length))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), length))
 }
 
 extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
@@ -146,7 +152,8 @@ extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
 }
 
 extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    thread_heap().allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
 }
 
 extern "C" fn safepoint() {
@@ -242,8 +249,11 @@ preserving_shim! {
     tally_postpone(new, old) => postpone
 }
 /// `void tally_apply_postponed(void)`: applies the postponed counts.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_apply_postponed() {
+pub unsafe extern "C" fn tally_apply_postponed() {
     // SAFETY: this thread's context, and its heap, if it has one.
     if let Some(heap) = unsafe { (*current()).heap.as_mut() } {
         heap.apply_postponed();
@@ -257,12 +267,14 @@ extern "C" fn postpone(new: u64, old: u64) {
         // Nothing is counted yet in this thread.
         return;
     }
-    thread_heap().postpone(new, old);
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.postpone(new, old);
 }
 
 extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
-    thread_heap().note_low(unsafe { ObjectRef::from_address(object) });
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.note_low(unsafe { ObjectRef::from_address(object) });
 }
 
 extern "C" fn count_full(object: u64) {
@@ -291,7 +303,8 @@ pub unsafe extern "C" fn tally_increment(word: u64) {
 pub unsafe extern "C" fn tally_decrement(word: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(word) } {
-        thread_heap().decrement_exact(object);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.decrement_exact(object);
     }
 }
 
@@ -318,7 +331,8 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
     if let Some((object, slot)) = written_into(object, slot, 1) {
-        thread_heap().write(object, slot, word);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.write(object, slot, word);
     }
 }
 
@@ -328,7 +342,8 @@ extern "C" fn log_slow(object: u64, slot: u64) {
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
     let (object, slot) = unsafe { (ObjectRef::from_address(object), Slot::from_address(slot)) };
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     if !heap.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {:#x}, {FOREIGN}", object.address()));
     }

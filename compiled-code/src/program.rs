@@ -57,8 +57,11 @@ pub(crate) fn options() -> &'static RunOptions {
 }
 
 /// `void tally_init(void)`: reads the run's options now. Without it, the first heap reads them.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_init() {
+pub unsafe extern "C" fn tally_init() {
     options();
 }
 
@@ -130,7 +133,8 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     if !EXITING.load(Ordering::Acquire) {
-        crate::module::registry::unregister(module);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { crate::module::registry::unregister(module) };
     }
 }
 
@@ -142,7 +146,8 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
-    let heap = &raw mut *thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = &raw mut *unsafe { thread_heap() };
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
     let status = unsafe {
         let context = context::current();
@@ -261,7 +266,8 @@ fn exit_work() -> c_int {
     // A handler is called only once: a finalizer that calls `exit` from here on needs another one.
     // SAFETY: registers a handler that takes no arguments.
     unsafe { libc::atexit(at_exit) };
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     heap.context_mut().exit_pc = 0;
     // Finds overwritten bytes since zeal's last inspection.
     heap.inspect_all();

@@ -300,7 +300,8 @@ impl Globals {
 
 impl Drop for Globals {
     fn drop(&mut self) {
-        registry::unregister(&raw const *self.record);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { registry::unregister(&raw const *self.record) };
         debug_assert_eq!(self.roots.len(), GLOBALS);
     }
 }

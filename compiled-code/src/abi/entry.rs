@@ -10,8 +10,11 @@ use tally_heap::object::ObjectRef;
 use tally_heap::type_registry::{self, TypeInfo};
 
 /// The heap attached to this thread, made and attached if there is none yet.
+///
+/// # Safety
+/// The borrow ends before anything else borrows the heap: a call of the program, or this function again.
 #[inline(always)]
-pub fn thread_heap<'a>() -> &'a mut Heap {
+pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
     // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
     unsafe {
         let context = current();

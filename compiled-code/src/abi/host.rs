@@ -89,40 +89,64 @@ fn c_text(name: &str) -> CString {
 }
 
 /// `void tally_stop(void)`: from now on the collector frees nothing by itself.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_stop() {
-    thread_heap().stop();
+pub unsafe extern "C" fn tally_stop() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.stop();
 }
 
 /// `void tally_restart(void)`: undoes `tally_stop`.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_restart() {
-    thread_heap().restart();
+pub unsafe extern "C" fn tally_restart() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.restart();
 }
 
 /// `int32_t tally_is_running(void)`: 0 between `tally_stop` and `tally_restart`.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_is_running() -> i32 {
-    thread_heap().is_running().into()
+pub unsafe extern "C" fn tally_is_running() -> i32 {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.is_running().into()
 }
 
 /// `void tally_set_epoch_bytes(uint64_t bytes)`: sets the bytes allocated between two epochs.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_epoch_bytes(bytes: u64) {
-    thread_heap().set_epoch_bytes(bytes);
+pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_epoch_bytes(bytes);
 }
 
 /// `void tally_set_pause_goal(uint64_t ns)`: sets the longest stop to aim at; 0 = none.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_pause_goal(ns: u64) {
-    thread_heap().set_pause_goal(ns);
+pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_pause_goal(ns);
 }
 
 /// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_limits(soft: u64, hard: u64) {
+pub unsafe extern "C" fn tally_set_limits(soft: u64, hard: u64) {
     let limit = |bytes| (bytes != 0).then_some(bytes);
-    thread_heap().set_limits(limit(soft), limit(hard));
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_limits(limit(soft), limit(hard));
 }
 
 /// `void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context)`: null = no callback.
@@ -134,7 +158,8 @@ pub unsafe extern "C" fn tally_on_soft_limit(
     callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
     context: *mut c_void,
 ) {
-    thread_heap().on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
         // SAFETY: by the caller's promise.
         Box::new(move |_, used| unsafe { callback(used, context) })
     }));
@@ -150,7 +175,8 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
     handler: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
     context: *mut c_void,
 ) {
-    thread_heap().on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
         // SAFETY: by the caller's promise.
         Box::new(move |_, requested| unsafe { handler(requested, context) } != 0)
     }));
@@ -163,12 +189,16 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
-    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| thread_heap().count_of(object).into())
+    // SAFETY: borrowed for this statement alone.
+    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
 }
 
 /// `tally_handle *tally_handle_new(void *object)`: a scoped handle.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handle_new(object: u64) -> u64 {
+pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
     // SAFETY: this thread's context.
     match unsafe { (*current()).push_handle(object) } {
         Some(handle) => handle,
@@ -194,21 +224,31 @@ pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
 }
 
 /// `void *tally_handles_open(void)`: opens a scope.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handles_open() -> u64 {
+pub unsafe extern "C" fn tally_handles_open() -> u64 {
     // SAFETY: this thread's context.
     unsafe { (*current()).handle_top }
 }
 
 /// `void tally_handles_close(void *scope)`: closes a scope.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handles_close(scope: u64) {
-    thread_heap().close_handles(scope);
+pub unsafe extern "C" fn tally_handles_close(scope: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.close_handles(scope);
 }
 
 /// `tally_global *tally_global_new(void *object)`: a global handle.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_global_new(object: u64) -> u64 {
+pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
     // SAFETY: [ROOT] the word is a reference or null.
     unsafe { thread_heap().new_global(object) }
 }
@@ -243,7 +283,8 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        thread_heap().add_external_bytes(object, delta);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.add_external_bytes(object, delta);
     }
 }
 
@@ -255,20 +296,29 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        thread_heap().make_immortal(object);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.make_immortal(object);
     }
 }
 
 /// `void tally_unfreeze(void)`: makes immortal objects mortal again.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_unfreeze() {
-    thread_heap().unfreeze();
+pub unsafe extern "C" fn tally_unfreeze() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.unfreeze();
 }
 
 /// `int32_t tally_is_in_heap(const void *address)`: whether the address lies in a block of this thread's heap.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
-    thread_heap().contains(address).into()
+pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.contains(address).into()
 }
 
 /// `void tally_get_statistics(tally_statistics *into)`: the counters as of now.
@@ -277,7 +327,8 @@ pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
 /// `into` is a `tally_statistics`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     heap.count_from_now_on();
     // SAFETY: by the caller's promise.
     unsafe { into.write(heap.statistics_with_young()) };

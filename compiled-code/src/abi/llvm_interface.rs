@@ -21,9 +21,13 @@ use tally_heap::{TypeId, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, as its first allocation would.
 /// Heaps grow as they need, so the size is not used.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
-    thread_heap();
+pub unsafe extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() };
 }
 
 safepoint_shim! {
@@ -41,7 +45,8 @@ safepoint_shim! {
 }
 
 extern "C" fn allocate(size: u32) -> u64 {
-    match thread_heap().allocate(untyped(size)) {
+    // SAFETY: borrowed for this statement alone.
+    match unsafe { thread_heap() }.allocate(untyped(size)) {
         Ok(object) => {
             let bytes = object.type_info().size as usize;
             // SAFETY: the payload of a new object.

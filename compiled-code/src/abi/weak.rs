@@ -40,7 +40,9 @@ safepoint_shim! {
 }
 
 extern "C" fn weak_new(target: u64) -> u64 {
-    let weak = answer(thread_heap().new_weak(own(target, "tally_weak_new")));
+    let object = own(target, "tally_weak_new");
+    // SAFETY: borrowed for this statement alone.
+    let weak = answer(unsafe { thread_heap() }.new_weak(object));
     // SAFETY: [HEADER] a new object's first word.
     unsafe { Slot::from_address(weak) }.store(target);
     weak
@@ -48,7 +50,8 @@ extern "C" fn weak_new(target: u64) -> u64 {
 
 extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
     match own(target, "tally_weak_new_with") {
-        Some(target) => answer(thread_heap().new_weak_with(target, callback)),
+        // SAFETY: borrowed for this statement alone.
+        Some(target) => answer(unsafe { thread_heap() }.new_weak_with(target, callback)),
         None => weak_new(target), // never cleared, never called
     }
 }
@@ -56,7 +59,8 @@ extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
 extern "C" fn ephemeron_new(key: u64, value: u64) -> u64 {
     let (key, value) = (own(key, "tally_ephemeron_new"), own(value, "tally_ephemeron_new"));
     let Some(key) = key else { fatal::stop(STATUS_USAGE, "tally_ephemeron_new: the key is no object of the heap") };
-    answer(thread_heap().new_ephemeron(key, value))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.new_ephemeron(key, value))
 }
 
 extern "C" fn weak_map_new(mode: u32) -> u64 {
@@ -68,7 +72,8 @@ extern "C" fn weak_map_new(mode: u32) -> u64 {
             ),
         )
     };
-    answer(thread_heap().new_weak_map(mode))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.new_weak_map(mode))
 }
 
 extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
@@ -88,7 +93,8 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
 fn own(word: u64, function: &str) -> Option<ObjectRef> {
     // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
     let object = unsafe { object_of(word) }?;
-    if !thread_heap().owns(object) {
+    // SAFETY: borrowed for this statement alone.
+    if !unsafe { thread_heap() }.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
     }
     Some(object)
@@ -134,7 +140,8 @@ fn upgraded(word: u64) -> u64 {
 
 #[inline(never)]
 fn upgraded_slowly(object: ObjectRef) -> u64 {
-    thread_heap().upgrade(object).map_or(0, ObjectRef::address)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.upgrade(object).map_or(0, ObjectRef::address)
 }
 
 /// `void tally_weak_write(void *object, void *slot, void *target)`: makes a word of an object that its descriptor
@@ -160,7 +167,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
     let (object, known) = (required(object, function), own(target, function));
     // SAFETY: by the callers' promise.
     let slot = unsafe { Slot::from_address(slot) };
-    thread_heap().write_weak(object, slot, known, kind);
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.write_weak(object, slot, known, kind);
     slot.store(target);
 }
 
@@ -231,7 +239,8 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
     let map = required(map, "tally_weak_map_count");
-    thread_heap().weak_map_count(map)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_count(map)
 }
 
 /// `uint64_t tally_weak_map_next(const void *map, uint64_t position)`: the next position with an entry, 0 at the end.
@@ -241,7 +250,8 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_next");
-    thread_heap().weak_map_next(map, position)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_next(map, position)
 }
 
 /// `void *tally_weak_map_key_at(const void *map, uint64_t position)`.
@@ -251,7 +261,8 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_key_at");
-    thread_heap().weak_map_at(map, position).0
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_at(map, position).0
 }
 
 /// `void *tally_weak_map_value_at(const void *map, uint64_t position)`.
@@ -261,5 +272,6 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_value_at");
-    thread_heap().weak_map_at(map, position).1
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_at(map, position).1
 }

@@ -204,7 +204,10 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 ///
 /// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code of the
 /// finalizers goes away. Objects in other threads' heaps will die without being finalized.
-pub fn unregister(module: *const ModuleRecord) {
+///
+/// # Safety
+/// `module` is null, or the record of a module whose code is still there. The calling thread's heap is not borrowed: finalizers run.
+pub unsafe fn unregister(module: *const ModuleRecord) {
     let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
         let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
         known.map(TypeId::info).filter(|info| info.has_finalizer).collect()
@@ -223,7 +226,10 @@ pub fn unregister(module: *const ModuleRecord) {
 /// Releases the references in the module's globals while its code is still there, so that the destructors of objects
 /// that die then can run. The globals are no roots any more. Returns whether something may have died. Under the
 /// deferred plan nothing does.
-pub fn let_go_of_globals(module: u64) -> bool {
+///
+/// # Safety
+/// The module's globals are still there, and the calling thread's heap is not borrowed.
+pub unsafe fn let_go_of_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }

@@ -160,11 +160,15 @@ pub(crate) fn undo(here: u64) -> Removal {
 /// `void tally_landed(void)`: called after `setjmp` has returned, perhaps for the second time. Frames that a paused
 /// walk relies on, or running finalizers, may have vanished; later, when the stack has grown again, this could not be
 /// seen.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_landed() {
+pub unsafe extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
-    tally_heap::services::finalizer::jump::note_landing(here);
+    // SAFETY: the frame that runs lies above them.
+    unsafe { tally_heap::services::finalizer::jump::note_landing(here) };
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);

@@ -95,7 +95,7 @@ fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
     let one_per_block = m.live_objects();
     let one_per_block: Vec<_> = one_per_block.chunk_by(|one, next| one.block() == next.block()).map(|c| c[0]).collect();
     assert!(one_per_block.len() > 200);
-    let marked = || one_per_block.iter().filter(|object| MARK.get(object.address())).count();
+    let marked = || one_per_block.iter().filter(|object| MARK.get(object.granule())).count();
     assert_eq!(marked(), one_per_block.len(), "the collection has marked");
     m.heap().options.eager_marks = true;
     m.flip();

@@ -70,7 +70,7 @@ fn large_array_of_references_dropped_and_its_memory_used_again() {
             let again = m.allocate_array(type_of(&REFERENCES), 16 << 20).expect("address space");
             let root = m.push_root(Some(again));
             assert!((0..16 << 20).all(|at| again.slot(8 + at * 8).read() == 0), "it is empty: {what}");
-            let armed = (0..16 << 20).step_by(512).any(|at| UNLOGGED.get(again.address() + 8 + at * 8));
+            let armed = (0..16 << 20).step_by(512).any(|at| UNLOGGED.get(again.slot(8 + at * 8).granule()));
             assert!(!armed, "a young object has bits set: {what}");
             for at in (0..16 << 20).step_by(100_003) {
                 let node = m.allocate(type_of(&NODE)).expect("room");

@@ -111,7 +111,8 @@ fn a_sound_module_comes_and_goes() {
         unsafe { register(&module) }.expect("a sound module");
         assert_ne!(handles[0].meta, 0);
         assert_eq!(handles[0].cell, 32);
-        unregister(&module);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { unregister(&module) };
     }
 }
 
@@ -138,7 +139,8 @@ fn globals_that_keep_objects_are_named_in_the_leak_report() {
     assert!(report.text("at the end").ends_with("  held by global roots: an_index, the_cache\n"));
     words.iter().for_each(|word| word.set(0));
     assert_eq!(m.leak_report(), None, "globals hold nothing any more");
-    unregister(&module);
+    // SAFETY: the module goes away now, with its code.
+    unsafe { unregister(&module) };
 }
 
 /// A pair of tag and word; the word is a reference if the tag is 1.
@@ -172,5 +174,6 @@ fn a_global_that_only_trace_can_read_holds_what_it_reports() {
     variable[0].set(2);
     m.collect();
     assert_eq!(m.live_objects(), [], "the word is a number now");
-    unregister(&module);
+    // SAFETY: the module goes away now, with its code.
+    unsafe { unregister(&module) };
 }

@@ -65,8 +65,8 @@ fn deferred_counts_that_are_one_too_high_or_too_low() {
 
 #[test]
 fn deferred_objects_that_are_not_clean() {
-    let unarmed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.clear(holder.slot(8).address());
-    let armed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.set(holder.slot(8).address());
+    let unarmed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.clear(holder.slot(8).granule());
+    let armed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.set(holder.slot(8).granule());
     broken(Plan::Deferred, "LOG", "is not clean although the log is empty", [unarmed, armed]);
 }
 
@@ -77,8 +77,8 @@ fn deferred_traces_of_trials_and_candidates() {
     // SAFETY: as above.
     let in_none = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| unsafe { *trial_cell(held.address()) = 0 };
     broken(Plan::Deferred, "TRIAL", "has a place in a trial that is over", [in_trial, in_none]);
-    let marked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.address());
-    let unmarked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.address());
+    let marked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.granule());
+    let unmarked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.granule());
     broken(Plan::Deferred, "CANDIDATE", "is marked as buffered and is not in the buffer", [marked, unmarked]);
 }
 
@@ -103,16 +103,16 @@ fn prompt_flags_that_no_list_knows_of() {
     let pending = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| held.add_flags(prompt_flag::PENDING);
     let none = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| held.remove_flags(prompt_flag::PENDING);
     broken(Plan::Prompt, "PENDING", "is not on the pending list against its flag", [pending, none]);
-    let buffered = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.address());
-    let clear = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.address());
+    let buffered = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.granule());
+    let clear = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.granule());
     broken(Plan::Prompt, "CANDIDATE", "has a bit that its flags deny", [buffered, clear]);
     let both = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| {
         held.add_flags(prompt_flag::CANDIDATE);
-        BUFFERED.set(held.address());
+        BUFFERED.set(held.granule());
     };
     let neither = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| {
         held.remove_flags(prompt_flag::CANDIDATE);
-        BUFFERED.clear(held.address());
+        BUFFERED.clear(held.granule());
     };
     broken(Plan::Prompt, "CANDIDATE", "objects are marked as buffered, and fewer are", [both, neither]);
 }

@@ -96,7 +96,7 @@ impl Heap {
             let next = self.specials.next_of(node);
             let ephemeron = self.specials.holder_of(node);
             spent += 1;
-            if MARK.get(ephemeron.address()) && !self.is_held_back(ephemeron) {
+            if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
                 ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
                     spent += 1;
                     visit(self, value);

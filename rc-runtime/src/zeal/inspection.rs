@@ -72,8 +72,9 @@ impl Heap {
             return format!("{address:#x}, where no object is, and no memory");
         }
         // SAFETY: the entry of an address in the reserved part of the range.
-        let owner = unsafe { (*range::block_info(range::block_of(address))).owner };
-        if owner != 0 && !self.owns_address(address) {
+        let owner = unsafe { range::owner_of(range::block_of(address)) };
+        // SAFETY: an address in the reserved range.
+        if owner != 0 && !unsafe { self.owns_address(address) } {
             return Heap::foreign(address);
         }
         match zeal.objects.range(..=address).next_back() {

@@ -85,7 +85,7 @@ impl Place {
 /// Not marked, and not being taken apart.
 #[inline(always)]
 pub(super) fn is_suspected(object: ObjectRef) -> bool {
-    !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+    !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
 }
 
 impl Proof {
@@ -102,12 +102,12 @@ impl Proof {
                 }
                 any = true;
                 if is_candidate {
-                    BUFFERED.clear(object.address());
+                    BUFFERED.clear(object.granule());
                     object.remove_flags(prompt_flag::CANDIDATE);
                 }
                 object.unsettle();
                 set_cell(object, 0);
-            } else if is_candidate && !BUFFERED.get(object.address()) {
+            } else if is_candidate && !BUFFERED.get(object.granule()) {
                 // Given up until this mark: from now on it may be a candidate again.
                 object.remove_flags(prompt_flag::CANDIDATE);
                 object.unsettle();
@@ -167,7 +167,7 @@ impl Proof {
 
     #[inline(always)]
     fn add(&mut self, target: ObjectRef) {
-        if MARK.get(target.address()) {
+        if MARK.get(target.granule()) {
             return;
         }
         match cell(target) {

@@ -160,7 +160,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
             let others = |place: usize| (0..3).any(|other| other != place && held[other]);
             let proves = m.heap().mark_phase().watches();
             steps += u32::from(proves);
-            missed += u32::from(proves && !ring.iter().any(|it| MARK.get(it.address())));
+            missed += u32::from(proves && !ring.iter().any(|it| MARK.get(it.granule())));
             let discovers = m.heap().prompt.cells.born_marked && !proves;
             match roll(if proves { 5 } else { 4 }) {
                 // The mark sees it nowhere: it goes from where the mark has not been to where it was, or to a root.

@@ -51,7 +51,7 @@ fn a_survivor_has_grown_up_and_its_decrements_are_noted() {
     set(&mut m, two, 0, Some(one));
     set(&mut m, holder, 0, Some(two));
     m.push_root(Some(holder));
-    assert!(one.is_settled() && two.is_settled() && CellSpace::is_young(two.address()));
+    assert!(one.is_settled() && two.is_settled() && CellSpace::is_young(two));
     m.epoch();
     assert_eq!((live(&m), m.count_of(one), m.count_of(two)), (3, 1, 2));
     assert!(!one.is_settled() && !two.is_settled());
@@ -84,7 +84,7 @@ fn objects_in_cells_of_an_old_block_are_young_where_many_are_free_and_grown_up_w
         }
         m.poll();
         let [one, _] = dead_pair(&mut m);
-        assert_eq!((one.is_settled(), CellSpace::is_young(one.address())), (young, young));
+        assert_eq!((one.is_settled(), CellSpace::is_young(one)), (young, young));
         for _ in 0..500 {
             dead_pair(&mut m);
         }

@@ -82,7 +82,8 @@ impl<T> Memory<T> {
         if self.is_of_range() {
             let bytes = (self.room * size_of::<T>()) as u64;
             let first = range::block_of(self.start() as u64);
-            crate::memory::block_source::give_back(first, bytes.div_ceil(BLOCK_BYTES) as u32);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { crate::memory::block_source::give_back(first, bytes.div_ceil(BLOCK_BYTES) as u32) };
         } else if self.room != 0 {
             // SAFETY: the allocator's, of this layout.
             unsafe { dealloc(self.start().cast(), self.layout()) };

@@ -52,7 +52,7 @@ impl Heap {
             // No batch judges it.
             object.set_count(FRESH & !SETTLED);
             if self.prompt.cells.born_marked {
-                MARK.set(object.address());
+                MARK.set(object.granule());
             }
             let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);

@@ -52,8 +52,8 @@ impl CellSpace {
         let mut used = [0; CLASSES as usize];
         for &block in &self.owned {
             let entry = entry(block);
-            if entry.state == state::CELLS {
-                used[entry.class as usize] += entry.used as u64;
+            if entry.state.get() == state::CELLS {
+                used[entry.class.get() as usize] += entry.used.get() as u64;
             }
         }
         let mut tally = CellStatistics::default();

@@ -161,9 +161,10 @@ impl Heap {
             return;
         }
         // SAFETY: the entry of an address in the reserved range.
-        let found = match unsafe { (*block_info(block_of(address))).state } {
+        let found = match unsafe { (*block_info(block_of(address))).state.get() } {
             // SAFETY: a block of this heap.
-            state::CELLS if self.owns_address(address) => unsafe { super::CellSpace::object_at(address) },
+            // SAFETY: an address in the reserved range.
+            state::CELLS if unsafe { self.owns_address(address) } => unsafe { super::CellSpace::object_at(address) },
             state::CELLS => None,
             _ => self.large.object_at(address),
         };

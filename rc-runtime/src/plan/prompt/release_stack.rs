@@ -139,7 +139,7 @@ impl ReleaseStack {
                     }
                     if meta & prompt_flag::CANDIDATE != 0 {
                         // The entry in the candidate buffer still leads here: the bit says that it is out of date.
-                        BUFFERED.clear(target.address());
+                        BUFFERED.clear(target.granule());
                     }
                     fields = target.type_info().fixed.as_slice();
                     header = ((meta & !prompt_flag::CANDIDATE) as u64) << 32;

@@ -88,7 +88,7 @@ impl Heap {
             Plan::Deferred => object.is_mature(),
             Plan::Prompt => true,
         };
-        is_concerned && !MARK.get(object.address())
+        is_concerned && !MARK.get(object.granule())
     }
 
     /// Makes the object immortal. A second call changes nothing.

@@ -73,7 +73,7 @@ impl Heap {
         }
         if self.candidates.len() >= CANDIDATES_MAX || !self.candidates.try_push(object) {
             // Given up: it has no bit.
-            BUFFERED.clear(object.address());
+            BUFFERED.clear(object.granule());
             self.suspects += 1;
         }
     }
@@ -90,7 +90,7 @@ impl Heap {
             return false;
         }
         object.set_meta(meta | prompt_flag::CANDIDATE);
-        BUFFERED.set(object.address());
+        BUFFERED.set(object.granule());
         true
     }
 

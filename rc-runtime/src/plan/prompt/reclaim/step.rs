@@ -259,7 +259,7 @@ impl Heap {
     pub fn free_into(&mut self, bin: &mut Bin, object: ObjectRef, meta: u32, buries: bool) {
         if meta & prompt_flag::CANDIDATE != 0 {
             // The entry in the candidate buffer still leads here: the bit says that it is out of date.
-            BUFFERED.clear(object.address());
+            BUFFERED.clear(object.granule());
         }
         if meta & (prompt_flag::LARGE | prompt_flag::SPECIAL) != 0 || buries {
             bin.empty();

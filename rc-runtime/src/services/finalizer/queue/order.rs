@@ -119,8 +119,8 @@ impl Heap {
         debug_assert!(object.needs_finalizer());
         self.increment(object);
         self.note_waiting(object, true);
-        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.address()) {
-            MARK.set(object.address());
+        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.granule()) {
+            MARK.set(object.granule());
             self.push_marked(object);
         }
     }
