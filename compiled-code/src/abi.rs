@@ -157,13 +157,17 @@ extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) ->
 }
 
 extern "C" fn safepoint() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::poll(thread_heap()) };
+    unsafe { Heap::poll(heap) };
 }
 
 extern "C" fn collect() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::collect(thread_heap()) };
+    unsafe { Heap::collect(heap) };
 }
 
 extern "C" fn drain(words: *const u64, count: u64) {
@@ -173,8 +177,10 @@ extern "C" fn drain(words: *const u64, count: u64) {
         // SAFETY: the lowering passes `count` words of its frame.
         unsafe { std::slice::from_raw_parts(words, count as usize) }
     };
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::prompt_safepoint(thread_heap(), words) };
+    unsafe { Heap::prompt_safepoint(heap, words) };
 }
 
 /// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged)
@@ -255,7 +261,9 @@ preserving_shim! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_apply_postponed() {
     // SAFETY: this thread's context, and its heap, if it has one.
-    if let Some(heap) = unsafe { (*current()).heap.as_mut() } {
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: as above; borrowed here alone.
+    if let Some(heap) = unsafe { heap.as_mut() } {
         heap.apply_postponed();
     }
 }
@@ -317,10 +325,13 @@ pub unsafe extern "C" fn tally_decrement(word: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeHandle, bytes: u64) {
     // SAFETY: by the caller's promise; the module's table is there as long as its code.
-    unsafe {
-        let how = how.as_ref().map(|handle| TypeInfo::of_meta(handle.meta));
-        thread_heap().settle_root(slot, shadow, how, bytes);
-    }
+    let how = unsafe { how.as_ref() };
+    // SAFETY: [HEADER] a registered type's.
+    let how = how.map(|handle| unsafe { TypeInfo::of_meta(handle.meta) });
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [ROOT] by the caller's promise.
+    unsafe { heap.settle_root(slot, shadow, how, bytes) };
 }
 
 /// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's
@@ -341,7 +352,9 @@ extern "C" fn log_slow(object: u64, slot: u64) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
-    let (object, slot) = unsafe { (ObjectRef::from_address(object), Slot::from_address(slot)) };
+    let object = unsafe { ObjectRef::from_address(object) };
+    // SAFETY: as above.
+    let slot = unsafe { Slot::from_address(slot) };
     // SAFETY: borrowed for this statement alone.
     let heap = unsafe { thread_heap() };
     if !heap.owns(object) {
@@ -357,8 +370,10 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
-        unsafe { thread_heap().copy_references(object, target, source, count) };
+        unsafe { heap.copy_references(object, target, source, count) };
     }
 }
 
@@ -369,8 +384,10 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
-        unsafe { thread_heap().fill_references(object, target, word, count) };
+        unsafe { heap.fill_references(object, target, word, count) };
     }
 }
 
@@ -384,7 +401,9 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
         fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the caller's promise.
-    Some(unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) })
+    let object = unsafe { ObjectRef::from_address(object) };
+    // SAFETY: as above.
+    Some((object, unsafe { Slot::from_address(target) }))
 }
 
 #[cfg(test)]
@@ -394,9 +413,8 @@ mod tests {
     #[test]
     fn a_bulk_write_of_no_words_needs_no_object() {
         // SAFETY: no words are named.
-        unsafe {
-            tally_copy_refs(0, 0, 0, 0);
-            tally_fill_refs(0, 0, 0, 0);
-        }
+        unsafe { tally_copy_refs(0, 0, 0, 0) };
+        // SAFETY: as above.
+        unsafe { tally_fill_refs(0, 0, 0, 0) };
     }
 }

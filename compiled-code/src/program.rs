@@ -149,19 +149,22 @@ pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, arg
     // SAFETY: borrowed for this statement alone.
     let heap = &raw mut *unsafe { thread_heap() };
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
-    let status = unsafe {
-        let context = context::current();
-        if (*context).entry != 0 {
-            // Not through the trampoline: the walk would take it for the bottom of the stack.
-            let main: Main = std::mem::transmute(main);
-            return main(argc, argv, environ);
-        }
-        (*context).entry = 1;
-        MAIN_HEAP.store(heap, Ordering::Release);
-        let status = enter(main, argc, argv, environ);
-        (*context).entry = 0;
-        status
-    };
+    let entry = unsafe { &raw mut (*context::current()).entry };
+    // SAFETY: as above.
+    if unsafe { *entry } != 0 {
+        // Not through the trampoline: the walk would take it for the bottom of the stack.
+        // SAFETY: the program's `main`.
+        let main: Main = unsafe { std::mem::transmute(main) };
+        // SAFETY: as above, with its arguments.
+        return unsafe { main(argc, argv, environ) };
+    }
+    // SAFETY: as above.
+    unsafe { *entry = 1 };
+    MAIN_HEAP.store(heap, Ordering::Release);
+    // SAFETY: the trampoline calls `main` with the C convention.
+    let status = unsafe { enter(main, argc, argv, environ) };
+    // SAFETY: as above.
+    unsafe { *entry = 0 };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     match exit_work() {
@@ -224,10 +227,9 @@ extern "C" fn at_exit() {
     let status = exit_work();
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.
-        unsafe {
-            libc::fflush(std::ptr::null_mut());
-            libc::_exit(status);
-        }
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(status) };
     }
 }
 
@@ -297,7 +299,9 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     }
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.
-    let statistics = unsafe { std::ptr::read_volatile(&raw const (*main).statistics) };
+    let statistics = unsafe { &raw const (*main).statistics };
+    // SAFETY: as above.
+    let statistics = unsafe { std::ptr::read_volatile(statistics) };
     statistics_report::report(&statistics, options().stats.as_ref())
 }
 

@@ -138,7 +138,9 @@ impl TypeInfo {
     #[inline(always)]
     pub unsafe fn of_meta(meta: u32) -> &'static TypeInfo {
         // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
-        unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
+        let info = unsafe { *range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) } as *const TypeInfo;
+        // SAFETY: as above; it lives as long as the process.
+        unsafe { &*info }
     }
 
     /// The destructor; `None` also when its code has gone.
@@ -376,7 +378,7 @@ fn may_reach_itself(start: &TypeDescriptor) -> bool {
             }
             for index in 0..count as usize {
                 // SAFETY: a non-null table has one entry per reference.
-                let field = unsafe { *table.add(index) };
+                let field = unsafe { *table.wrapping_add(index) };
                 if field.is_null() || std::ptr::eq(field, start) {
                     return true;
                 }

@@ -308,7 +308,9 @@ fn call_trace<F: FnMut(ObjectRef)>(trace: TraceFunction, words: u64, count: u64,
         let address = reference as u64;
         if range::in_heap(address) {
             // SAFETY: `context` is the closure that `call_trace` passed; the reference obeys [HEADER].
-            unsafe { (*context.cast::<F>())(ObjectRef::from_address(address)) }
+            let visit = unsafe { &mut *context.cast::<F>() };
+            // SAFETY: [HEADER] a reference that a trace function reports.
+            visit(unsafe { ObjectRef::from_address(address) });
         }
     }
     // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.

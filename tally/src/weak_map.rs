@@ -45,7 +45,9 @@ impl<'h> Scope<'h> {
         let [map, key, value] = [map, key, value].map(|handle| self.get(handle).object);
         expect_map(map);
         // SAFETY: as `safepoint` says; the handles keep the objects.
-        self.safepoint(|inner| unsafe { (*inner).weak_map_set(map, key.address(), value.address()) })
+        let heap = |inner: *mut tally_heap::Heap| unsafe { &mut *inner };
+        // SAFETY: key and value are objects' addresses.
+        self.safepoint(|inner| unsafe { heap(inner).weak_map_set(map, key.address(), value.address()) })
     }
 
     /// Returns the map's value for `key`.

@@ -37,13 +37,17 @@ safepoint_shim! {
 }
 
 extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    answer(unsafe { thread_heap().new_host_pointer(pointer, free) })
+    answer(unsafe { heap.new_host_pointer(pointer, free) })
 }
 
 extern "C" fn freeze() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    unsafe { Heap::freeze(thread_heap()) };
+    unsafe { Heap::freeze(heap) };
 }
 
 /// `visit(object, name of its type, bytes of its cell, context)`.
@@ -52,25 +56,31 @@ type VisitObject = unsafe extern "C" fn(*mut c_void, *const c_char, u64, *mut c_
 type VisitType = unsafe extern "C" fn(*const c_char, u64, u64, *mut c_void);
 
 extern "C" fn step(ns: u64) -> i32 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::step(thread_heap(), ns) }.into()
+    unsafe { Heap::step(heap, ns) }.into()
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
     let mut names: HashMap<u32, CString> = HashMap::new();
     // SAFETY: as in `step`; `visit` is a function of that type, by the caller's promise.
-    unsafe {
-        Heap::for_each_object(thread_heap(), |object| {
-            let info = object.type_info();
-            let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
-            visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context);
-        });
-    }
+    let heap = unsafe { thread_heap() };
+    let visit = |object: ObjectRef| {
+        let info = object.type_info();
+        let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
+        // SAFETY: by the caller's promise.
+        unsafe { visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context) };
+    };
+    // SAFETY: compiled code holds no reference to its heap.
+    unsafe { Heap::for_each_object(heap, visit) };
 }
 
 extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    let Some(report) = (unsafe { Heap::leak_report(thread_heap()) }) else { return 0 };
+    let Some(report) = (unsafe { Heap::leak_report(heap) }) else { return 0 };
     match visit {
         None => eprint!("{}", report.text("now")),
         Some(visit) => {
@@ -200,7 +210,9 @@ pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
     // SAFETY: this thread's context.
-    match unsafe { (*current()).push_handle(object) } {
+    let context = unsafe { &mut *current() };
+    // SAFETY: [ROOT] the word is a reference or null.
+    match unsafe { context.push_handle(object) } {
         Some(handle) => handle,
         None => new_handle_slow(object),
     }
@@ -209,8 +221,10 @@ pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
 #[cold]
 #[inline(never)]
 extern "C" fn new_handle_slow(object: u64) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
-    unsafe { thread_heap().new_handle(object) }
+    unsafe { heap.new_handle(object) }
 }
 
 /// `void tally_handle_set(tally_handle *handle, void *object)`.
@@ -219,8 +233,10 @@ extern "C" fn new_handle_slow(object: u64) -> u64 {
 /// As for [`Heap::set_handle`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    unsafe { thread_heap().set_handle(handle, object) };
+    unsafe { heap.set_handle(handle, object) };
 }
 
 /// `void *tally_handles_open(void)`: opens a scope.
@@ -249,8 +265,10 @@ pub unsafe extern "C" fn tally_handles_close(scope: u64) {
 /// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: [ROOT] the word is a reference or null.
-    unsafe { thread_heap().new_global(object) }
+    unsafe { heap.new_global(object) }
 }
 
 /// `void tally_global_set(tally_global *global, void *object)`.
@@ -259,8 +277,10 @@ pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
 /// As for [`Heap::set_global`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    unsafe { thread_heap().set_global(global, object) };
+    unsafe { heap.set_global(global, object) };
 }
 
 /// `void tally_global_free(tally_global *global)`; null is ignored.
@@ -270,8 +290,10 @@ pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_free(global: u64) {
     if global != 0 {
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
-        unsafe { thread_heap().free_global(global) };
+        unsafe { heap.free_global(global) };
     }
 }
 

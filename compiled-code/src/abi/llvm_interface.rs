@@ -58,8 +58,10 @@ extern "C" fn allocate(size: u32) -> u64 {
 }
 
 extern "C" fn collect() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { tally_heap::Heap::collect(thread_heap()) };
+    unsafe { tally_heap::Heap::collect(heap) };
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
@@ -93,11 +95,10 @@ unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisi
     for index in 0..count as usize {
         // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
         // functions.
-        unsafe {
-            let word = *words.add(index);
-            if range::in_heap(word) {
-                visit(word as *mut c_void, context);
-            }
+        let word = unsafe { *words.wrapping_add(index) };
+        if range::in_heap(word) {
+            // SAFETY: as above.
+            unsafe { visit(word as *mut c_void, context) };
         }
     }
 }

@@ -83,8 +83,10 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     let map = required(map, "tally_weak_map_set");
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: key and value are objects' addresses.
-    if let Err(error) = unsafe { thread_heap().weak_map_set(map, key, value) } {
+    if let Err(error) = unsafe { heap.weak_map_set(map, key, value) } {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
 }
@@ -134,7 +136,9 @@ fn upgraded(word: u64) -> u64 {
     // SAFETY: [WEAK] the content of a weak slot, by the callers' promise.
     let object = unsafe { ObjectRef::from_address(word) };
     // SAFETY: the thread's context; its heap, if there is one.
-    let at_once = unsafe { current().as_ref().and_then(|context| context.heap.as_ref()) };
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: as above.
+    let at_once = unsafe { heap.as_ref() };
     if at_once.is_some_and(|heap| heap.may_be_had(object)) { word } else { upgraded_slowly(object) }
 }
 
@@ -190,12 +194,10 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
-    unsafe {
-        match tally_weak_get(ephemeron + KEY) {
-            0 => 0,
-            _ => Slot::from_address(ephemeron + VALUE).read(),
-        }
-    }
+    let key = unsafe { tally_weak_get(ephemeron + KEY) };
+    // SAFETY: as above.
+    let value = unsafe { Slot::from_address(ephemeron + VALUE) };
+    if key == 0 { 0 } else { value.read() }
 }
 
 /// `void *tally_ephemeron_key(const void *ephemeron)`: the key; null when it is dead.
@@ -215,8 +217,10 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     let map = required(map, "tally_weak_map_get");
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: the key is an object's address.
-    unsafe { thread_heap().weak_map_get(map, key) }
+    unsafe { heap.weak_map_get(map, key) }
 }
 
 /// `int32_t tally_weak_map_remove(void *map, const void *key)`: removes the key's entry; returns whether there was
@@ -227,8 +231,10 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
     let map = required(map, "tally_weak_map_remove");
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: the key is an object's address.
-    let was_there = unsafe { thread_heap().weak_map_remove(map, key) };
+    let was_there = unsafe { heap.weak_map_remove(map, key) };
     was_there as i32
 }
 

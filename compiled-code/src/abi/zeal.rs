@@ -35,7 +35,9 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
     // SAFETY: this thread's context, and its heap, if it has one.
-    let heap: Option<&mut Heap> = unsafe { (*current()).heap.as_mut() };
+    let heap: *mut Heap = unsafe { (*current()).heap };
+    // SAFETY: as above.
+    let heap = unsafe { heap.as_mut() };
     if let Some(zeal) = heap.and_then(|heap| heap.zeal.as_mut()) {
         // SAFETY: by the caller's promise.
         zeal.note_place(unsafe { &*site });
@@ -78,7 +80,7 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    let read = |index: u64| unsafe { words.add(index as usize).read_unaligned() };
+    let read = |index: u64| unsafe { words.wrapping_add(index as usize).read_unaligned() };
     // SAFETY: by the caller's promise.
     // SAFETY: borrowed for this statement alone.
     unsafe { thread_heap() }.check_words(object, (0..count).map(read), unsafe { &*site });

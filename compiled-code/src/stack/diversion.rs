@@ -222,10 +222,9 @@ unsafe extern "C" fn personality(
         return CONTINUE_UNWIND;
     }
     // SAFETY: the unwinder's context, during its call.
-    unsafe {
-        _Unwind_SetGR(context, RAX, exception as usize);
-        _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize);
-    }
+    unsafe { _Unwind_SetGR(context, RAX, exception as usize) };
+    // SAFETY: as above.
+    unsafe { _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize) };
     INSTALL_CONTEXT
 }
 

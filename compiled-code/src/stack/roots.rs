@@ -391,26 +391,27 @@ fn thread_start() -> Option<u64> {
 /// The load address of the file that holds an address of code.
 fn file_base(pc: u64) -> Option<u64> {
     // SAFETY: dladdr fills the struct for an address of a loaded file.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        (libc::dladdr(pc as *const libc::c_void, &mut info) != 0).then_some(info.dli_fbase as u64)
-    }
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: takes any address.
+    let is_known = unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } != 0;
+    is_known.then_some(info.dli_fbase as u64)
 }
 
 /// An address of code as text: the exported function that holds it, and the file.
 fn native_place(pc: u64) -> String {
     // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(pc as *const libc::c_void, &mut info) == 0 {
-            return format!("{pc:#x}");
-        }
-        let offset = pc - info.dli_fbase as u64;
-        let file = text(info.dli_fname).unwrap_or_default();
-        match text(info.dli_sname) {
-            Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
-            None => format!("{pc:#x} ({file}+{offset:#x})"),
-        }
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: takes any address.
+    if unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } == 0 {
+        return format!("{pc:#x}");
+    }
+    let offset = pc - info.dli_fbase as u64;
+    // SAFETY: names that `dladdr` found, or null.
+    let [file, symbol] = [info.dli_fname, info.dli_sname].map(|name| unsafe { text(name) });
+    let file = file.unwrap_or_default();
+    match symbol {
+        Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
+        None => format!("{pc:#x} ({file}+{offset:#x})"),
     }
 }
 

@@ -1,5 +1,10 @@
 //! A heap is made, attached to its thread, asked for work, and dropped.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};

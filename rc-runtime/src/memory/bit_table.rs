@@ -140,10 +140,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         }
         let mask = (u64::MAX >> (64 - bits)) << (index & 63);
         // SAFETY: as in `set`.
-        unsafe {
-            let word = Self::word(index);
-            *word = if ones { *word | mask } else { *word & !mask };
-        }
+        let word = unsafe { &mut *Self::word(index) };
+        *word = if ones { *word | mask } else { *word & !mask };
     }
 
     #[inline(never)]
@@ -153,10 +151,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
             let run = (64 - (index & 63)).min(last - index);
             let mask = (u64::MAX >> (64 - run)) << (index & 63);
             // SAFETY: as in `set`; `last` is at most one past the table's final bit.
-            unsafe {
-                let word = Self::word(index);
-                *word = if ones { *word | mask } else { *word & !mask };
-            }
+            let word = unsafe { &mut *Self::word(index) };
+            *word = if ones { *word | mask } else { *word & !mask };
             index += run;
         }
     }
@@ -184,11 +180,12 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
             return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
         }
         // SAFETY: as above; whole pages between, which read as zero afterwards.
-        unsafe {
-            std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize);
-            std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize);
-            libc::madvise(pages_start as *mut libc::c_void, (pages_end - pages_start) as usize, libc::MADV_DONTNEED);
-        }
+        unsafe { std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize) };
+        // SAFETY: as above.
+        unsafe { std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize) };
+        let pages = pages_start as *mut libc::c_void;
+        // SAFETY: as above.
+        unsafe { libc::madvise(pages, (pages_end - pages_start) as usize, libc::MADV_DONTNEED) };
     }
 
     /// The first address from `address` on whose bit is set, in the block that ends at `end`.

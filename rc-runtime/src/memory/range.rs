@@ -311,8 +311,13 @@ pub unsafe fn clear_block_info(block: u32) {
     // SAFETY: the table is mapped for every block of the range.
     let info = unsafe { &*block_info(block) };
     info.owner.store(0, Ordering::Relaxed);
-    (info.age.set(0), info.logged.set(0), info.state.set(0), info.unused.set(0));
-    (info.listed.set(false), info.failures.set(0), info.wakes.set(0));
+    info.age.set(0);
+    info.logged.set(0);
+    info.state.set(0);
+    info.unused.set(0);
+    info.listed.set(false);
+    info.failures.set(0);
+    info.wakes.set(0);
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

@@ -144,9 +144,6 @@ impl Zeal {
 
 pub(super) fn name(address: u64, birth: Birth) -> String {
     // SAFETY: [HEADER] a registered type's.
-    format!(
-        "the `{}` at {address:#x} ({} bytes)",
-        unsafe { TypeInfo::of_meta(birth.type_meta) }.name,
-        birth.end - address
-    )
+    let info = unsafe { TypeInfo::of_meta(birth.type_meta) };
+    format!("the `{}` at {address:#x} ({} bytes)", info.name, birth.end - address)
 }

@@ -253,7 +253,9 @@ impl Rings {
                     Followed::Outside => outward += 1,
                     Followed::New(member) => {
                         // SAFETY: there is room for one for each field.
-                        unsafe { start.add(length).write(member) };
+                        let end = unsafe { start.add(length) };
+                        // SAFETY: as above.
+                        unsafe { end.write(member) };
                         length += 1;
                     }
                 }

@@ -58,8 +58,8 @@ fn map_that_grows_keeps_its_segments() {
         let map = map(&mut m, WeakMode::Keys);
         let value = rooted(&mut m, &NODE);
         let grow = |m: &mut Mutator, entries: std::ops::Range<u64>| {
-            // SAFETY: key and value are objects' addresses.
             entries.for_each(|number| {
+                // SAFETY: key and value are objects' addresses, or outside the heap.
                 unsafe { m.heap().weak_map_set(map, 1 + number * 16, value.address()) }.expect("memory")
             });
             segments(map)

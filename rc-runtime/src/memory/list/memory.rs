@@ -54,12 +54,11 @@ impl<T> Memory<T> {
         if self.is_of_range() {
             return false;
         }
-        // SAFETY: the layout is not empty; the memory is the allocator's, of the layout that it was asked for.
-        let start = unsafe {
-            match self.room {
-                0 => alloc(layout),
-                _ => realloc(self.start().cast(), self.layout(), layout.size()),
-            }
+        let start = match self.room {
+            // SAFETY: a layout that is not empty.
+            0 => unsafe { alloc(layout) },
+            // SAFETY: as above; the memory is the allocator's, of the layout that it was asked for.
+            _ => unsafe { realloc(self.start().cast(), self.layout(), layout.size()) },
         };
         let Some(start) = NonNull::new(start.cast::<T>()) else { return false };
         (self.start, self.room) = (start, layout.size() / size_of::<T>());

@@ -167,11 +167,10 @@ impl BlockSpace {
             }
         };
         // SAFETY: this heap owns the block.
-        unsafe {
-            (*block_info(block)).state.set(state::TOUCHED);
-            (*block_info(block)).age.set(epoch);
-            (*block_info(block)).failures.set(0);
-        }
+        let info = unsafe { &*block_info(block) };
+        info.state.set(state::TOUCHED);
+        info.age.set(epoch);
+        info.failures.set(0);
         // SAFETY: the block was taken for this heap.
         unsafe { range::set_owner(block, self.owner) };
         self.touched.push(block);
@@ -258,7 +257,9 @@ impl BlockSpace {
 
     fn sweep(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
-        let (live, info) = unsafe { (LIVE.block_words(block), &*block_info(block)) };
+        let live = unsafe { LIVE.block_words(block) };
+        // SAFETY: as above.
+        let info = unsafe { &*block_info(block) };
         let used: u32 = live.iter().map(|word| word.count_ones()).sum();
         let state = match used {
             _ if self.quarantine => state::FULL,

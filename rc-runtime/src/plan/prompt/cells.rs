@@ -111,11 +111,11 @@ pub(super) fn entry<'a>(block: u32) -> &'a CellBlock {
 pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
     // SAFETY: a free cell of this heap: no reference leads to its header, payload and count.
-    unsafe {
-        *range::count_cell(payload) = FRESH;
-        *((payload - HEADER_BYTES) as *mut u64) = 0;
-        *(payload as *mut u64) = next;
-    }
+    unsafe { *range::count_cell(payload) = FRESH };
+    // SAFETY: as above.
+    unsafe { *((payload - HEADER_BYTES) as *mut u64) = 0 };
+    // SAFETY: as above.
+    unsafe { *(payload as *mut u64) = next };
 }
 
 impl CellSpace {

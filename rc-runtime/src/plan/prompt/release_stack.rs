@@ -95,12 +95,17 @@ impl ReleaseStack {
         }
         self.len -= 1;
         // SAFETY: written by a push, of a reference `[HEADER]`.
-        Some(unsafe { ObjectRef::from_address(self.words[self.len].assume_init()) })
+        let word = unsafe { self.words[self.len].assume_init() };
+        // SAFETY: as above.
+        Some(unsafe { ObjectRef::from_address(word) })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = ObjectRef> {
+        let words = self.words[..self.len].iter();
         // SAFETY: as in `pop`.
-        self.words[..self.len].iter().map(|word| unsafe { ObjectRef::from_address(word.assume_init()) })
+        let words = words.map(|word| unsafe { word.assume_init() });
+        // SAFETY: as in `pop`.
+        words.map(|word| unsafe { ObjectRef::from_address(word) })
     }
 }
 
@@ -181,7 +186,11 @@ impl ReleaseStack {
             }
             len -= 1;
             // SAFETY: as in `pop`.
-            target = unsafe { ObjectRef::from_address(self.words.get_unchecked(len).assume_init()) };
+            let word = unsafe { self.words.get_unchecked(len) };
+            // SAFETY: as in `pop`.
+            let word = unsafe { word.assume_init() };
+            // SAFETY: as in `pop`.
+            target = unsafe { ObjectRef::from_address(word) };
         };
         *bin = open;
         (shape.header, shape.fields) = (header, fields);

@@ -162,13 +162,13 @@ impl Heap {
     /// `global` is one of this heap. Freed twice, it stops the program.
     pub unsafe fn free_global(&mut self, global: u64) {
         // SAFETY: by the caller's promise.
-        unsafe {
-            if *(global as *const u64) == FREE {
-                fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
-            }
-            self.set_global(global, 0);
-            *(global as *mut u64) = FREE;
+        if unsafe { *(global as *const u64) } == FREE {
+            fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
         }
+        // SAFETY: as above.
+        unsafe { self.set_global(global, 0) };
+        // SAFETY: as above.
+        unsafe { *(global as *mut u64) = FREE };
         self.handles.free_globals.push(global);
     }
 

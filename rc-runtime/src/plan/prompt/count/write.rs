@@ -210,12 +210,11 @@ impl Heap {
             each(slot, &mut |new| new.increment_exact());
         }
         each(shadow, &mut |old| self.decrement_root(old));
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match slot {
-                0 => std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize),
-                _ => std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize),
-            }
+        match slot {
+            // SAFETY: by the caller's promise.
+            0 => unsafe { std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize) },
+            // SAFETY: as above.
+            _ => unsafe { std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize) },
         }
     }
 

@@ -1,5 +1,10 @@
 //! How a structure is taken apart, one step after the other. `[RECLAIM]` `[BOUND]`
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::super::count::SETTLED;
 use super::super::{Bin, CellSpace};
 use super::{AT_ONCE, Cascade, DyingLarge, Frame, IN_ORDER, Step, reference_at};

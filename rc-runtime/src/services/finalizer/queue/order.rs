@@ -1,5 +1,10 @@
 //! Finalizers are registered, found due, put in order and run.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::ROUNDS_MAX;
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
