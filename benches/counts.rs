@@ -78,11 +78,14 @@ fn weak_get(state: State) -> State {
 #[library_benchmark]
 #[bench::each(args = (TIMES), setup = attached)]
 fn scoped_handle(state: State) -> State {
-    let scope = tally_handles_open();
+    // SAFETY: as `tally.h` says.
+    let scope = unsafe { tally_handles_open() };
     for place in 0..TIMES {
-        black_box(tally_handle_new(black_box(state.objects[place].address())));
+        // SAFETY: as `tally.h` says.
+        black_box(unsafe { tally_handle_new(black_box(state.objects[place].address())) });
     }
-    tally_handles_close(scope);
+    // SAFETY: as `tally.h` says.
+    unsafe { tally_handles_close(scope) };
     state
 }
 

@@ -42,7 +42,8 @@ fn empty_of(plan: Plan) -> State {
         count_objects: false,
         ..HeapOptions::default()
     };
-    let mutator = Mutator::new(options).expect("the heap range can be reserved");
+    // SAFETY: [HELD] references are used as it says.
+    let mutator = unsafe { Mutator::new(options) }.expect("the heap range can be reserved");
     let pair = type_registry::register(&PAIR).expect("the descriptor is right");
     let mut state = State { mutator, pair, objects: Vec::new() };
     state.allocate();

@@ -116,27 +116,35 @@ safepoint_shim! {
 }
 
 extern "C" fn new(descriptor: &'static TypeDescriptor) -> u64 {
-    answer(thread_heap().allocate_cell(registered(descriptor), 0))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), 0))
 }
 
 extern "C" fn new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    answer(thread_heap().allocate_cell(registered(descriptor), length))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_cell(registered(descriptor), length))
 }
 
 extern "C" fn new_slow(handle: &TypeHandle) -> u64 {
-    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), 0))
+    // SAFETY: [HEADER] a registered type's.
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, 0))
 }
 
 extern "C" fn new_array_slow(handle: &TypeHandle, length: u64) -> u64 {
-    answer(thread_heap().allocate_owned(TypeInfo::of_meta(handle.meta), length))
+    // SAFETY: [HEADER] a registered type's.
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(unsafe { TypeInfo::of_meta(handle.meta) }, length))
 }
 
 extern "C" fn new_owned(descriptor: &'static TypeDescriptor) -> u64 {
-    answer(thread_heap().allocate_owned(registered(descriptor), 0))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), 0))
 }
 
 extern "C" fn new_array_owned(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    answer(thread_heap().allocate_owned(registered(descriptor), length))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.allocate_owned(registered(descriptor), length))
 }
 
 extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
@@ -144,17 +152,22 @@ extern "C" fn try_new(descriptor: &'static TypeDescriptor) -> u64 {
 }
 
 extern "C" fn try_new_array(descriptor: &'static TypeDescriptor, length: u64) -> u64 {
-    thread_heap().allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.allocate_cell(registered(descriptor), length).map_or(0, ObjectRef::address)
 }
 
 extern "C" fn safepoint() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::poll(thread_heap()) };
+    unsafe { Heap::poll(heap) };
 }
 
 extern "C" fn collect() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::collect(thread_heap()) };
+    unsafe { Heap::collect(heap) };
 }
 
 extern "C" fn drain(words: *const u64, count: u64) {
@@ -164,8 +177,10 @@ extern "C" fn drain(words: *const u64, count: u64) {
         // SAFETY: the lowering passes `count` words of its frame.
         unsafe { std::slice::from_raw_parts(words, count as usize) }
     };
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::prompt_safepoint(thread_heap(), words) };
+    unsafe { Heap::prompt_safepoint(heap, words) };
 }
 
 /// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged)
@@ -240,10 +255,15 @@ preserving_shim! {
     tally_postpone(new, old) => postpone
 }
 /// `void tally_apply_postponed(void)`: applies the postponed counts.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_apply_postponed() {
+pub unsafe extern "C" fn tally_apply_postponed() {
     // SAFETY: this thread's context, and its heap, if it has one.
-    if let Some(heap) = unsafe { (*current()).heap.as_mut() } {
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: as above; borrowed here alone.
+    if let Some(heap) = unsafe { heap.as_mut() } {
         heap.apply_postponed();
     }
 }
@@ -255,12 +275,14 @@ extern "C" fn postpone(new: u64, old: u64) {
         // Nothing is counted yet in this thread.
         return;
     }
-    thread_heap().postpone(new, old);
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.postpone(new, old);
 }
 
 extern "C" fn count_low(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
-    thread_heap().note_low(unsafe { ObjectRef::from_address(object) });
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.note_low(unsafe { ObjectRef::from_address(object) });
 }
 
 extern "C" fn count_full(object: u64) {
@@ -289,7 +311,8 @@ pub unsafe extern "C" fn tally_increment(word: u64) {
 pub unsafe extern "C" fn tally_decrement(word: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(word) } {
-        thread_heap().decrement_exact(object);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.decrement_exact(object);
     }
 }
 
@@ -302,10 +325,13 @@ pub unsafe extern "C" fn tally_decrement(word: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const TypeHandle, bytes: u64) {
     // SAFETY: by the caller's promise; the module's table is there as long as its code.
-    unsafe {
-        let how = how.as_ref().map(|handle| TypeInfo::of_meta(handle.meta));
-        thread_heap().settle_root(slot, shadow, how, bytes);
-    }
+    let how = unsafe { how.as_ref() };
+    // SAFETY: [HEADER] a registered type's.
+    let how = how.map(|handle| unsafe { TypeInfo::of_meta(handle.meta) });
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [ROOT] by the caller's promise.
+    unsafe { heap.settle_root(slot, shadow, how, bytes) };
 }
 
 /// `void tally_gcwrite_i64(uint64_t word, void *object, void *slot)`: a counted write of a word that its object's
@@ -316,7 +342,8 @@ pub unsafe extern "C" fn tally_root_settle(slot: u64, shadow: u64, how: *const T
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_gcwrite_i64(word: u64, object: u64, slot: u64) {
     if let Some((object, slot)) = written_into(object, slot, 1) {
-        thread_heap().write(object, slot, word);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.write(object, slot, word);
     }
 }
 
@@ -325,8 +352,11 @@ extern "C" fn log_slow(object: u64, slot: u64) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the barrier's contract; the slot lies in the object.
-    let (object, slot) = unsafe { (ObjectRef::from_address(object), Slot::from_address(slot)) };
-    let heap = thread_heap();
+    let object = unsafe { ObjectRef::from_address(object) };
+    // SAFETY: as above.
+    let slot = unsafe { Slot::from_address(slot) };
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     if !heap.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("gcwrite into {:#x}, {FOREIGN}", object.address()));
     }
@@ -340,7 +370,10 @@ extern "C" fn log_slow(object: u64, slot: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        thread_heap().copy_references(object, target, source, count);
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
+        // SAFETY: by the caller's promise.
+        unsafe { heap.copy_references(object, target, source, count) };
     }
 }
 
@@ -351,7 +384,10 @@ pub unsafe extern "C" fn tally_copy_refs(object: u64, target: u64, source: u64, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_fill_refs(object: u64, target: u64, word: u64, count: u64) {
     if let Some((object, target)) = written_into(object, target, count) {
-        thread_heap().fill_references(object, target, word, count);
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
+        // SAFETY: by the caller's promise.
+        unsafe { heap.fill_references(object, target, word, count) };
     }
 }
 
@@ -365,7 +401,9 @@ fn written_into(object: u64, target: u64, count: u64) -> Option<(ObjectRef, Slot
         fatal::stop(STATUS_USAGE, &format!("copy or fill into {object:#x}, which is not an object of the heap"));
     }
     // SAFETY: [HEADER] by the caller's promise.
-    Some(unsafe { (ObjectRef::from_address(object), Slot::from_address(target)) })
+    let object = unsafe { ObjectRef::from_address(object) };
+    // SAFETY: as above.
+    Some((object, unsafe { Slot::from_address(target) }))
 }
 
 #[cfg(test)]
@@ -375,9 +413,8 @@ mod tests {
     #[test]
     fn a_bulk_write_of_no_words_needs_no_object() {
         // SAFETY: no words are named.
-        unsafe {
-            tally_copy_refs(0, 0, 0, 0);
-            tally_fill_refs(0, 0, 0, 0);
-        }
+        unsafe { tally_copy_refs(0, 0, 0, 0) };
+        // SAFETY: as above.
+        unsafe { tally_fill_refs(0, 0, 0, 0) };
     }
 }

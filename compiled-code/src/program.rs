@@ -57,8 +57,11 @@ pub(crate) fn options() -> &'static RunOptions {
 }
 
 /// `void tally_init(void)`: reads the run's options now. Without it, the first heap reads them.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_init() {
+pub unsafe extern "C" fn tally_init() {
     options();
 }
 
@@ -130,7 +133,8 @@ pub fn registered_by(constructor: impl FnOnce()) -> Result<Option<u64>, String> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
     if !EXITING.load(Ordering::Acquire) {
-        crate::module::registry::unregister(module);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { crate::module::registry::unregister(module) };
     }
 }
 
@@ -142,21 +146,25 @@ pub unsafe extern "C" fn tally_unregister_module(module: *const ModuleRecord) {
 /// `main` is compiled code with that signature.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn tally_run_main(main: *const u8, argc: c_int, argv: *const *const c_char) -> c_int {
-    let heap = &raw mut *thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = &raw mut *unsafe { thread_heap() };
     // SAFETY: this thread's context; the trampoline calls `main` with the C convention.
-    let status = unsafe {
-        let context = context::current();
-        if (*context).entry != 0 {
-            // Not through the trampoline: the walk would take it for the bottom of the stack.
-            let main: Main = std::mem::transmute(main);
-            return main(argc, argv, environ);
-        }
-        (*context).entry = 1;
-        MAIN_HEAP.store(heap, Ordering::Release);
-        let status = enter(main, argc, argv, environ);
-        (*context).entry = 0;
-        status
-    };
+    let entry = unsafe { &raw mut (*context::current()).entry };
+    // SAFETY: as above.
+    if unsafe { *entry } != 0 {
+        // Not through the trampoline: the walk would take it for the bottom of the stack.
+        // SAFETY: the program's `main`.
+        let main: Main = unsafe { std::mem::transmute(main) };
+        // SAFETY: as above, with its arguments.
+        return unsafe { main(argc, argv, environ) };
+    }
+    // SAFETY: as above.
+    unsafe { *entry = 1 };
+    MAIN_HEAP.store(heap, Ordering::Release);
+    // SAFETY: the trampoline calls `main` with the C convention.
+    let status = unsafe { enter(main, argc, argv, environ) };
+    // SAFETY: as above.
+    unsafe { *entry = 0 };
     // SAFETY: flushes C's streams, so that reports come after the program's own output.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     match exit_work() {
@@ -219,10 +227,9 @@ extern "C" fn at_exit() {
     let status = exit_work();
     if status != 0 {
         // SAFETY: C's streams are flushed, then the process ends with the status of the check.
-        unsafe {
-            libc::fflush(std::ptr::null_mut());
-            libc::_exit(status);
-        }
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        // SAFETY: ends the process.
+        unsafe { libc::_exit(status) };
     }
 }
 
@@ -261,7 +268,8 @@ fn exit_work() -> c_int {
     // A handler is called only once: a finalizer that calls `exit` from here on needs another one.
     // SAFETY: registers a handler that takes no arguments.
     unsafe { libc::atexit(at_exit) };
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     heap.context_mut().exit_pc = 0;
     // Finds overwritten bytes since zeal's last inspection.
     heap.inspect_all();
@@ -291,7 +299,9 @@ fn exit_work_on_another_thread(main: *const Heap) -> c_int {
     }
     // SAFETY: the heap lives as long as its thread, which has not ended (its exit work would be done); the counters are
     // words that may be out of date.
-    let statistics = unsafe { std::ptr::read_volatile(&raw const (*main).statistics) };
+    let statistics = unsafe { &raw const (*main).statistics };
+    // SAFETY: as above.
+    let statistics = unsafe { std::ptr::read_volatile(statistics) };
     statistics_report::report(&statistics, options().stats.as_ref())
 }
 

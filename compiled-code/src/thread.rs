@@ -27,7 +27,8 @@ pub(crate) fn make() -> Box<Heap> {
     let asked = program::options().heap_options();
     let count_objects = asked.count_objects || crate::module::registry::counts_are_wanted();
     let options = HeapOptions { plan, count_objects, ..asked };
-    let mut heap = match tally_collector::mutator::new_heap(options, Box::new(StackRoots::default())) {
+    // SAFETY: [HELD] the program's code is compiled by the rules; its roots are on the stack that is given.
+    let mut heap = match unsafe { tally_collector::mutator::new_heap(options, Box::new(StackRoots::default())) } {
         Ok(heap) => heap,
         Err(error) => fatal::stop(STATUS_MEMORY, &error),
     };

@@ -189,7 +189,8 @@ mod tests {
     fn marks_are_due_by_growth_or_turnover() {
         const MIB: u64 = 1 << 20;
         let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let heap = mutator.heap();
         heap.suspects = 1;
         for (promised, live, turnover, enough) in [
@@ -223,7 +224,8 @@ mod tests {
     fn what_is_born_while_a_mark_runs_is_no_base() {
         const MIB: u64 = 1 << 20;
         let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let heap = mutator.heap();
         for (grown, enough) in [(0, false), (30, true)] {
             let mut evidence = Evidence { yield_per_suspect: 0.0, ..Evidence::default() };
@@ -243,7 +245,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn deaths_in_the_epochs_after_a_mark_are_no_base() {
         const MIB: u64 = 1 << 20;
-        let mut mutator = Mutator::new(HeapOptions::default()).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(HeapOptions::default()) }.expect("address space");
         let heap = mutator.heap();
         let mut evidence = Evidence::default();
         heap.suspects = 1;
@@ -263,7 +266,8 @@ mod tests {
     fn what_a_mark_that_was_given_up_found_is_no_bound() {
         const MIB: u64 = 1 << 20;
         let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let heap = mutator.heap();
         let mut evidence = Evidence { base: 4 * MIB, yield_per_suspect: 1e12, ..Evidence::default() };
         heap.suspects = 1;
@@ -281,7 +285,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn records_are_part_of_the_live_heap() {
         let options = HeapOptions { epoch_bytes: 1 << 10, ..HeapOptions::default() };
-        let mut mutator = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
         let without = live_bytes(mutator.heap()) - mutator.heap().statistics.live_bytes;
         let key = mutator.allocate_host(Box::new(())).expect("room");
         let before = live_bytes(mutator.heap()) - mutator.heap().statistics.live_bytes;

@@ -22,6 +22,8 @@
 //! Roots of compiled code come from a [`root_source::RootSource`]; the crate `tally-compiled` has the one for stacks. [`Mutator`] is one
 //! heap and its collector, raw; the crate `tally` is what hosts use, with lifetimes that keep references from being lost.
 
+#![warn(clippy::multiple_unsafe_ops_per_block)]
+
 pub mod budget;
 pub mod evidence;
 pub mod mutator;

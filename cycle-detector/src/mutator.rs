@@ -34,12 +34,16 @@ pub struct Mutator {
 ///
 /// # Errors
 /// [`RangeError`] when the heap range cannot be reserved.
-pub fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
+///
+/// # Safety
+/// As for [`Mutator::new`]; `stack` visits every root of compiled code, and nothing else.
+pub unsafe fn new_heap(options: HeapOptions, stack: Box<dyn RootSource>) -> Result<Box<Heap>, RangeError> {
     let driver: Box<dyn EpochDriver> = match options.plan {
         Plan::Deferred => Box::new(DeferredDriver::new(stack)),
         Plan::Prompt => Box::new(PromptDriver::new(stack)),
     };
-    Heap::new(options, driver)
+    // SAFETY: [HELD] by the caller's promise; the driver is of the plan.
+    unsafe { Heap::new(options, driver) }
 }
 
 impl Mutator {
@@ -47,8 +51,13 @@ impl Mutator {
     ///
     /// # Errors
     /// [`RangeError`] when the heap range cannot be reserved.
-    pub fn new(options: HeapOptions) -> Result<Mutator, RangeError> {
-        Ok(Mutator { heap: new_heap(options, Box::new(NoStack))? })
+    ///
+    /// # Safety
+    /// References and slots are used as `[HELD]` says: while their object lives, which a root that the mutator knows sees to
+    /// at each safepoint, on this thread, and with this heap alone. The heap is not replaced or dropped while it runs.
+    pub unsafe fn new(options: HeapOptions) -> Result<Mutator, RangeError> {
+        // SAFETY: [HELD] by the caller's promise; there is no compiled code.
+        Ok(Mutator { heap: unsafe { new_heap(options, Box::new(NoStack)) }? })
     }
 
     /// The heap itself.
@@ -83,7 +92,8 @@ impl Mutator {
     /// # Safety
     /// `target` names `count` words of `object`, `source` `count` readable words.
     pub unsafe fn copy_refs(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
-        self.heap.copy_references(object, target, source, count);
+        // SAFETY: by the caller's promise.
+        unsafe { self.heap.copy_references(object, target, source, count) };
     }
 
     /// Writes `word` to `count` words from `target` in `object`, with the barrier.
@@ -91,7 +101,8 @@ impl Mutator {
     /// # Safety
     /// `target` names `count` words of `object`.
     pub unsafe fn fill_refs(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
-        self.heap.fill_references(object, target, word, count);
+        // SAFETY: by the caller's promise.
+        unsafe { self.heap.fill_references(object, target, word, count) };
     }
 
     /// A new weak reference to `target`: an object of a built-in type. A safepoint.
@@ -138,7 +149,10 @@ impl Mutator {
 
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
     /// `None` outside.
-    pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
+    ///
+    /// # Safety
+    /// `run` does not replace the mutator, nor call this again while it has it; and as for [`Mutator::new`].
+    pub unsafe fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
         let heap = tally_heap::services::finalizer::call_program::running_heap();
         if heap.is_null() {
             return None;
@@ -181,7 +195,10 @@ impl Mutator {
 
     /// Returns the value of a weak map for `key`, valid until the next safepoint.
     pub fn weak_map_get(&mut self, map: ObjectRef, key: ObjectRef) -> Option<ObjectRef> {
-        object_of(self.heap.weak_map_get(map, key.address()))
+        // SAFETY: the key is an object's address.
+        let word = unsafe { self.heap.weak_map_get(map, key.address()) };
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        unsafe { object_of(word) }
     }
 
     /// Lets a weak map have `value` for `key`. A safepoint.
@@ -189,12 +206,14 @@ impl Mutator {
     /// # Errors
     /// [`OutOfMemory`].
     pub fn weak_map_set(&mut self, map: ObjectRef, key: ObjectRef, value: ObjectRef) -> Result<(), OutOfMemory> {
-        self.heap.weak_map_set(map, key.address(), value.address())
+        // SAFETY: key and value are objects' addresses.
+        unsafe { self.heap.weak_map_set(map, key.address(), value.address()) }
     }
 
     /// Removes the entry of `key`; whether there was one.
     pub fn weak_map_remove(&mut self, map: ObjectRef, key: ObjectRef) -> bool {
-        self.heap.weak_map_remove(map, key.address())
+        // SAFETY: the key is an object's address.
+        unsafe { self.heap.weak_map_remove(map, key.address()) }
     }
 
     /// Number of entries of a weak map.
@@ -207,7 +226,9 @@ impl Mutator {
     pub fn weak_map_next(&mut self, map: ObjectRef, position: u64) -> Option<(u64, ObjectRef, ObjectRef)> {
         let position = self.heap.weak_map_next(map, position);
         let (key, value) = self.heap.weak_map_at(map, position);
-        Some((position, object_of(key)?, object_of(value)?))
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        let object = |word| unsafe { object_of(word) };
+        Some((position, object(key)?, object(value)?))
     }
 
     /// Pushes a root.

@@ -9,7 +9,7 @@ pub(crate) fn release_to_marked(object: ObjectRef, part: Part, mut decrement: im
     let mut references = 0;
     object.type_info().for_each_reference(object, part, |target| {
         references += 1;
-        if MARK.get(target.address()) {
+        if MARK.get(target.granule()) {
             decrement(target);
         }
     });

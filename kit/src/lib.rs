@@ -10,6 +10,7 @@
 //! * `dice`: random numbers; a seed gives the same numbers for ever
 //! * `progress`: the progress of a long check
 //! * `seed`: the seed of a run: fixed, unless the environment sets another; `workers`: many inputs on all processors
+//! * `snippets`: snippets that rustc takes or refuses, for suites of what must not compile
 //! * `nodes`: mutators and objects for suites that drive a heap from Rust
 
 pub mod checks;
@@ -20,6 +21,7 @@ pub mod nodes;
 pub mod own_process;
 pub mod progress;
 pub mod seed;
+pub mod snippets;
 pub mod stack_map_section;
 pub mod tally_command;
 pub mod workers;

@@ -2,10 +2,26 @@
 
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::{ObjectRef, TypeId, type_registry};
+use tally_heap::memory::range::RangeError;
+use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 
 /// Two references and a number.
 pub static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
+
+/// A heap for a test. Here alone a test promises to use references as `[HELD]` says.
+///
+/// # Errors
+/// [`RangeError`] when the heap range cannot be reserved.
+pub fn new_mutator(options: HeapOptions) -> Result<Mutator, RangeError> {
+    // SAFETY: [HELD] the suites root what they use after a safepoint, or look at addresses only.
+    unsafe { Mutator::new(options) }
+}
+
+/// Inside a finalizer: calls `run` with the mutator whose collector has called it. `None` outside.
+pub fn in_finalizer<T>(run: impl FnOnce(&mut Mutator) -> T) -> Option<T> {
+    // SAFETY: [HELD] as above; no suite replaces the mutator.
+    unsafe { Mutator::in_finalizer(run) }
+}
 
 /// The type of a descriptor.
 pub fn type_of(descriptor: &'static TypeDescriptor) -> TypeId {

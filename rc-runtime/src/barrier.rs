@@ -20,7 +20,7 @@ impl Heap {
     /// The slot's object is mature and not logged in this epoch: a write must log it first.
     #[inline(always)]
     pub(crate) fn must_log(slot: Slot) -> bool {
-        UNLOGGED.get(slot.address())
+        UNLOGGED.get(slot.granule())
     }
 
     /// A write to a slot that must log.
@@ -40,12 +40,12 @@ impl Heap {
         self.log_object(object);
         let block = object.block();
         // SAFETY: the block of an object of this heap.
-        let info = unsafe { &mut *block_info(block) };
-        if info.logged == 0 {
+        let info = unsafe { &*block_info(block) };
+        if info.logged.get() == 0 {
             self.blocks.logged.push(block);
         }
-        info.logged += 1;
-        if info.logged == self.options.block_log_after {
+        info.logged.set(info.logged.get() + 1);
+        if info.logged.get() == self.options.block_log_after {
             self.log_block(block);
         }
         self.note_log_growth();
@@ -117,7 +117,7 @@ impl Heap {
             return;
         }
         if !object.has(flag::LARGE) {
-            return if UNLOGGED.get(target.address()) {
+            return if UNLOGGED.get(target.granule()) {
                 self.log_slow(object, target)
             };
         }
@@ -131,5 +131,6 @@ impl Heap {
 /// A small object with a cell of `cell` bytes is logged, or young: its slots may be written to.
 #[inline(always)]
 pub(crate) fn clear_unlogged(object: ObjectRef, cell: u64) {
-    UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES);
+    // SAFETY: a block of this heap.
+    unsafe { UNLOGGED.clear_touched(object.address(), object.address() + cell - HEADER_BYTES) };
 }

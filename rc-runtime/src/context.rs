@@ -130,8 +130,11 @@ impl Context {
     }
 
     /// Pushes a scoped handle that holds `word`; `None`: there is no room.
+    ///
+    /// # Safety
+    /// `word` is a reference or null, or lies outside the heap. `[ROOT]`
     #[inline(always)]
-    pub fn push_handle(&mut self, word: u64) -> Option<u64> {
+    pub unsafe fn push_handle(&mut self, word: u64) -> Option<u64> {
         let handle = self.handle_top;
         if handle == self.handle_end {
             return None;

@@ -4,6 +4,11 @@
 //! here, once, at registration (`type_registry`), and never read again: the heap works on the `TypeInfo` built from it.
 //! A descriptor also serves as the second argument of `llvm.gcroot`; then it describes the stack slot as if that were a
 //! payload.
+//!
+//! [`RawDescriptor`] is the layout, and may say anything. A [`TypeDescriptor`] cannot lie about memory: its author is
+//! the builder (`descriptor/builder.rs`), or promised what the builder keeps. `[DESCRIPTOR]`
+
+mod builder;
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -54,8 +59,8 @@ pub type TraceFunction = unsafe extern "C" fn(words: *const u64, n: u64, visit: 
 
 /// The layout that frontends emit (`tally_type` in `tally.h`).
 #[repr(C)]
-#[derive(Debug)]
-pub struct TypeDescriptor {
+#[derive(Debug, Clone, Copy)]
+pub struct RawDescriptor {
     /// [`DESCRIPTOR_VERSION`].
     pub version: u32,
     /// The `FLAG_` constants.
@@ -96,95 +101,44 @@ pub struct TypeDescriptor {
     pub element_ref_types: *const *const TypeDescriptor,
 }
 
-// SAFETY: descriptors are constants; the pointers lead to constants.
+/// A descriptor whose pointers lead where they say. `[DESCRIPTOR]`
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct TypeDescriptor(RawDescriptor);
+
+// SAFETY: [DESCRIPTOR] the pointers lead to constants and functions.
 unsafe impl Sync for TypeDescriptor {}
-// SAFETY: as above.
+// SAFETY: [DESCRIPTOR] the pointers lead to constants and functions.
 unsafe impl Send for TypeDescriptor {}
+
+impl std::ops::Deref for TypeDescriptor {
+    type Target = RawDescriptor;
+
+    fn deref(&self) -> &RawDescriptor {
+        &self.0
+    }
+}
 
 const _: () = {
     use std::mem::offset_of;
     assert!(std::mem::size_of::<TypeDescriptor>() == 128);
-    assert!(offset_of!(TypeDescriptor, size) == 8);
-    assert!(offset_of!(TypeDescriptor, align) == 16);
-    assert!(offset_of!(TypeDescriptor, slot_kind) == 20);
-    assert!(offset_of!(TypeDescriptor, tag_mask) == 24);
-    assert!(offset_of!(TypeDescriptor, pointer_mask) == 40);
-    assert!(offset_of!(TypeDescriptor, ref_count) == 48);
-    assert!(offset_of!(TypeDescriptor, ref_offsets) == 56);
-    assert!(offset_of!(TypeDescriptor, length_offset) == 64);
-    assert!(offset_of!(TypeDescriptor, stride) == 72);
-    assert!(offset_of!(TypeDescriptor, element_ref_offsets) == 80);
-    assert!(offset_of!(TypeDescriptor, name) == 88);
-    assert!(offset_of!(TypeDescriptor, finalize) == 96);
-    assert!(offset_of!(TypeDescriptor, trace) == 104);
-    assert!(offset_of!(TypeDescriptor, ref_types) == 112);
-    assert!(offset_of!(TypeDescriptor, element_ref_types) == 120);
+    assert!(std::mem::size_of::<RawDescriptor>() == 128);
+    assert!(offset_of!(RawDescriptor, size) == 8);
+    assert!(offset_of!(RawDescriptor, align) == 16);
+    assert!(offset_of!(RawDescriptor, slot_kind) == 20);
+    assert!(offset_of!(RawDescriptor, tag_mask) == 24);
+    assert!(offset_of!(RawDescriptor, pointer_mask) == 40);
+    assert!(offset_of!(RawDescriptor, ref_count) == 48);
+    assert!(offset_of!(RawDescriptor, ref_offsets) == 56);
+    assert!(offset_of!(RawDescriptor, length_offset) == 64);
+    assert!(offset_of!(RawDescriptor, stride) == 72);
+    assert!(offset_of!(RawDescriptor, element_ref_offsets) == 80);
+    assert!(offset_of!(RawDescriptor, name) == 88);
+    assert!(offset_of!(RawDescriptor, finalize) == 96);
+    assert!(offset_of!(RawDescriptor, trace) == 104);
+    assert!(offset_of!(RawDescriptor, ref_types) == 112);
+    assert!(offset_of!(RawDescriptor, element_ref_types) == 120);
 };
-
-impl TypeDescriptor {
-    /// A descriptor of `size` payload bytes with plain references at `offsets`; the other fields can be set after.
-    pub const fn plain(name: &'static CStr, size: u64, offsets: &'static [u32]) -> TypeDescriptor {
-        TypeDescriptor {
-            version: DESCRIPTOR_VERSION,
-            flags: 0,
-            size,
-            align: 0,
-            slot_kind: SlotKind::Pointer as u32,
-            tag_mask: 0,
-            tag_pattern: 0,
-            pointer_mask: 0,
-            ref_count: offsets.len() as u32,
-            element_ref_count: 0,
-            ref_offsets: offsets.as_ptr(),
-            length_offset: 0,
-            stride: 0,
-            element_ref_offsets: std::ptr::null(),
-            name: name.as_ptr(),
-            finalize: std::ptr::null(),
-            trace: None,
-            ref_types: std::ptr::null(),
-            element_ref_types: std::ptr::null(),
-        }
-    }
-
-    /// The same with a tail of elements of `stride` bytes whose references stand at `offsets`; the runtime keeps the
-    /// number of elements in the u64 at `length_offset`.
-    pub const fn with_tail(mut self, length_offset: u64, stride: u64, offsets: &'static [u32]) -> TypeDescriptor {
-        self.length_offset = length_offset;
-        self.stride = stride;
-        self.element_ref_count = offsets.len() as u32;
-        self.element_ref_offsets = offsets.as_ptr();
-        self
-    }
-
-    /// The same with words read as `kind` through the three masks.
-    pub const fn tagged(mut self, kind: SlotKind, mask: u64, pattern: u64, pointer: u64) -> TypeDescriptor {
-        self.slot_kind = kind as u32;
-        self.tag_mask = mask;
-        self.tag_pattern = pattern;
-        self.pointer_mask = pointer;
-        self
-    }
-
-    /// The same with references found by `trace`.
-    pub const fn traced(mut self, trace: TraceFunction) -> TypeDescriptor {
-        self.slot_kind = SlotKind::Trace as u32;
-        self.trace = Some(trace);
-        self
-    }
-
-    /// The same with payloads aligned to `align` bytes.
-    pub const fn aligned(mut self, align: u32) -> TypeDescriptor {
-        self.align = align;
-        self
-    }
-
-    /// The same, promised never to be part of a cycle.
-    pub const fn acyclic(mut self) -> TypeDescriptor {
-        self.flags |= FLAG_ACYCLIC;
-        self
-    }
-}
 
 /// A fault of a descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -256,45 +210,17 @@ impl TypeDescriptor {
         if self.name.is_null() {
             return "(unnamed)".to_owned();
         }
-        // SAFETY: a non-null name is a C string constant by the descriptor's contract.
+        // SAFETY: [DESCRIPTOR] a name that is not null is a C string.
         unsafe { CStr::from_ptr(self.name) }.to_string_lossy().into_owned()
-    }
-
-    /// The same with a destructor.
-    pub const fn finalized(mut self, finalize: crate::services::finalizer::Finalizer) -> TypeDescriptor {
-        self.finalize = finalize as *const c_void;
-        self
-    }
-
-    /// The same with finalizers in that order.
-    pub const fn finalized_in(mut self, order: FinalizeOrder) -> TypeDescriptor {
-        self.flags |= match order {
-            FinalizeOrder::Any => 0,
-            FinalizeOrder::Reverse => FLAG_FINALIZE_REVERSE,
-            FinalizeOrder::OwnerFirst => FLAG_FINALIZE_OWNER_FIRST,
-        };
-        self
-    }
-
-    /// The same; only registered objects are finalized.
-    pub const fn finalized_on_request(mut self) -> TypeDescriptor {
-        self.flags |= FLAG_FINALIZE_REGISTERED;
-        self
     }
 
     /// In which order its objects are finalized.
     pub const fn finalize_order(&self) -> FinalizeOrder {
-        match self.flags & (FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST) {
+        match self.0.flags & (FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST) {
             0 => FinalizeOrder::Any,
             FLAG_FINALIZE_REVERSE => FinalizeOrder::Reverse,
             _ => FinalizeOrder::OwnerFirst,
         }
-    }
-
-    /// The same for ephemerons.
-    pub const fn ephemeron(mut self) -> TypeDescriptor {
-        self.flags |= FLAG_EPHEMERON;
-        self
     }
 
     /// Checks every field.
@@ -441,10 +367,10 @@ mod tests {
         use DescriptorFault as F;
         let pair = || TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
         let mut wrong = pair();
-        wrong.version = 2;
+        wrong.0.version = 2;
         assert_eq!(fault(wrong), Some(F::Version(2)));
         let mut wrong = pair();
-        wrong.ref_count = 1 << 31;
+        wrong.0.ref_count = 1 << 31;
         assert!(matches!(fault(wrong), Some(F::TooManyReferences { .. })));
         let outside = TypeDescriptor::plain(c"Pair", 16, &[16]);
         assert!(matches!(fault(outside), Some(F::Outside { offset: 16, .. })));
@@ -458,11 +384,11 @@ mod tests {
         assert_eq!(fault(pair().with_tail(u64::MAX - 7, 8, &[0])), Some(F::LengthOffset(u64::MAX - 7)));
         assert_eq!(fault(pair().with_tail(8, 8, &[0])), Some(F::LengthIsReference(8)));
         let mut wrong = pair();
-        wrong.flags = FLAG_FINALIZE_REGISTERED;
+        wrong.0.flags = FLAG_FINALIZE_REGISTERED;
         assert_eq!(fault(wrong), Some(F::UnusedFinalizeFlags(16)));
         let mut wrong = pair();
-        wrong.finalize = &0u8 as *const u8 as *const c_void;
-        wrong.flags = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
+        wrong.0.finalize = &0u8 as *const u8 as *const c_void;
+        wrong.0.flags = FLAG_FINALIZE_REVERSE | FLAG_FINALIZE_OWNER_FIRST;
         assert_eq!(fault(wrong), Some(F::TwoOrders));
     }
 

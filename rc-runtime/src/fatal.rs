@@ -21,10 +21,9 @@ pub fn stop(status: i32, message: &(impl std::fmt::Display + ?Sized)) -> ! {
         tell_debugger(message);
     }
     // SAFETY: fflush(null) flushes all of C's output streams; _exit ends the process.
-    unsafe {
-        libc::fflush(std::ptr::null_mut());
-        libc::_exit(status)
-    }
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(status) }
 }
 
 /// `void tally_zeal_violation(const char *message)`: called with the message before a program ends with status 5, while all its

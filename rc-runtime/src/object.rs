@@ -187,7 +187,7 @@ impl ObjectRef {
     #[inline(always)]
     pub fn prefetch_for_mark(self) {
         self.prefetch();
-        range::MARK.prefetch(self.address());
+        range::MARK.prefetch(self.granule());
     }
 
     /// Fetches the object's count byte alone.

@@ -116,7 +116,8 @@ pub type ClearFunction = unsafe extern "C" fn(holder: *mut c_void, slot: *mut c_
 impl TypeId {
     /// The type's facts.
     pub fn info(self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.0)
+        // SAFETY: [HEADER] a registered type's.
+        unsafe { TypeInfo::of_meta(self.0) }
     }
 }
 
@@ -124,16 +125,22 @@ impl ObjectRef {
     /// The object's type.
     #[inline(always)]
     pub fn type_info(self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.meta())
+        // SAFETY: [HEADER] a registered type's.
+        unsafe { TypeInfo::of_meta(self.meta()) }
     }
 }
 
 impl TypeInfo {
     /// The type whose id stands in `meta`.
+    ///
+    /// # Safety
+    /// The type id in `meta` is a registered type's.
     #[inline(always)]
-    pub fn of_meta(meta: u32) -> &'static TypeInfo {
+    pub unsafe fn of_meta(meta: u32) -> &'static TypeInfo {
         // SAFETY: [HEADER] ids in headers were given by `register`, which published the entry first.
-        unsafe { &*(*range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) as *const TypeInfo) }
+        let info = unsafe { *range::type_cell(meta & ((1 << TYPE_ID_BITS) - 1)) } as *const TypeInfo;
+        // SAFETY: as above; it lives as long as the process.
+        unsafe { &*info }
     }
 
     /// The destructor; `None` also when its code has gone.
@@ -149,7 +156,10 @@ impl TypeInfo {
     }
 
     /// Weak slots of this type's objects are cleared by `clear` from now on, in place of null.
-    pub fn set_on_clear(&self, clear: ClearFunction) {
+    ///
+    /// # Safety
+    /// `clear` may be called with every object of this type and a weak slot of it.
+    pub unsafe fn set_on_clear(&self, clear: ClearFunction) {
         self.on_clear.store(clear as *const () as usize, Ordering::Release);
     }
 
@@ -368,7 +378,7 @@ fn may_reach_itself(start: &TypeDescriptor) -> bool {
             }
             for index in 0..count as usize {
                 // SAFETY: a non-null table has one entry per reference.
-                let field = unsafe { *table.add(index) };
+                let field = unsafe { *table.wrapping_add(index) };
                 if field.is_null() || std::ptr::eq(field, start) {
                     return true;
                 }
@@ -412,23 +422,19 @@ mod tests {
     #[test]
     fn acyclic_follows_from_declared_fields() {
         static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 24, &[]);
-        static FIELDS: [&TypeDescriptor; 1] = [&TEXT];
-        let mut name = TypeDescriptor::plain(c"Name", 8, &[0]);
+        static FIELDS: [Option<&TypeDescriptor>; 1] = [Some(&TEXT)];
+        let name = TypeDescriptor::plain(c"Name", 8, &[0]);
         assert!(describe(&name).expect("sound").may_be_cyclic, "a field of unknown type may hold anything");
-        name.ref_types = FIELDS.as_ptr().cast();
+        let name = name.with_field_types(&FIELDS);
         assert!(!describe(&name).expect("sound").may_be_cyclic);
         assert!(!describe(&TEXT).expect("sound").may_be_cyclic);
     }
 
     #[test]
     fn a_type_that_reaches_itself_through_another_is_cyclic() {
-        let mut parent = TypeDescriptor::plain(c"Parent", 8, &[0]);
-        let mut child = TypeDescriptor::plain(c"Child", 8, &[0]);
-        let to_parent = [&raw const parent];
-        child.ref_types = to_parent.as_ptr();
-        let to_child = [&raw const child];
-        parent.ref_types = to_child.as_ptr();
-        assert!(describe(&parent).expect("sound").may_be_cyclic);
+        static PARENT: TypeDescriptor = TypeDescriptor::plain(c"Parent", 8, &[0]).with_field_types(&[Some(&CHILD)]);
+        static CHILD: TypeDescriptor = TypeDescriptor::plain(c"Child", 8, &[0]).with_field_types(&[Some(&PARENT)]);
+        assert!(describe(&PARENT).expect("sound").may_be_cyclic);
     }
 
     #[test]
@@ -461,10 +467,11 @@ mod tests {
         assert_eq!(bumped(&TypeDescriptor::plain(c"Pair", 16, &[0, 8])), Some(24));
         assert_eq!(bumped(&TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[])), None, "its length is stored");
         assert_eq!(bumped(&TypeDescriptor::plain(c"Page", LARGEST_SMALL_CELL, &[])), None, "blocks of its own");
-        let aligned = TypeDescriptor { align: 16, ..TypeDescriptor::plain(c"Vector", 16, &[]) };
+        let aligned = TypeDescriptor::plain(c"Vector", 16, &[]).aligned(16);
         assert_eq!(bumped(&aligned), None, "padding");
-        let finalize = std::ptr::dangling::<c_void>();
-        let finalized = TypeDescriptor { finalize: finalize.cast(), ..TypeDescriptor::plain(c"File", 16, &[]) };
+        unsafe extern "C-unwind" fn close(_: *mut c_void) {}
+        // SAFETY: it takes anything.
+        let finalized = unsafe { TypeDescriptor::plain(c"File", 16, &[]).finalized(close) };
         assert_eq!(bumped(&finalized), None, "noted at birth");
     }
 

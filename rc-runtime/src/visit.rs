@@ -26,8 +26,11 @@ pub enum Part {
 
 impl TypeInfo {
     /// The reference in `word`, if it holds one to a heap object.
+    ///
+    /// # Safety
+    /// `word` stands in a field of this type, or could: if it is read as an address in the heap, that is an object's. `[HEADER]`
     #[inline(always)]
-    pub fn decode(&self, word: u64) -> Option<ObjectRef> {
+    pub unsafe fn decode(&self, word: u64) -> Option<ObjectRef> {
         let address = match self.reading {
             Reading::Plain => word,
             Reading::Masked { mask, pattern, pointer } if word & mask == pattern => word & pointer,
@@ -150,7 +153,8 @@ impl TypeInfo {
             return;
         }
         self.for_each_slot(object, part, |slot| {
-            if let Some(target) = self.decode(slot.read()) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(target) = unsafe { self.decode(slot.read()) } {
                 visit(target);
             }
         });
@@ -264,7 +268,8 @@ impl TypeInfo {
         mut visit: impl FnMut(ObjectRef),
     ) {
         let Reading::Traced(trace) = self.reading else {
-            snapshot.iter().filter_map(|&word| self.decode(word)).for_each(visit);
+            // SAFETY: [HEADER] a word of a field of that type.
+            snapshot.iter().filter_map(|&word| unsafe { self.decode(word) }).for_each(visit);
             return;
         };
         let (fixed, first, last) = self.bounds(object, part);
@@ -280,14 +285,18 @@ impl TypeInfo {
 
     /// Calls `visit` with every heap reference in a slot outside the heap (a stack or global root) that this type
     /// describes as if it were a payload. Roots have no tail.
-    pub fn for_each_reference_in_root(&self, address: u64, mut visit: impl FnMut(ObjectRef)) {
+    ///
+    /// # Safety
+    /// As many bytes as the type has may be read at `address`, and hold what a field of the type may. `[ROOT]`
+    pub unsafe fn for_each_reference_in_root(&self, address: u64, mut visit: impl FnMut(ObjectRef)) {
         if let Reading::Traced(trace) = self.reading {
             return call_trace(trace, address, self.size.div_ceil(8), &mut visit);
         }
         for &offset in &self.fixed {
             // SAFETY: [ROOT] the root's memory is `size` bytes at `address`.
             let word = unsafe { Slot::from_address(address + offset as u64) }.read();
-            if let Some(target) = self.decode(word) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(target) = unsafe { self.decode(word) } {
                 visit(target);
             }
         }
@@ -299,7 +308,9 @@ fn call_trace<F: FnMut(ObjectRef)>(trace: TraceFunction, words: u64, count: u64,
         let address = reference as u64;
         if range::in_heap(address) {
             // SAFETY: `context` is the closure that `call_trace` passed; the reference obeys [HEADER].
-            unsafe { (*context.cast::<F>())(ObjectRef::from_address(address)) }
+            let visit = unsafe { &mut *context.cast::<F>() };
+            // SAFETY: [HEADER] a reference that a trace function reports.
+            visit(unsafe { ObjectRef::from_address(address) });
         }
     }
     // SAFETY: the descriptor's author promised a function that reads `count` words and calls back.

@@ -154,7 +154,8 @@ impl Zeal {
 impl Birth {
     /// The type of the object.
     fn info(&self) -> &'static TypeInfo {
-        TypeInfo::of_meta(self.type_meta)
+        // SAFETY: [HEADER] a registered type's.
+        unsafe { TypeInfo::of_meta(self.type_meta) }
     }
 
     /// "byte 8 of 16 (its reference 2 of 2)".

@@ -24,6 +24,8 @@
 //! The crate knows addresses, not objects: a visitor gets the address of a slot and the root's id, and reads the slot
 //! itself. It has no dependencies and no state.
 
+#![warn(clippy::multiple_unsafe_ops_per_block)]
+
 pub mod anchor;
 pub mod frame_table;
 pub mod root_records;

@@ -67,13 +67,12 @@ pub fn unwind<F: Lookup + ?Sized>(
         panic: None,
     };
     let state = (&raw mut run).cast::<c_void>();
-    // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
-    // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
-    unsafe {
-        match &start {
-            None => _Unwind_Backtrace(step_of(&run), state),
-            Some(start) => backtrace_from(step_of(&run), state, start),
-        }
+    match &start {
+        // SAFETY: `step::<…>` gets back exactly this pointer, of the type it casts to, while `run` is alive and not
+        // otherwise used. The unwinder itself reads this thread's stack by the unwind tables of the code on it.
+        None => unsafe { _Unwind_Backtrace(step_of(&run), state) },
+        // SAFETY: as above.
+        Some(start) => unsafe { backtrace_from(step_of(&run), state, start) },
     };
     if let Some(panic) = run.panic {
         resume_unwind(panic);
@@ -292,9 +291,12 @@ where
     // SAFETY: the caller's duty above; `unwind` passes such a pointer.
     let run = unsafe { &mut *state.cast::<Run<'_, F, R, V>>() };
     // SAFETY: the context is valid during the callback.
-    let (pc, sp) = unsafe { (_Unwind_GetIP(context) as u64, _Unwind_GetCFA(context) as u64) };
+    let pc = unsafe { _Unwind_GetIP(context) } as u64;
+    // SAFETY: as above.
+    let sp = unsafe { _Unwind_GetCFA(context) } as u64;
     // SAFETY: as above; rbp and rbx are callee-saved, so every context of x86-64 has them.
-    let saved = || unsafe { (_Unwind_GetGR(context, RBP) as u64, _Unwind_GetGR(context, RBX) as u64) };
+    let register = |number| unsafe { _Unwind_GetGR(context, number) } as u64;
+    let saved = || (register(RBP), register(RBX));
     // The unwinder's own frames may be compiled without landing pads: a panic stops here and goes on in `unwind`.
     match catch_unwind(AssertUnwindSafe(|| run.frame(pc, sp, saved))) {
         Ok(None) => return URC_NO_REASON,

@@ -85,7 +85,8 @@ impl<'a> Ref<'a> {
     pub fn field(self, offset: u64) -> Option<Ref<'a>> {
         let info = self.expect_field(offset);
         assert!(matches!(info.reading, Reading::Plain), "the fields of `{}` are tagged words", info.name);
-        info.decode(self.object.slot(offset).read()).map(Ref::new)
+        // SAFETY: [HEADER] a word of a field of that type.
+        unsafe { info.decode(self.object.slot(offset).read()) }.map(Ref::new)
     }
 
     /// What the field at `offset` holds.
@@ -95,7 +96,8 @@ impl<'a> Ref<'a> {
     pub fn value(self, offset: u64) -> Value<'a> {
         let info = self.expect_field(offset);
         let word = self.object.slot(offset).read();
-        match info.decode(word) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        match unsafe { info.decode(word) } {
             Some(object) => Value::Reference(Ref::new(object), word & !object.address()),
             None => Value::Word(word),
         }
@@ -239,7 +241,8 @@ impl Scope<'_> {
         self.expect_fields(from, from_offset, count);
         let source = from.address().wrapping_add(from_offset);
         if count != 0 {
-            self.leaf(|inner| inner.copy_references(to.object, to.slot(to_offset), source, count));
+            // SAFETY: `expect_fields` has found that many plain fields at both places.
+            self.leaf(|inner| unsafe { inner.copy_references(to.object, to.slot(to_offset), source, count) });
         }
     }
 
@@ -251,7 +254,8 @@ impl Scope<'_> {
         let word = self.word_of(value);
         self.expect_fields(object, offset, count);
         if count != 0 {
-            self.leaf(|inner| inner.fill_references(object.object, object.slot(offset), word, count));
+            // SAFETY: `expect_fields` has found that many plain fields there.
+            self.leaf(|inner| unsafe { inner.fill_references(object.object, object.slot(offset), word, count) });
         }
     }
 

@@ -56,7 +56,8 @@ fn builtin_ids() -> [u32; 10] {
 
 impl Core {
     pub(crate) fn new(options: tally_heap::HeapOptions) -> Result<Rc<Core>, RangeError> {
-        let mut mutator = Mutator::new(options)?;
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }?;
         BUILTIN.get_or_init(builtin_ids);
         let (inner, errors) = (NonNull::from(mutator.heap()), Errors::default());
         let later = errors.clone();

@@ -15,7 +15,8 @@
 //! const IR: &[u8] = b"define i64 @twice(i64 %n) gc \"refcount\" { %sum = add i64 %n, %n ret i64 %sum }";
 //!
 //! let mut session = Session::new(CompileOptions::default())?;
-//! session.add("prelude", IR)?;
+//! // SAFETY: it has no constructors, and is right IR.
+//! unsafe { session.add("prelude", IR) }?;
 //! let twice = session.lookup("twice").expect("the module defines it");
 //! // SAFETY: the type of the function that was compiled; its module stays.
 //! let twice: extern "C-unwind" fn(i64) -> i64 = unsafe { std::mem::transmute(twice) };

@@ -147,7 +147,8 @@ impl<'h> Scope<'h> {
 
     /// A handle of a new object that a service has made.
     pub(crate) fn handle_of(&self, object: ObjectRef) -> Handle<'h> {
-        self.handle(self.leaf(|inner| inner.new_handle(object.address())))
+        // SAFETY: [ROOT] the word is a reference or null.
+        self.handle(self.leaf(|inner| unsafe { inner.new_handle(object.address()) }))
     }
 
     fn handle(&self, word: u64) -> Handle<'h> {
@@ -169,7 +170,8 @@ impl<'h> Scope<'h> {
     /// When it belongs to another heap.
     pub fn global(&self, object: Ref<'_>) -> Global {
         self.check(object.address());
-        self.core.freed.global(self.leaf(|inner| inner.new_global(object.address())))
+        // SAFETY: [ROOT] the word is a reference or null.
+        self.core.freed.global(self.leaf(|inner| unsafe { inner.new_global(object.address()) }))
     }
 
     /// Returns the object of a handle.
@@ -198,7 +200,8 @@ impl<'h> Scope<'h> {
     /// A handle or a reference of another heap is good for another time.
     #[inline(always)]
     pub(crate) fn check(&self, address: u64) {
-        let owned = range::in_heap(address) && self.leaf(|inner| inner.owns_address(address));
+        // SAFETY: an address in the reserved range.
+        let owned = range::in_heap(address) && self.leaf(|inner| unsafe { inner.owns_address(address) });
         assert!(owned, "a handle, a reference or an object of another heap");
     }
 

@@ -10,7 +10,7 @@ use crate::type_error::TypeError;
 use std::ffi::CString;
 use std::marker::PhantomData;
 use std::rc::Rc;
-use tally_heap::descriptor::{DescriptorFault, FinalizeOrder, SlotKind, TypeDescriptor};
+use tally_heap::descriptor::{DescriptorFault, FinalizeOrder, RawDescriptor, SlotKind, TypeDescriptor};
 use tally_heap::type_registry;
 
 /// A registered type, on the thread that registered it.
@@ -232,8 +232,9 @@ impl TypeBuilder {
         let Ok(name) = CString::new(self.name.as_str()) else {
             return Err(self.error(None, "its name has a null character".to_owned()));
         };
-        let descriptor = self.descriptor(&fixed, &element, &name);
-        if let Err(error) = descriptor.check() {
+        // SAFETY: checked here, and gone.
+        let checked = unsafe { self.descriptor(&fixed, &element, &name) }.check();
+        if let Err(error) = checked {
             let of_fault = match error.fault {
                 DescriptorFault::LengthIsReference(offset) => self.fields.iter().find(|field| field.1 == offset),
                 _ => None,
@@ -242,7 +243,8 @@ impl TypeBuilder {
         }
         // The registry keeps descriptors for good.
         let (fixed, element, name) = (fixed.leak(), element.leak(), Box::leak(name.into_boxed_c_str()));
-        let descriptor = Box::leak(Box::new(self.descriptor(fixed, element, name)));
+        // SAFETY: none of the three is ever freed.
+        let descriptor = Box::leak(Box::new(unsafe { self.descriptor(fixed, element, name) }));
         let id = type_registry::register(descriptor).map_err(|error| self.error(None, error.fault.to_string()))?;
         if let Some(finalize) = self.finalize {
             finalizer::enter(id.info().id, finalize);
@@ -269,8 +271,10 @@ impl TypeBuilder {
         Ok(offsets)
     }
 
-    fn descriptor(&self, fixed: &[u32], element: &[u32], name: &std::ffi::CStr) -> TypeDescriptor {
-        let plain = TypeDescriptor {
+    /// # Safety
+    /// The offsets and the name stay where they are for as long as the descriptor is used.
+    unsafe fn descriptor(&self, fixed: &[u32], element: &[u32], name: &std::ffi::CStr) -> TypeDescriptor {
+        let raw = RawDescriptor {
             size: self.size,
             ref_count: fixed.len() as u32,
             ref_offsets: fixed.as_ptr(),
@@ -280,8 +284,10 @@ impl TypeBuilder {
             element_ref_count: element.len() as u32,
             element_ref_offsets: element.as_ptr(),
             align: self.align,
-            ..TypeDescriptor::plain(c"", 0, &[])
+            ..*TypeDescriptor::plain(c"", 0, &[])
         };
+        // SAFETY: [DESCRIPTOR] by the caller's promise.
+        let plain = unsafe { TypeDescriptor::from_raw(raw) };
         let tagged = match self.kind {
             FieldKind::Plain => plain,
             FieldKind::Tagged { mask, pattern, pointer } => plain.tagged(SlotKind::Tagged, mask, pattern, pointer),
@@ -290,7 +296,11 @@ impl TypeBuilder {
         let acyclic = if self.is_acyclic { tagged.acyclic() } else { tagged };
         let ordered = acyclic.finalized_in(self.order);
         let asked = if self.on_request { ordered.finalized_on_request() } else { ordered };
-        if self.finalize.is_some() { asked.finalized(finalizer::finalize) } else { asked }
+        if self.finalize.is_none() {
+            return asked;
+        }
+        // SAFETY: it looks up the closure by the object's type.
+        unsafe { asked.finalized(finalizer::finalize) }
     }
 
     fn error(&self, field: Option<String>, fault: String) -> TypeError {

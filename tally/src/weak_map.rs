@@ -45,7 +45,9 @@ impl<'h> Scope<'h> {
         let [map, key, value] = [map, key, value].map(|handle| self.get(handle).object);
         expect_map(map);
         // SAFETY: as `safepoint` says; the handles keep the objects.
-        self.safepoint(|inner| unsafe { (*inner).weak_map_set(map, key.address(), value.address()) })
+        let heap = |inner: *mut tally_heap::Heap| unsafe { &mut *inner };
+        // SAFETY: key and value are objects' addresses.
+        self.safepoint(|inner| unsafe { heap(inner).weak_map_set(map, key.address(), value.address()) })
     }
 
     /// Returns the map's value for `key`.
@@ -54,7 +56,8 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_get(&self, map: Ref<'_>, key: Ref<'_>) -> Option<Ref<'_>> {
         self.expect_map_and_key(map, key);
-        self.object(self.leaf(|inner| inner.weak_map_get(map.object, key.address())))
+        // SAFETY: the key is an object's address.
+        self.object(self.leaf(|inner| unsafe { inner.weak_map_get(map.object, key.address()) }))
     }
 
     /// Removes the entry of `key`; whether there was one.
@@ -63,7 +66,8 @@ impl<'h> Scope<'h> {
     /// As [`weak_map_set`](Self::weak_map_set).
     pub fn weak_map_remove(&self, map: Ref<'_>, key: Ref<'_>) -> bool {
         self.expect_map_and_key(map, key);
-        self.leaf(|inner| inner.weak_map_remove(map.object, key.address()))
+        // SAFETY: the key is an object's address.
+        self.leaf(|inner| unsafe { inner.weak_map_remove(map.object, key.address()) })
     }
 
     /// Number of entries.

@@ -19,11 +19,13 @@ pub fn descriptor(kind: Kind) -> &'static TypeDescriptor {
 }
 
 fn build() -> &'static [TypeDescriptor] {
-    let all = Box::leak(Kind::ALL.map(describe).into_iter().collect::<Vec<_>>().into_boxed_slice());
     // A label's only field is declared to hold texts: the runtime can see that it takes part in no cycle.
-    let text: *const TypeDescriptor = &raw const all[Kind::Text as usize];
-    all[Kind::Label as usize].ref_types = Box::leak(Box::new([text])).as_ptr();
-    all
+    let text: &'static TypeDescriptor = Box::leak(Box::new(describe(Kind::Text)));
+    let all = Kind::ALL.map(|kind| match kind {
+        Kind::Label => describe(kind).with_field_types(Box::leak(Box::new([Some(text)]))),
+        _ => describe(kind),
+    });
+    Box::leak(Box::new(all))
 }
 
 fn describe(kind: Kind) -> TypeDescriptor {
@@ -45,16 +47,23 @@ fn describe(kind: Kind) -> TypeDescriptor {
     }
     descriptor = match shape.finalizer {
         None => descriptor,
-        Some(Finalizes::Any) => descriptor.finalized(finalize),
-        Some(Finalizes::Reverse) => descriptor.finalized(finalize).finalized_in(FinalizeOrder::Reverse),
-        Some(Finalizes::OwnerFirst) => descriptor.finalized(finalize).finalized_in(FinalizeOrder::OwnerFirst),
-        Some(Finalizes::Registered) => descriptor.finalized(finalize).finalized_on_request(),
+        Some(wish) => {
+            // SAFETY: `finalize` takes any object of these types.
+            let descriptor = unsafe { descriptor.finalized(finalize) };
+            match wish {
+                Finalizes::Any => descriptor,
+                Finalizes::Reverse => descriptor.finalized_in(FinalizeOrder::Reverse),
+                Finalizes::OwnerFirst => descriptor.finalized_in(FinalizeOrder::OwnerFirst),
+                Finalizes::Registered => descriptor.finalized_on_request(),
+            }
+        }
     };
     match shape.encoding {
         Encoding::Pointer => descriptor,
         Encoding::LowBits => descriptor.tagged(SlotKind::Tagged, LOW_MASK, LOW_PATTERN, !LOW_MASK),
         Encoding::NanBox => descriptor.tagged(SlotKind::NanBoxed, BOX_MASK, BOX_PATTERN, !BOX_MASK),
-        Encoding::Pairs => descriptor.traced(trace_pairs),
+        // SAFETY: it reads the words that it gets.
+        Encoding::Pairs => unsafe { descriptor.traced(trace_pairs) },
     }
 }
 

@@ -24,6 +24,7 @@ use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{Heap, HeapOptions, ObjectRef, TypeId, type_registry};
+use tally_kit::nodes::new_mutator;
 
 use crate::descriptors::descriptor;
 use crate::heap_under_test::{Deaths, HeapUnderTest, Refusal, Services, Totals};
@@ -71,7 +72,7 @@ impl TallyHeap {
         };
         let types = Kind::ALL.map(register);
         let logs_whole_blocks = options.block_log_after <= 1;
-        let mut mutator = Mutator::new(options).expect("the heap's range can be reserved");
+        let mut mutator = new_mutator(options).expect("the heap's range can be reserved");
         let globals = Globals::register();
         let deeds = deeds::Doer::begin(globals.slots.as_ptr(), types[Kind::Pair as usize]);
         let listener = Rc::clone(&deeds);
@@ -299,7 +300,8 @@ impl Globals {
 
 impl Drop for Globals {
     fn drop(&mut self) {
-        registry::unregister(&raw const *self.record);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { registry::unregister(&raw const *self.record) };
         debug_assert_eq!(self.roots.len(), GLOBALS);
     }
 }

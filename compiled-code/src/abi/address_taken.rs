@@ -6,11 +6,15 @@ use crate::stack::roots::stack_end;
 
 /// `void tally_lent_store(void **slot)`: notes that a reference was stored through an out-parameter. Memory outside
 /// this thread's stack is no root.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_lent_store(slot: u64) {
+pub unsafe extern "C" fn tally_lent_store(slot: u64) {
     let here = 0_u64;
     let here = &raw const here as u64;
     if slot & 7 == 0 && (here..stack_end()).contains(&slot) {
-        abi::thread_heap().note_lent_store(slot, here);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { abi::thread_heap() }.note_lent_store(slot, here);
     }
 }

@@ -10,22 +10,28 @@ use tally_heap::object::ObjectRef;
 use tally_heap::type_registry::{self, TypeInfo};
 
 /// The heap attached to this thread, made and attached if there is none yet.
+///
+/// # Safety
+/// The borrow ends before anything else borrows the heap: a call of the program, or this function again.
 #[inline(always)]
-pub fn thread_heap<'a>() -> &'a mut Heap {
+pub unsafe fn thread_heap<'a>() -> &'a mut Heap {
     // SAFETY: the thread's context; an attached heap outlives its attachment, and only its own thread comes here.
-    unsafe {
-        let context = current();
-        if (*context).heap.is_null() {
-            make_thread_heap();
-        }
-        &mut *(*context).heap
+    let heap = unsafe { &raw mut (*current()).heap };
+    // SAFETY: as above.
+    if unsafe { *heap }.is_null() {
+        make_thread_heap();
     }
+    // SAFETY: as above.
+    let heap = unsafe { *heap };
+    // SAFETY: [HELD] by the caller's promise no other borrow is in use.
+    unsafe { &mut *heap }
 }
 
 #[cold]
 fn make_thread_heap() {
     // SAFETY: this thread's context.
-    let (anchor, entry) = unsafe { ((*current()).exit_anchor(), (*current()).entry) };
+    let before = unsafe { &*current() };
+    let (anchor, entry) = (before.exit_anchor(), before.entry);
     let heap = Box::leak(crate::program::make_heap());
     heap.attach();
     let context = heap.context_mut();

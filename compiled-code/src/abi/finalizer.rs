@@ -13,7 +13,8 @@ use tally_heap::services::finalizer::{self, ErrorHook};
 pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
     // SAFETY: [HEADER] by the caller's promise.
     let object = unsafe { ObjectRef::of_word(object) };
-    object.is_some_and(|object| thread_heap().register_finalizer(object)).into()
+    // SAFETY: borrowed for this statement alone.
+    object.is_some_and(|object| unsafe { thread_heap() }.register_finalizer(object)).into()
 }
 
 /// `void tally_finalize_forget(void *object)`: [`Heap::forget_finalizer`](tally_heap::Heap::forget_finalizer) from C.
@@ -24,20 +25,27 @@ pub unsafe extern "C" fn tally_finalize_register(object: u64) -> i32 {
 pub unsafe extern "C" fn tally_finalize_forget(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        thread_heap().forget_finalizer(object);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.forget_finalizer(object);
     }
 }
 
 /// `void tally_on_finalizer_error(void (*hook)(void *object, const char *type, const char *message, void *exception))`:
 /// [`finalizer::on_error`] from C.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
+pub unsafe extern "C" fn tally_on_finalizer_error(hook: Option<ErrorHook>) {
     finalizer::on_error(hook);
 }
 
 /// `void tally_finalize_at_exit(int32_t on)`: sets whether finalizers that have not run when the program ends run
 /// then; 0 = they never do.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_finalize_at_exit(on: i32) {
+pub unsafe extern "C" fn tally_finalize_at_exit(on: i32) {
     finalizer::exit::run_at_exit(on != 0);
 }

@@ -37,13 +37,17 @@ safepoint_shim! {
 }
 
 extern "C" fn new_host(pointer: *mut c_void, free: unsafe extern "C" fn(*mut c_void)) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    answer(unsafe { thread_heap().new_host_pointer(pointer, free) })
+    answer(unsafe { heap.new_host_pointer(pointer, free) })
 }
 
 extern "C" fn freeze() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    unsafe { Heap::freeze(thread_heap()) };
+    unsafe { Heap::freeze(heap) };
 }
 
 /// `visit(object, name of its type, bytes of its cell, context)`.
@@ -52,25 +56,31 @@ type VisitObject = unsafe extern "C" fn(*mut c_void, *const c_char, u64, *mut c_
 type VisitType = unsafe extern "C" fn(*const c_char, u64, u64, *mut c_void);
 
 extern "C" fn step(ns: u64) -> i32 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::step(thread_heap(), ns) }.into()
+    unsafe { Heap::step(heap, ns) }.into()
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
     let mut names: HashMap<u32, CString> = HashMap::new();
     // SAFETY: as in `step`; `visit` is a function of that type, by the caller's promise.
-    unsafe {
-        Heap::for_each_object(thread_heap(), |object| {
-            let info = object.type_info();
-            let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
-            visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context);
-        });
-    }
+    let heap = unsafe { thread_heap() };
+    let visit = |object: ObjectRef| {
+        let info = object.type_info();
+        let name = names.entry(info.id).or_insert_with(|| c_text(&info.name));
+        // SAFETY: by the caller's promise.
+        unsafe { visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context) };
+    };
+    // SAFETY: compiled code holds no reference to its heap.
+    unsafe { Heap::for_each_object(heap, visit) };
 }
 
 extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    let Some(report) = (unsafe { Heap::leak_report(thread_heap()) }) else { return 0 };
+    let Some(report) = (unsafe { Heap::leak_report(heap) }) else { return 0 };
     match visit {
         None => eprint!("{}", report.text("now")),
         Some(visit) => {
@@ -89,40 +99,64 @@ fn c_text(name: &str) -> CString {
 }
 
 /// `void tally_stop(void)`: from now on the collector frees nothing by itself.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_stop() {
-    thread_heap().stop();
+pub unsafe extern "C" fn tally_stop() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.stop();
 }
 
 /// `void tally_restart(void)`: undoes `tally_stop`.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_restart() {
-    thread_heap().restart();
+pub unsafe extern "C" fn tally_restart() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.restart();
 }
 
 /// `int32_t tally_is_running(void)`: 0 between `tally_stop` and `tally_restart`.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_is_running() -> i32 {
-    thread_heap().is_running().into()
+pub unsafe extern "C" fn tally_is_running() -> i32 {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.is_running().into()
 }
 
 /// `void tally_set_epoch_bytes(uint64_t bytes)`: sets the bytes allocated between two epochs.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_epoch_bytes(bytes: u64) {
-    thread_heap().set_epoch_bytes(bytes);
+pub unsafe extern "C" fn tally_set_epoch_bytes(bytes: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_epoch_bytes(bytes);
 }
 
 /// `void tally_set_pause_goal(uint64_t ns)`: sets the longest stop to aim at; 0 = none.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_pause_goal(ns: u64) {
-    thread_heap().set_pause_goal(ns);
+pub unsafe extern "C" fn tally_set_pause_goal(ns: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_pause_goal(ns);
 }
 
 /// `void tally_set_limits(uint64_t soft, uint64_t hard)`: sets the limits, in bytes of blocks; 0 = none.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_set_limits(soft: u64, hard: u64) {
+pub unsafe extern "C" fn tally_set_limits(soft: u64, hard: u64) {
     let limit = |bytes| (bytes != 0).then_some(bytes);
-    thread_heap().set_limits(limit(soft), limit(hard));
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.set_limits(limit(soft), limit(hard));
 }
 
 /// `void tally_on_soft_limit(void (*callback)(uint64_t used, void *context), void *context)`: null = no callback.
@@ -134,7 +168,8 @@ pub unsafe extern "C" fn tally_on_soft_limit(
     callback: Option<unsafe extern "C" fn(u64, *mut c_void)>,
     context: *mut c_void,
 ) {
-    thread_heap().on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.on_soft_limit(callback.map(|callback| -> SoftLimitCallback {
         // SAFETY: by the caller's promise.
         Box::new(move |_, used| unsafe { callback(used, context) })
     }));
@@ -150,7 +185,8 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
     handler: Option<unsafe extern "C" fn(u64, *mut c_void) -> i32>,
     context: *mut c_void,
 ) {
-    thread_heap().on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.on_out_of_memory(handler.map(|handler| -> OutOfMemoryHandler {
         // SAFETY: by the caller's promise.
         Box::new(move |_, requested| unsafe { handler(requested, context) } != 0)
     }));
@@ -163,14 +199,20 @@ pub unsafe extern "C" fn tally_on_out_of_memory(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_count_of(object: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
-    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| thread_heap().count_of(object).into())
+    // SAFETY: borrowed for this statement alone.
+    unsafe { ObjectRef::of_word(object) }.map_or(0, |object| unsafe { thread_heap() }.count_of(object).into())
 }
 
 /// `tally_handle *tally_handle_new(void *object)`: a scoped handle.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handle_new(object: u64) -> u64 {
+pub unsafe extern "C" fn tally_handle_new(object: u64) -> u64 {
     // SAFETY: this thread's context.
-    match unsafe { (*current()).push_handle(object) } {
+    let context = unsafe { &mut *current() };
+    // SAFETY: [ROOT] the word is a reference or null.
+    match unsafe { context.push_handle(object) } {
         Some(handle) => handle,
         None => new_handle_slow(object),
     }
@@ -179,7 +221,10 @@ pub extern "C" fn tally_handle_new(object: u64) -> u64 {
 #[cold]
 #[inline(never)]
 extern "C" fn new_handle_slow(object: u64) -> u64 {
-    thread_heap().new_handle(object)
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { heap.new_handle(object) }
 }
 
 /// `void tally_handle_set(tally_handle *handle, void *object)`.
@@ -188,27 +233,42 @@ extern "C" fn new_handle_slow(object: u64) -> u64 {
 /// As for [`Heap::set_handle`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_handle_set(handle: u64, object: u64) {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    unsafe { thread_heap().set_handle(handle, object) };
+    unsafe { heap.set_handle(handle, object) };
 }
 
 /// `void *tally_handles_open(void)`: opens a scope.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handles_open() -> u64 {
+pub unsafe extern "C" fn tally_handles_open() -> u64 {
     // SAFETY: this thread's context.
     unsafe { (*current()).handle_top }
 }
 
 /// `void tally_handles_close(void *scope)`: closes a scope.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_handles_close(scope: u64) {
-    thread_heap().close_handles(scope);
+pub unsafe extern "C" fn tally_handles_close(scope: u64) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.close_handles(scope);
 }
 
 /// `tally_global *tally_global_new(void *object)`: a global handle.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_global_new(object: u64) -> u64 {
-    thread_heap().new_global(object)
+pub unsafe extern "C" fn tally_global_new(object: u64) -> u64 {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { heap.new_global(object) }
 }
 
 /// `void tally_global_set(tally_global *global, void *object)`.
@@ -217,8 +277,10 @@ pub extern "C" fn tally_global_new(object: u64) -> u64 {
 /// As for [`Heap::set_global`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: by the caller's promise.
-    unsafe { thread_heap().set_global(global, object) };
+    unsafe { heap.set_global(global, object) };
 }
 
 /// `void tally_global_free(tally_global *global)`; null is ignored.
@@ -228,8 +290,10 @@ pub unsafe extern "C" fn tally_global_set(global: u64, object: u64) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_global_free(global: u64) {
     if global != 0 {
+        // SAFETY: borrowed for the next statement alone.
+        let heap = unsafe { thread_heap() };
         // SAFETY: by the caller's promise.
-        unsafe { thread_heap().free_global(global) };
+        unsafe { heap.free_global(global) };
     }
 }
 
@@ -241,7 +305,8 @@ pub unsafe extern "C" fn tally_global_free(global: u64) {
 pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        thread_heap().add_external_bytes(object, delta);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.add_external_bytes(object, delta);
     }
 }
 
@@ -253,20 +318,29 @@ pub unsafe extern "C" fn tally_external_bytes(object: u64, delta: i64) {
 pub unsafe extern "C" fn tally_make_immortal(object: u64) {
     // SAFETY: [HEADER] by the caller's promise.
     if let Some(object) = unsafe { ObjectRef::of_word(object) } {
-        thread_heap().make_immortal(object);
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.make_immortal(object);
     }
 }
 
 /// `void tally_unfreeze(void)`: makes immortal objects mortal again.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_unfreeze() {
-    thread_heap().unfreeze();
+pub unsafe extern "C" fn tally_unfreeze() {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.unfreeze();
 }
 
 /// `int32_t tally_is_in_heap(const void *address)`: whether the address lies in a block of this thread's heap.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
-    thread_heap().contains(address).into()
+pub unsafe extern "C" fn tally_is_in_heap(address: u64) -> i32 {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.contains(address).into()
 }
 
 /// `void tally_get_statistics(tally_statistics *into)`: the counters as of now.
@@ -275,7 +349,8 @@ pub extern "C" fn tally_is_in_heap(address: u64) -> i32 {
 /// `into` is a `tally_statistics`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_get_statistics(into: *mut Statistics) {
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     heap.count_from_now_on();
     // SAFETY: by the caller's promise.
     unsafe { into.write(heap.statistics_with_young()) };

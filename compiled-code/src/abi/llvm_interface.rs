@@ -21,9 +21,13 @@ use tally_heap::{TypeId, type_registry};
 
 /// `void llvm_gc_initialize(unsigned initial_heap_size)`: makes the thread's heap, as its first allocation would.
 /// Heaps grow as they need, so the size is not used.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
-    thread_heap();
+pub unsafe extern "C" fn llvm_gc_initialize(_initial_heap_size: u32) {
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() };
 }
 
 safepoint_shim! {
@@ -41,7 +45,8 @@ safepoint_shim! {
 }
 
 extern "C" fn allocate(size: u32) -> u64 {
-    match thread_heap().allocate(untyped(size)) {
+    // SAFETY: borrowed for this statement alone.
+    match unsafe { thread_heap() }.allocate(untyped(size)) {
         Ok(object) => {
             let bytes = object.type_info().size as usize;
             // SAFETY: the payload of a new object.
@@ -53,8 +58,10 @@ extern "C" fn allocate(size: u32) -> u64 {
 }
 
 extern "C" fn collect() {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { tally_heap::Heap::collect(thread_heap()) };
+    unsafe { tally_heap::Heap::collect(heap) };
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {
@@ -74,9 +81,11 @@ fn untyped(size: u32) -> TypeId {
     let bytes = u64::from(size).next_multiple_of(8);
     *TYPES.get_or_init(DashMap::new).entry(bytes).or_insert_with(|| {
         let name = CString::new(format!("untyped {bytes} bytes")).expect("no NUL in it").into_raw();
-        let mut descriptor = TypeDescriptor::plain(c"", bytes, &[]);
-        (descriptor.name, descriptor.slot_kind) = (name, SlotKind::Trace as u32);
-        descriptor.trace = Some(trace_words);
+        let mut raw = *TypeDescriptor::plain(c"", bytes, &[]);
+        (raw.name, raw.slot_kind) = (name, SlotKind::Trace as u32);
+        raw.trace = Some(trace_words);
+        // SAFETY: [DESCRIPTOR] the name is a C string of the module, and the function reads the words that it gets.
+        let descriptor = unsafe { TypeDescriptor::from_raw(raw) };
         type_registry::register(Box::leak(Box::new(descriptor))).expect("a sound descriptor")
     })
 }
@@ -86,11 +95,10 @@ unsafe extern "C" fn trace_words(words: *const u64, count: u64, visit: TraceVisi
     for index in 0..count as usize {
         // SAFETY: `count` words are readable, and `visit` takes each object found, by the contract of trace
         // functions.
-        unsafe {
-            let word = *words.add(index);
-            if range::in_heap(word) {
-                visit(word as *mut c_void, context);
-            }
+        let word = unsafe { *words.wrapping_add(index) };
+        if range::in_heap(word) {
+            // SAFETY: as above.
+            unsafe { visit(word as *mut c_void, context) };
         }
     }
 }

@@ -40,7 +40,9 @@ safepoint_shim! {
 }
 
 extern "C" fn weak_new(target: u64) -> u64 {
-    let weak = answer(thread_heap().new_weak(own(target, "tally_weak_new")));
+    let object = own(target, "tally_weak_new");
+    // SAFETY: borrowed for this statement alone.
+    let weak = answer(unsafe { thread_heap() }.new_weak(object));
     // SAFETY: [HEADER] a new object's first word.
     unsafe { Slot::from_address(weak) }.store(target);
     weak
@@ -48,7 +50,8 @@ extern "C" fn weak_new(target: u64) -> u64 {
 
 extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
     match own(target, "tally_weak_new_with") {
-        Some(target) => answer(thread_heap().new_weak_with(target, callback)),
+        // SAFETY: borrowed for this statement alone.
+        Some(target) => answer(unsafe { thread_heap() }.new_weak_with(target, callback)),
         None => weak_new(target), // never cleared, never called
     }
 }
@@ -56,7 +59,8 @@ extern "C" fn weak_new_with(target: u64, callback: Callback) -> u64 {
 extern "C" fn ephemeron_new(key: u64, value: u64) -> u64 {
     let (key, value) = (own(key, "tally_ephemeron_new"), own(value, "tally_ephemeron_new"));
     let Some(key) = key else { fatal::stop(STATUS_USAGE, "tally_ephemeron_new: the key is no object of the heap") };
-    answer(thread_heap().new_ephemeron(key, value))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.new_ephemeron(key, value))
 }
 
 extern "C" fn weak_map_new(mode: u32) -> u64 {
@@ -68,7 +72,8 @@ extern "C" fn weak_map_new(mode: u32) -> u64 {
             ),
         )
     };
-    answer(thread_heap().new_weak_map(mode))
+    // SAFETY: borrowed for this statement alone.
+    answer(unsafe { thread_heap() }.new_weak_map(mode))
 }
 
 extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
@@ -78,15 +83,20 @@ extern "C" fn weak_map_set(map: u64, key: u64, value: u64) {
     let map = required(map, "tally_weak_map_set");
     own(key, "tally_weak_map_set");
     own(value, "tally_weak_map_set");
-    if let Err(error) = thread_heap().weak_map_set(map, key, value) {
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: key and value are objects' addresses.
+    if let Err(error) = unsafe { heap.weak_map_set(map, key, value) } {
         fatal::stop(fatal::STATUS_MEMORY, &error);
     }
 }
 
 /// The object that a word refers to, which must be this thread's; `None` for a word outside the heap.
 fn own(word: u64, function: &str) -> Option<ObjectRef> {
-    let object = object_of(word)?;
-    if !thread_heap().owns(object) {
+    // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+    let object = unsafe { object_of(word) }?;
+    // SAFETY: borrowed for this statement alone.
+    if !unsafe { thread_heap() }.owns(object) {
         fatal::stop(STATUS_USAGE, &format!("{function} of {word:#x}, {FOREIGN}"));
     }
     Some(object)
@@ -126,13 +136,16 @@ fn upgraded(word: u64) -> u64 {
     // SAFETY: [WEAK] the content of a weak slot, by the callers' promise.
     let object = unsafe { ObjectRef::from_address(word) };
     // SAFETY: the thread's context; its heap, if there is one.
-    let at_once = unsafe { current().as_ref().and_then(|context| context.heap.as_ref()) };
+    let heap = unsafe { (*current()).heap };
+    // SAFETY: as above.
+    let at_once = unsafe { heap.as_ref() };
     if at_once.is_some_and(|heap| heap.may_be_had(object)) { word } else { upgraded_slowly(object) }
 }
 
 #[inline(never)]
 fn upgraded_slowly(object: ObjectRef) -> u64 {
-    thread_heap().upgrade(object).map_or(0, ObjectRef::address)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.upgrade(object).map_or(0, ObjectRef::address)
 }
 
 /// `void tally_weak_write(void *object, void *slot, void *target)`: makes a word of an object that its descriptor
@@ -158,7 +171,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
     let (object, known) = (required(object, function), own(target, function));
     // SAFETY: by the callers' promise.
     let slot = unsafe { Slot::from_address(slot) };
-    thread_heap().write_weak(object, slot, known, kind);
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.write_weak(object, slot, known, kind);
     slot.store(target);
 }
 
@@ -169,7 +183,8 @@ fn write_slot(object: u64, slot: u64, target: u64, kind: WeakKind, function: &st
 /// `clear` stores to the slot and calls nothing of Tally.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor, clear: ClearFunction) {
-    super::root_type(descriptor).set_on_clear(clear);
+    // SAFETY: by the caller's promise.
+    unsafe { super::root_type(descriptor).set_on_clear(clear) };
 }
 
 /// `void *tally_ephemeron_get(const void *ephemeron)`: the value; null when the key is dead.
@@ -179,12 +194,10 @@ pub unsafe extern "C" fn tally_type_on_clear(descriptor: &'static TypeDescriptor
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_ephemeron_get(ephemeron: u64) -> u64 {
     // SAFETY: [HEADER] by the caller's promise.
-    unsafe {
-        match tally_weak_get(ephemeron + KEY) {
-            0 => 0,
-            _ => Slot::from_address(ephemeron + VALUE).read(),
-        }
-    }
+    let key = unsafe { tally_weak_get(ephemeron + KEY) };
+    // SAFETY: as above.
+    let value = unsafe { Slot::from_address(ephemeron + VALUE) };
+    if key == 0 { 0 } else { value.read() }
 }
 
 /// `void *tally_ephemeron_key(const void *ephemeron)`: the key; null when it is dead.
@@ -204,7 +217,10 @@ pub unsafe extern "C" fn tally_ephemeron_key(ephemeron: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
     let map = required(map, "tally_weak_map_get");
-    thread_heap().weak_map_get(map, key)
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: the key is an object's address.
+    unsafe { heap.weak_map_get(map, key) }
 }
 
 /// `int32_t tally_weak_map_remove(void *map, const void *key)`: removes the key's entry; returns whether there was
@@ -215,7 +231,11 @@ pub unsafe extern "C" fn tally_weak_map_get(map: u64, key: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
     let map = required(map, "tally_weak_map_remove");
-    thread_heap().weak_map_remove(map, key) as i32
+    // SAFETY: borrowed for the next statement alone.
+    let heap = unsafe { thread_heap() };
+    // SAFETY: the key is an object's address.
+    let was_there = unsafe { heap.weak_map_remove(map, key) };
+    was_there as i32
 }
 
 /// `uint64_t tally_weak_map_count(const void *map)`.
@@ -225,7 +245,8 @@ pub unsafe extern "C" fn tally_weak_map_remove(map: u64, key: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
     let map = required(map, "tally_weak_map_count");
-    thread_heap().weak_map_count(map)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_count(map)
 }
 
 /// `uint64_t tally_weak_map_next(const void *map, uint64_t position)`: the next position with an entry, 0 at the end.
@@ -235,7 +256,8 @@ pub unsafe extern "C" fn tally_weak_map_count(map: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_next");
-    thread_heap().weak_map_next(map, position)
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_next(map, position)
 }
 
 /// `void *tally_weak_map_key_at(const void *map, uint64_t position)`.
@@ -245,7 +267,8 @@ pub unsafe extern "C" fn tally_weak_map_next(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_key_at");
-    thread_heap().weak_map_at(map, position).0
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_at(map, position).0
 }
 
 /// `void *tally_weak_map_value_at(const void *map, uint64_t position)`.
@@ -255,5 +278,6 @@ pub unsafe extern "C" fn tally_weak_map_key_at(map: u64, position: u64) -> u64 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_weak_map_value_at(map: u64, position: u64) -> u64 {
     let map = required(map, "tally_weak_map_value_at");
-    thread_heap().weak_map_at(map, position).1
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.weak_map_at(map, position).1
 }

@@ -17,7 +17,8 @@ safepoint_shim! {
 }
 
 extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
-    let heap = thread_heap();
+    // SAFETY: borrowed for this statement alone.
+    let heap = unsafe { thread_heap() };
     if let Some(zeal) = &mut heap.zeal {
         // SAFETY: a constant that the lowering emitted.
         zeal.note_place(unsafe { &*site });
@@ -34,7 +35,9 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
     // SAFETY: this thread's context, and its heap, if it has one.
-    let heap: Option<&mut Heap> = unsafe { (*current()).heap.as_mut() };
+    let heap: *mut Heap = unsafe { (*current()).heap };
+    // SAFETY: as above.
+    let heap = unsafe { heap.as_mut() };
     if let Some(zeal) = heap.and_then(|heap| heap.zeal.as_mut()) {
         // SAFETY: by the caller's promise.
         zeal.note_place(unsafe { &*site });
@@ -50,7 +53,8 @@ pub unsafe extern "C" fn tally_zeal_here(site: *const Site) {
 pub unsafe extern "C" fn tally_zeal_access(address: u64, site: *const Site) {
     if range::in_heap(address) {
         // SAFETY: by the caller's promise.
-        thread_heap().check_access(address, unsafe { &*site });
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.check_access(address, unsafe { &*site });
     }
 }
 
@@ -76,9 +80,10 @@ pub unsafe extern "C" fn tally_zeal_value(value: u64, site: *const Site) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    let read = |index: u64| unsafe { words.add(index as usize).read_unaligned() };
+    let read = |index: u64| unsafe { words.wrapping_add(index as usize).read_unaligned() };
     // SAFETY: by the caller's promise.
-    thread_heap().check_words(object, (0..count).map(read), unsafe { &*site });
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.check_words(object, (0..count).map(read), unsafe { &*site });
 }
 
 /// `void tally_zeal_word(const void *object, uint64_t word, const tally_site *site)`: the same check for a word that
@@ -89,7 +94,8 @@ pub unsafe extern "C" fn tally_zeal_words(object: u64, words: *const u64, count:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    thread_heap().check_words(object, std::iter::once(word), unsafe { &*site });
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.check_words(object, std::iter::once(word), unsafe { &*site });
 }
 
 /// `void tally_zeal_write(const void *object, const void *slot, uint64_t n, const tally_site *site)`: stops unless
@@ -100,7 +106,8 @@ pub unsafe extern "C" fn tally_zeal_word(object: u64, word: u64, site: *const Si
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, site: *const Site) {
     // SAFETY: by the caller's promise.
-    thread_heap().check_write(object, slot, words, unsafe { &*site });
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.check_write(object, slot, words, unsafe { &*site });
 }
 
 /// `void tally_zeal_store(const void *to, uint64_t word, const tally_site *site)`: stops unless the word may be
@@ -112,7 +119,8 @@ pub unsafe extern "C" fn tally_zeal_write(object: u64, slot: u64, words: u64, si
 pub unsafe extern "C" fn tally_zeal_store(to: u64, word: u64, site: *const Site) {
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        thread_heap().check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.check_plain_write(to, 8, Plainly::Store(word), unsafe { &*site });
     }
 }
 
@@ -129,7 +137,8 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
     }
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        thread_heap().check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.check_plain_write(to, bytes, Plainly::Copy(from), unsafe { &*site });
     }
 }
 
@@ -142,6 +151,7 @@ pub unsafe extern "C" fn tally_zeal_copy(to: u64, from: u64, bytes: u64, site: *
 pub unsafe extern "C" fn tally_zeal_fill(to: u64, byte: u64, bytes: u64, site: *const Site) {
     if range::in_heap(to) {
         // SAFETY: by the caller's promise.
-        thread_heap().check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
+        // SAFETY: borrowed for this statement alone.
+        unsafe { thread_heap() }.check_plain_write(to, bytes, Plainly::Fill(byte as u8), unsafe { &*site });
     }
 }

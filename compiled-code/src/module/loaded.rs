@@ -235,7 +235,9 @@ fn read_root(root: &RootInfo) -> Result<(u64, NamedRoot), String> {
     // SAFETY: a non-null `how` is a descriptor of the module.
     let how = unsafe { root.how.as_ref() }.map(type_registry::describe).transpose();
     // SAFETY: names are C string constants.
-    let (name, function) = unsafe { (text(root.name), text(root.function)) };
+    let name = unsafe { text(root.name) };
+    // SAFETY: as above.
+    let function = unsafe { text(root.function) };
     let named = NamedRoot {
         how: how.map_err(|error| error.to_string())?.map(Arc::new),
         descriptor: root.how as u64,

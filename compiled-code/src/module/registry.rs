@@ -114,9 +114,9 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
     // SAFETY: the record's tables hold as many entries as it says.
-    let (types, globals): (&mut [TypeHandle], &[GlobalRoot]) = unsafe {
-        (slice_mut(record.types, record.type_count), slice_mut(record.globals.cast_mut(), record.global_count))
-    };
+    let types: &mut [TypeHandle] = unsafe { slice_mut(record.types, record.type_count) };
+    // SAFETY: as above.
+    let globals: &[GlobalRoot] = unsafe { slice_mut(record.globals.cast_mut(), record.global_count) };
     for handle in &*types {
         // SAFETY: a handle names a descriptor of its module, or nothing.
         let descriptor = unsafe { handle.descriptor.as_ref() };
@@ -204,7 +204,10 @@ fn check_tables(record: &ModuleRecord) -> Result<(), String> {
 ///
 /// Objects of its types whose finalizers have not run are finalized first, reachable or not: the code of the
 /// finalizers goes away. Objects in other threads' heaps will die without being finalized.
-pub fn unregister(module: *const ModuleRecord) {
+///
+/// # Safety
+/// `module` is null, or the record of a module whose code is still there. The calling thread's heap is not borrowed: finalizers run.
+pub unsafe fn unregister(module: *const ModuleRecord) {
     let types: Vec<&'static TypeInfo> = modules().get(&(module as u64)).map_or(vec![], |registered| {
         let known = registered.descriptors.iter().filter_map(|&descriptor| type_registry::known(descriptor));
         known.map(TypeId::info).filter(|info| info.has_finalizer).collect()
@@ -223,7 +226,10 @@ pub fn unregister(module: *const ModuleRecord) {
 /// Releases the references in the module's globals while its code is still there, so that the destructors of objects
 /// that die then can run. The globals are no roots any more. Returns whether something may have died. Under the
 /// deferred plan nothing does.
-pub fn let_go_of_globals(module: u64) -> bool {
+///
+/// # Safety
+/// The module's globals are still there, and the calling thread's heap is not borrowed.
+pub unsafe fn let_go_of_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }
@@ -239,25 +245,30 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
         return;
     }
     // SAFETY: this thread's context; an attached heap outlives its attachment, and nothing has borrowed it.
-    unsafe {
-        let heap = (*tally_heap::context::current()).heap;
-        if !heap.is_null() && (*heap).finalizers.depth() == 0 {
-            let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
-            let context = (*heap).context;
-            let before = ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp);
-            // Managed frames, if there are any, lie below. No frame returns to 1: the unwinder takes the first step
-            // of the walk.
-            ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = (1, &raw const context as u64 & !7, 0);
-            Heap::finalize_remaining(heap, &is_meant);
-            ((*context).exit_pc, (*context).exit_sp, (*context).exit_fp) = before;
-        }
+    let heap = unsafe { (*tally_heap::context::current()).heap };
+    // SAFETY: as above; the borrow ends here.
+    let runs_none = unsafe { heap.as_ref() }.is_some_and(|heap| heap.finalizers.depth() == 0);
+    if runs_none {
+        let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
+        // SAFETY: as above, for each borrow of the context: none is kept while finalizers run.
+        let context = || unsafe { &mut *tally_heap::context::current() };
+        let before = (context().exit_pc, context().exit_sp, context().exit_fp);
+        let here = &raw const before as u64 & !7;
+        // Managed frames, if there are any, lie below. No frame returns to 1: the unwinder takes the first step
+        // of the walk.
+        (context().exit_pc, context().exit_sp, context().exit_fp) = (1, here, 0);
+        // SAFETY: this thread's heap, which nothing borrows.
+        unsafe { Heap::finalize_remaining(heap, &is_meant) };
+        (context().exit_pc, context().exit_sp, context().exit_fp) = before;
     }
     types.iter().for_each(|info| info.forget_finalizer());
 }
 
 fn release_globals(globals: &[GlobalSlot]) {
     // SAFETY: this thread's context; an attached heap outlives its attachment.
-    let Some(heap) = (unsafe { (*tally_heap::context::current()).heap.as_mut() }) else { return };
+    let heap = unsafe { (*tally_heap::context::current()).heap };
+    // SAFETY: as above.
+    let Some(heap) = (unsafe { heap.as_mut() }) else { return };
     heap.release_globals(globals);
 }
 

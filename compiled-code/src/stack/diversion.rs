@@ -160,11 +160,15 @@ pub(crate) fn undo(here: u64) -> Removal {
 /// `void tally_landed(void)`: called after `setjmp` has returned, perhaps for the second time. Frames that a paused
 /// walk relies on, or running finalizers, may have vanished; later, when the stack has grown again, this could not be
 /// seen.
+///
+/// # Safety
+/// Called as `tally.h` says, by code that keeps its rules.
 #[unsafe(no_mangle)]
-pub extern "C" fn tally_landed() {
+pub unsafe extern "C" fn tally_landed() {
     let here = 0_u64;
     let here = &raw const here as u64;
-    tally_heap::services::finalizer::jump::note_landing(here);
+    // SAFETY: the frame that runs lies above them.
+    unsafe { tally_heap::services::finalizer::jump::note_landing(here) };
     RECORD.with(|record| {
         if !record.owner.get().is_null() && record.place.get() < here {
             record.cut.set(true);
@@ -218,10 +222,9 @@ unsafe extern "C" fn personality(
         return CONTINUE_UNWIND;
     }
     // SAFETY: the unwinder's context, during its call.
-    unsafe {
-        _Unwind_SetGR(context, RAX, exception as usize);
-        _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize);
-    }
+    unsafe { _Unwind_SetGR(context, RAX, exception as usize) };
+    // SAFETY: as above.
+    unsafe { _Unwind_SetIP(context, &raw const tally_diverted_unwinding as usize) };
     INSTALL_CONTEXT
 }
 

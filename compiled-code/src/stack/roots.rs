@@ -168,7 +168,8 @@ impl StackRoots {
                 visit(root.slot_address, named.map_or(0, |named| named.descriptor) as *const TypeDescriptor);
             }
         });
-        shadow_stack::visit(registers.sp..stack_end(), visit);
+        // SAFETY: the stack of this thread.
+        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
     }
 }
 
@@ -188,12 +189,14 @@ impl RootSource for StackRoots {
             rest = self.walk(heap, at, limit, &mut lent, into);
         }
         let mut slots = 0;
-        shadow_stack::visit(registers.sp..stack_end(), |slot, meta| {
+        let visit = |slot: u64, meta| {
             slots += 1;
             self.shadow_types.visit_root(slot, meta, |object| {
                 take(heap, object, into, &|| format!("the shadow stack's root at {slot:#x}"));
             });
-        });
+        };
+        // SAFETY: the stack of this thread.
+        unsafe { shadow_stack::visit(registers.sp..stack_end(), visit) };
         heap.statistics.roots_walked += slots;
         self.leave_off(heap, rest, lent)
     }
@@ -388,33 +391,35 @@ fn thread_start() -> Option<u64> {
 /// The load address of the file that holds an address of code.
 fn file_base(pc: u64) -> Option<u64> {
     // SAFETY: dladdr fills the struct for an address of a loaded file.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        (libc::dladdr(pc as *const libc::c_void, &mut info) != 0).then_some(info.dli_fbase as u64)
-    }
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: takes any address.
+    let is_known = unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } != 0;
+    is_known.then_some(info.dli_fbase as u64)
 }
 
 /// An address of code as text: the exported function that holds it, and the file.
 fn native_place(pc: u64) -> String {
     // SAFETY: dladdr fills the struct for an address of a loaded file; its strings live as long as that.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(pc as *const libc::c_void, &mut info) == 0 {
-            return format!("{pc:#x}");
-        }
-        let offset = pc - info.dli_fbase as u64;
-        let file = text(info.dli_fname).unwrap_or_default();
-        match text(info.dli_sname) {
-            Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
-            None => format!("{pc:#x} ({file}+{offset:#x})"),
-        }
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: takes any address.
+    if unsafe { libc::dladdr(pc as *const libc::c_void, &mut info) } == 0 {
+        return format!("{pc:#x}");
+    }
+    let offset = pc - info.dli_fbase as u64;
+    // SAFETY: names that `dladdr` found, or null.
+    let [file, symbol] = [info.dli_fname, info.dli_sname].map(|name| unsafe { text(name) });
+    let file = file.unwrap_or_default();
+    match symbol {
+        Some(symbol) => format!("{pc:#x} (in or after `{symbol}`, {file}+{offset:#x})"),
+        None => format!("{pc:#x} ({file}+{offset:#x})"),
     }
 }
 
 impl Snapshot {
     fn visit_root(&self, root: &FrameRoot, found: impl FnMut(ObjectRef)) {
         match self.roots.how(root.id) {
-            Some(how) => how.for_each_reference_in_root(root.slot_address, found),
+            // SAFETY: [ROOT] a root that this type describes.
+            Some(how) => unsafe { how.for_each_reference_in_root(root.slot_address, found) },
             None => visit_plain_root(root.slot_address, found),
         }
     }

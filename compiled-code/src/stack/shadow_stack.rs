@@ -45,30 +45,34 @@ struct FrameMap {
 }
 
 /// Calls `visit` with the slot and the descriptor, or null, of every root in the chain, if it lies in `stack`.
-pub fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
+///
+/// # Safety
+/// The range is the calling thread's stack, and code that LLVM emitted links its entries.
+pub unsafe fn visit(stack: std::ops::Range<u64>, mut visit: impl FnMut(u64, *const TypeDescriptor)) -> u64 {
+    let chain = &raw const llvm_gc_root_chain;
     // SAFETY: a word; if another thread changes it meanwhile, its value is not on this stack.
-    let mut entry = unsafe { (&raw const llvm_gc_root_chain).read_volatile() };
+    let mut entry = unsafe { chain.read_volatile() };
     let (mut above, mut visited) = (stack.start, 0);
     while (above..stack.end).contains(&(entry as u64)) {
         // SAFETY: an entry on this thread's stack was linked by a frame that is still there, with a map that LLVM
         // emitted.
-        unsafe {
-            let map = (*entry).map;
-            let mut slot = (&raw const (*entry).roots) as u64;
-            for index in 0..(*map).root_count {
-                let described = index < (*map).meta_count;
-                let meta = if described {
-                    *(&raw const (*map).meta).cast::<*const TypeDescriptor>().add(index as usize)
-                } else {
-                    std::ptr::null()
-                };
-                visit(slot, meta);
-                slot += meta.as_ref().map_or(8, |how: &TypeDescriptor| how.size.next_multiple_of(8).max(8));
-                visited += 1;
-            }
-            above = entry as u64 + 1;
-            entry = (*entry).next;
+        let linked = unsafe { &*entry };
+        // SAFETY: as above.
+        let map = unsafe { &*linked.map };
+        let mut slot = &raw const linked.roots as u64;
+        for index in 0..map.root_count {
+            let described = index < map.meta_count;
+            let place = (&raw const map.meta).cast::<*const TypeDescriptor>().wrapping_add(index as usize);
+            // SAFETY: one of as many as the map says.
+            let meta = if described { unsafe { *place } } else { std::ptr::null() };
+            visit(slot, meta);
+            // SAFETY: [DESCRIPTOR] null, or a descriptor of the module.
+            let how = unsafe { meta.as_ref() };
+            slot += how.map_or(8, |how| how.size.next_multiple_of(8).max(8));
+            visited += 1;
         }
+        above = entry as u64 + 1;
+        entry = linked.next;
     }
     visited
 }
@@ -86,7 +90,8 @@ impl ShadowTypes {
             Ok(info) => info,
             Err(error) => fatal::stop(STATUS_USAGE, &format!("metadata of a root on the shadow stack: {error}")),
         });
-        how.for_each_reference_in_root(slot, found);
+        // SAFETY: [ROOT] a root that this type describes.
+        unsafe { how.for_each_reference_in_root(slot, found) };
     }
 }
 
@@ -117,16 +122,17 @@ mod tests {
         });
         let frames = frames.as_mut_ptr();
         // SAFETY: one of the three.
-        let at = |place: usize| unsafe { &raw const (*frames.add(place)).entry };
+        let at = |place: usize| unsafe { &raw const (*frames.wrapping_add(place)).entry };
         // SAFETY: as above; nothing reads it meanwhile.
-        let link = |place: usize, next: *const Entry| unsafe { (*frames.add(place)).entry.next = next };
+        let link = |place: usize, next: *const Entry| unsafe { (*frames.wrapping_add(place)).entry.next = next };
         link(0, at(1));
         link(1, at(2));
         let seen = |head: *const Entry, stack: std::ops::Range<u64>| {
             // SAFETY: no other code of this test process uses the chain.
             unsafe { llvm_gc_root_chain = head };
             let mut slots = vec![];
-            let count = visit(stack, |slot, meta| slots.push((slot, meta)));
+            // SAFETY: the stack of this thread.
+            let count = unsafe { visit(stack, |slot, meta| slots.push((slot, meta))) };
             // SAFETY: as above.
             unsafe { llvm_gc_root_chain = null() };
             assert_eq!(count, slots.len() as u64);

@@ -65,16 +65,22 @@ pub(crate) fn leave_thread() {
     if ours.is_null() {
         return;
     }
-    // SAFETY: the thread's alternate stack is asked for, switched off if it is ours, and nothing uses ours then.
-    unsafe {
-        let mut current: libc::stack_t = std::mem::zeroed();
-        libc::sigaltstack(std::ptr::null(), &mut current);
-        if current.ss_sp == ours {
-            current.ss_flags = libc::SS_DISABLE;
-            libc::sigaltstack(&current, std::ptr::null_mut());
-        }
-        libc::munmap(ours, ALTERNATE_BYTES);
+    let mut current = alternate_stack();
+    if current.ss_sp == ours {
+        current.ss_flags = libc::SS_DISABLE;
+        // SAFETY: switches it off.
+        unsafe { libc::sigaltstack(&current, std::ptr::null_mut()) };
     }
+    // SAFETY: nothing uses it any more.
+    unsafe { libc::munmap(ours, ALTERNATE_BYTES) };
+}
+
+/// The thread's alternate stack.
+fn alternate_stack() -> libc::stack_t {
+    let mut current = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: fills the struct.
+    unsafe { libc::sigaltstack(std::ptr::null(), &mut current) };
+    current
 }
 
 thread_local! {
@@ -88,25 +94,24 @@ thread_local! {
 const ALTERNATE_BYTES: usize = 64 << 10;
 
 fn give_alternate_stack() {
-    // SAFETY: asks for the alternate stack, maps memory, and makes that the alternate stack; `leave_thread` undoes it.
-    unsafe {
-        let mut current: libc::stack_t = std::mem::zeroed();
-        libc::sigaltstack(std::ptr::null(), &mut current);
-        // The host's alternate stack is kept if it is large enough for the message. Rust's threads have one of 8 KiB.
-        if current.ss_flags & libc::SS_DISABLE == 0 && current.ss_size >= ALTERNATE_BYTES / 2 {
-            return;
-        }
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        let memory = libc::mmap(std::ptr::null_mut(), ALTERNATE_BYTES, access, kind, -1, 0);
-        if memory == libc::MAP_FAILED {
-            return;
-        }
-        let ours = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: ALTERNATE_BYTES };
-        if libc::sigaltstack(&ours, std::ptr::null_mut()) == 0 {
-            ALTERNATE.set(memory);
-        } else {
-            libc::munmap(memory, ALTERNATE_BYTES);
-        }
+    let current = alternate_stack();
+    // The host's alternate stack is kept if it is large enough for the message. Rust's threads have one of 8 KiB.
+    if current.ss_flags & libc::SS_DISABLE == 0 && current.ss_size >= ALTERNATE_BYTES / 2 {
+        return;
+    }
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: fresh memory.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), ALTERNATE_BYTES, access, kind, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        return;
+    }
+    let ours = libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: ALTERNATE_BYTES };
+    // SAFETY: the memory above, which `leave_thread` takes away again.
+    if unsafe { libc::sigaltstack(&ours, std::ptr::null_mut()) } == 0 {
+        ALTERNATE.set(memory);
+    } else {
+        // SAFETY: nothing uses it.
+        unsafe { libc::munmap(memory, ALTERNATE_BYTES) };
     }
 }
 
@@ -124,18 +129,23 @@ pub(crate) struct Stack {
 impl Stack {
     /// The stack of the calling thread; empty if the C library does not know it.
     pub(crate) fn of_this_thread() -> Stack {
-        // SAFETY: pthread_getattr_np fills the attributes of the calling thread; they are destroyed again.
-        unsafe {
-            let mut attributes = std::mem::zeroed();
-            if libc::pthread_getattr_np(libc::pthread_self(), &mut attributes) != 0 {
-                return Stack { low: 0, high: 0, is_mains: false };
-            }
-            let (mut start, mut size) = (std::ptr::null_mut(), 0);
-            libc::pthread_attr_getstack(&attributes, &mut start, &mut size);
-            libc::pthread_attr_destroy(&mut attributes);
-            let is_mains = libc::syscall(libc::SYS_gettid) == i64::from(libc::getpid());
-            Stack { low: start as u64, high: start as u64 + size as u64, is_mains }
+        // SAFETY: plain data of the C library's.
+        let mut attributes = unsafe { std::mem::zeroed() };
+        // SAFETY: takes no argument.
+        let this = unsafe { libc::pthread_self() };
+        // SAFETY: fills the attributes of the calling thread.
+        if unsafe { libc::pthread_getattr_np(this, &mut attributes) } != 0 {
+            return Stack { low: 0, high: 0, is_mains: false };
         }
+        let (mut start, mut size) = (std::ptr::null_mut(), 0);
+        // SAFETY: filled above.
+        unsafe { libc::pthread_attr_getstack(&attributes, &mut start, &mut size) };
+        // SAFETY: filled above, and not used again.
+        unsafe { libc::pthread_attr_destroy(&mut attributes) };
+        // SAFETY: a system call without arguments.
+        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
+        let is_mains = thread == i64::from(std::process::id());
+        Stack { low: start as u64, high: start as u64 + size as u64, is_mains }
     }
 
     /// Whether a fault at `address`, with this stack pointer, comes from a push onto a full stack: the stack pointer
@@ -147,13 +157,10 @@ impl Stack {
 
     /// The same by the limit that holds now, which may have been changed since the thread was prepared.
     fn by_limit_of_now(self) -> Stack {
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: a system call that fills the struct.
-        let limit = unsafe {
-            let mut limit: libc::rlimit = std::mem::zeroed();
-            libc::getrlimit(libc::RLIMIT_STACK, &mut limit);
-            limit.rlim_cur
-        };
-        let low = self.high.checked_sub(limit).filter(|&low| self.is_mains && low < self.high);
+        unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+        let low = self.high.checked_sub(limit.rlim_cur).filter(|&low| self.is_mains && low < self.high);
         Stack { low: low.map_or(self.low, |low| low.next_multiple_of(4096)), ..self }
     }
 }
@@ -161,12 +168,15 @@ impl Stack {
 type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
 
 fn action() -> libc::sigaction {
+    let mut action = no_action();
     // SAFETY: fills the struct.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut action);
-        action
-    }
+    unsafe { libc::sigaction(libc::SIGSEGV, std::ptr::null(), &mut action) };
+    action
+}
+
+fn no_action() -> libc::sigaction {
+    // SAFETY: plain data of the C library's, in which zero says nothing.
+    unsafe { std::mem::zeroed() }
 }
 
 fn is_installed() -> bool {
@@ -174,16 +184,15 @@ fn is_installed() -> bool {
 }
 
 fn install() {
+    let mut ours = no_action();
+    ours.sa_sigaction = on_fault as Handler as usize;
+    ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: empties the set.
+    unsafe { libc::sigemptyset(&mut ours.sa_mask) };
+    BEFORE.store(Box::into_raw(Box::new(action())), Ordering::Release);
     // SAFETY: the handler does only what a signal handler may do; it runs on the alternate stack of threads that have
     // one.
-    unsafe {
-        let mut ours: libc::sigaction = std::mem::zeroed();
-        ours.sa_sigaction = on_fault as Handler as usize;
-        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        libc::sigemptyset(&mut ours.sa_mask);
-        BEFORE.store(Box::into_raw(Box::new(action())), Ordering::Release);
-        libc::sigaction(libc::SIGSEGV, &ours, std::ptr::null_mut());
-    }
+    unsafe { libc::sigaction(libc::SIGSEGV, &ours, std::ptr::null_mut()) };
 }
 
 /// Restores the handler that `install` found.
@@ -195,12 +204,14 @@ fn restore() {
 
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's description of the signal, and of the registers at the fault.
-    let (address, raised_by_a_fault, fault) = unsafe {
-        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let register = |index: c_int| registers[index as usize] as u64;
-        let fault = Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) };
-        ((*info).si_addr() as u64, (*info).si_code > 0, fault)
-    };
+    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let register = |index: c_int| registers[index as usize] as u64;
+    let fault = Fault { pc: register(libc::REG_RIP), sp: register(libc::REG_RSP), fp: register(libc::REG_RBP) };
+    // SAFETY: as above.
+    let said = unsafe { &*info };
+    let raised_by_a_fault = said.si_code > 0;
+    // SAFETY: as above; the signal is one of a fault, or the address is not used.
+    let address = unsafe { said.si_addr() } as u64;
     let stack = STACK.get();
     let exhausted = |stack: Stack| stack.is_exhausted(address, fault.sp).then_some(stack);
     if let Some(stack) = exhausted(stack).or_else(|| exhausted(stack.by_limit_of_now())).filter(|_| raised_by_a_fault) {

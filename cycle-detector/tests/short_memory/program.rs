@@ -7,7 +7,7 @@ use tally_heap::descriptor::{FinalizeOrder, TraceVisit, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 unsafe extern "C-unwind" fn close(_: *mut c_void) {
     CLOSED.set(CLOSED.get() + 1);
@@ -26,12 +26,16 @@ thread_local! {
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
+// SAFETY: `close` takes any object of the type.
 static LAST_FIRST: TypeDescriptor =
-    TypeDescriptor::plain(c"LastFirst", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse);
+    unsafe { TypeDescriptor::plain(c"LastFirst", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse) };
+// SAFETY: `close` takes any object of the type.
 static OWNER: TypeDescriptor =
-    TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst);
-static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 1600, &[]).traced(trace);
+    unsafe { TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst) };
+// SAFETY: `trace` reads only the words that it is given, and reports references.
+static TRACED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Traced", 1600, &[]).traced(trace) };
 static WATCHER: TypeDescriptor = TypeDescriptor::plain(c"Watcher", 16, &[]);
 
 pub fn options(plan: Plan) -> HeapOptions {
@@ -52,7 +56,7 @@ pub struct Program {
 impl Program {
     pub fn new(options: HeapOptions, nodes: u64) -> Program {
         CLOSED.set(0);
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let holder = m.allocate_array(type_of(&ARRAY), 4000).expect("room");
         let root = m.push_root(Some(holder));
         let watcher = m.allocate(type_of(&WATCHER)).expect("room");

@@ -2,6 +2,7 @@
 //! reserved once in a process, and the limit is the process's.
 
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 use tally_kit::own_process::own_process;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
@@ -22,5 +23,5 @@ fn refuse_address_space() {
     assert!(refused.to_string().contains("ulimit -v"), "{refused}");
     // No heap is smaller than what was refused.
     assert!(refused.to_string().contains("a smaller TALLY_RESERVE is of no use"), "{refused}");
-    assert!(tally_collector::Mutator::new(HeapOptions::default()).is_err());
+    assert!(new_mutator(HeapOptions::default()).is_err());
 }

@@ -3,6 +3,7 @@
 use std::sync::Barrier;
 use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -56,7 +57,7 @@ fn heaps_on_eight_threads_do_not_disturb_each_other() {
             scope.spawn(move || {
                 start.wait();
                 for generation in 0..4 {
-                    let mut m = Mutator::new(options()).expect("address space");
+                    let mut m = new_mutator(options()).expect("address space");
                     churn(&mut m, 300 + 40 * number, 40);
                     m.verify().expect("a sound heap");
                     m.collect();
@@ -71,7 +72,7 @@ fn heaps_on_eight_threads_do_not_disturb_each_other() {
 #[test]
 fn heap_that_was_filled_on_a_thread_is_gone_when_it_is_dropped() {
     let block_of_first = |keep: u64| {
-        let mut m = Mutator::new(options()).expect("address space");
+        let mut m = new_mutator(options()).expect("address space");
         let pair = types().0;
         let first = m.allocate(pair).expect("memory");
         m.push_root(Some(first));

@@ -1,8 +1,7 @@
 //! `[BOUND]` What one step may do: work is measured by what is visibly different after it.
 
-use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -16,7 +15,7 @@ fn counts(objects: &[ObjectRef]) -> u64 {
 #[test]
 fn a_large_array_that_the_mark_condemns_lets_go_chunk_by_chunk() {
     const LENGTH: u64 = 20_000;
-    let mut m = Mutator::new(HeapOptions { eager_marks: true, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { eager_marks: true, ..HeapOptions::default() }).expect("address space");
     let array = m.allocate_array(type_of(&ARRAY), LENGTH).expect("memory");
     let root = m.push_root(Some(array));
     m.write(array, array.slot(8), array.address());
@@ -50,7 +49,7 @@ fn a_large_array_that_the_mark_condemns_lets_go_chunk_by_chunk() {
 
 #[test]
 fn large_objects_that_die_young_are_given_back_a_few_at_a_time() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     for _ in 0..300 {
         m.allocate(type_of(&BUFFER)).expect("memory");
     }
@@ -70,7 +69,7 @@ fn large_objects_that_die_young_are_given_back_a_few_at_a_time() {
 
 #[test]
 fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_written() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let words = m.allocate_array(type_of(&WORDS), 10_000).expect("memory");
     m.push_root(Some(words));
     m.epoch();
@@ -85,7 +84,7 @@ fn a_word_written_with_barrier_into_a_large_object_without_references_is_just_wr
 #[test]
 fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
     use tally_heap::memory::range::MARK;
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let list = m.push_root(None);
     for _ in 0..300_000 {
         let node = m.allocate(type_of(&PAIR)).expect("memory");
@@ -96,7 +95,7 @@ fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
     let one_per_block = m.live_objects();
     let one_per_block: Vec<_> = one_per_block.chunk_by(|one, next| one.block() == next.block()).map(|c| c[0]).collect();
     assert!(one_per_block.len() > 200);
-    let marked = || one_per_block.iter().filter(|object| MARK.get(object.address())).count();
+    let marked = || one_per_block.iter().filter(|object| MARK.get(object.granule())).count();
     assert_eq!(marked(), one_per_block.len(), "the collection has marked");
     m.heap().options.eager_marks = true;
     m.flip();

@@ -1,9 +1,8 @@
 //! The candidate buffer: an entry may outlive its object, and what it names then may belong to another heap. A room of its
 //! own, because blocks that one heap gives back must come to the other.
 
-use tally_collector::Mutator;
 use tally_heap::{HeapOptions, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Large, and held by two slots: when the first is gone it is a candidate, when the second is gone it is dead.
 static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 30_000, &[0]);
@@ -14,7 +13,7 @@ static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 #[test]
 fn an_entry_that_outlived_its_large_object_says_nothing_about_another_heaps() {
     const LARGE_OBJECTS: u64 = 16;
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     // Many roots, released after the others, put off the trials.
     let filler = m.allocate(type_of(&PAIR)).expect("memory");
     for _ in 0..5000 {
@@ -39,7 +38,7 @@ fn an_entry_that_outlived_its_large_object_says_nothing_about_another_heaps() {
     }
     assert!(!m.heap().candidates.is_empty(), "their entries are there");
 
-    let mut other = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut other = new_mutator(HeapOptions::default()).expect("address space");
     let keep = other.allocate(type_of(&ALIGNED)).expect("memory");
     other.push_root(Some(keep));
     let roots: Vec<_> = (0..LARGE_OBJECTS * 2048)

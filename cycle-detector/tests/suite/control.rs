@@ -5,7 +5,7 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static LEAF: TypeDescriptor = TypeDescriptor::plain(c"Leaf", 16, &[]);
@@ -14,7 +14,7 @@ static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail
 /// A test of both plans: each gets a heap that counts what it allocates.
 fn each_plan(test: impl Fn(Mutator)) {
     for plan in Plan::ALL {
-        test(Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space"));
+        test(new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space"));
     }
 }
 
@@ -336,7 +336,7 @@ fn addresses_are_classified_as_in_the_heap_or_not() {
         let array = type_of(&ARRAY);
         let (small, large) = (node(&mut m), m.allocate_array(array, 100_000).expect("room"));
         m.push_root(Some(large));
-        let mut other = Mutator::new(HeapOptions::default()).expect("address space");
+        let mut other = new_mutator(HeapOptions::default()).expect("address space");
         let foreign = node(&mut other);
         let heap = m.heap();
         for inside in [small.address(), small.address() + 23, large.address(), large.address() + 700_000] {
@@ -376,7 +376,7 @@ fn a_reference_more_and_one_less_frees_nothing() {
 #[test]
 fn a_collection_in_parts_under_zeal_leaves_nothing() {
     for plan in Plan::ALL {
-        let mut m = Mutator::new(HeapOptions { plan, zeal: true, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, zeal: true, ..HeapOptions::default() }).expect("address space");
         let kept = node(&mut m);
         m.push_root(Some(kept));
         drop_ring(&mut m, 5);

@@ -7,7 +7,7 @@ use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::visit::Part;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Bytes and nothing else.
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
@@ -62,7 +62,7 @@ fn text_of_64_mib_costs_no_more_units_than_an_empty_one() {
         let what = format!("{options:?}");
         let mut units = [0; 2];
         for (length, units) in [0, BYTES].into_iter().zip(&mut units) {
-            let mut m = Mutator::new(options.clone()).expect("address space");
+            let mut m = new_mutator(options.clone()).expect("address space");
             symbol(&mut m, length, length);
             let text = m.allocate_array(type_of(&TEXT), length).expect("room");
             m.push_root(Some(text));
@@ -86,7 +86,7 @@ fn text_of_64_mib_costs_no_more_units_than_an_empty_one() {
 fn text_without_end_is_promoted_marked_and_freed() {
     for options in all_options() {
         let what = format!("{options:?}");
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let symbol = symbol(&mut m, BYTES, ENDLESS);
         let text = m.allocate_array(type_of(&TEXT), BYTES).expect("room");
         text.slot(0).store(ENDLESS);
@@ -110,7 +110,7 @@ fn text_without_end_is_promoted_marked_and_freed() {
 
 #[test]
 fn write_to_a_field_before_data_is_logged_once() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let symbol = symbol(&mut m, BYTES, BYTES);
     m.collect();
     let before = m.heap().log.entries;
@@ -126,7 +126,7 @@ fn write_to_a_field_before_data_is_logged_once() {
 
 #[test]
 fn every_visit_of_data_without_end_returns() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let symbol = symbol(&mut m, BYTES, ENDLESS);
     let info = symbol.type_info();
     for part in [Part::Whole, Part::Chunk(0)] {

@@ -3,7 +3,7 @@
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
-use tally_kit::nodes::nothing_is_left;
+use tally_kit::nodes::{new_mutator, nothing_is_left};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
@@ -32,7 +32,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for (zeal, trials) in [(false, true), (true, true), (false, false)] {
             let mut m =
-                Mutator::new(HeapOptions { plan, zeal, trials, ..HeapOptions::default() }).expect("address space");
+                new_mutator(HeapOptions { plan, zeal, trials, ..HeapOptions::default() }).expect("address space");
             situation(&mut m);
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}, trials {trials}: {violation}"));
             nothing_is_left(&mut m);
@@ -154,7 +154,7 @@ fn nested_ephemerons_whose_keys_cross() {
 #[test]
 fn long_chains_and_wide_keys_take_one_mark() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         const COUNT: usize = 20_000;
         let (first, _) = node(&mut m);
         let mut key = first;

@@ -2,7 +2,7 @@
 
 use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -25,7 +25,7 @@ fn list(m: &mut Mutator, nodes: u64) -> ObjectRef {
 fn what_hangs_on_stuck_counts_does_not_grow_without_bound() {
     // Slices by work, not by the clock: how much a mark gets done must not depend on the machine.
     let options = HeapOptions { epoch_bytes: 1 << 20, slice_units: Some(16_384), ..HeapOptions::default() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     let window: Vec<_> = (0..64).map(|_| m.push_root(None)).collect();
     let mut live_max = 0;
     for round in 0..1500 {
@@ -50,7 +50,7 @@ fn what_hangs_on_stuck_counts_does_not_grow_without_bound() {
 #[test]
 fn a_heap_that_grew_without_evidence_is_not_marked_for_its_first_suspect() {
     const EPOCH: u64 = 64 << 10;
-    let mut m = Mutator::new(HeapOptions { epoch_bytes: EPOCH, slice_units: Some(16_384), ..HeapOptions::default() })
+    let mut m = new_mutator(HeapOptions { epoch_bytes: EPOCH, slice_units: Some(16_384), ..HeapOptions::default() })
         .expect("address space");
     const NODES: u64 = 64 * EPOCH / 32;
     let array = m.allocate_array(type_of(&ARRAY), NODES).expect("memory");

@@ -17,7 +17,7 @@ use tally_heap::descriptor::{FinalizeOrder, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
-use tally_kit::nodes::{set, type_of};
+use tally_kit::nodes::{in_finalizer, new_mutator, set, type_of};
 
 /// What the finalizer does besides noting the object's number.
 type Action = fn(&mut Mutator, ObjectRef);
@@ -33,26 +33,32 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
     let object = unsafe { ObjectRef::from_address(object as u64) };
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(16).read()));
     if let Some(action) = ACTION.get() {
-        Mutator::in_finalizer(|m| action(m, object)).expect("inside a finalizer");
+        in_finalizer(|m| action(m, object)).expect("inside a finalizer");
     }
 }
 
 /// Two references and a number that says who it is.
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
+// SAFETY: `close` takes any object of the type.
 static REVERSE: TypeDescriptor =
-    TypeDescriptor::plain(c"Reverse", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse);
+    unsafe { TypeDescriptor::plain(c"Reverse", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::Reverse) };
+// SAFETY: `close` takes any object of the type.
 static OWNER: TypeDescriptor =
-    TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst);
+    unsafe { TypeDescriptor::plain(c"Owner", 24, &[0, 8]).finalized(close).finalized_in(FinalizeOrder::OwnerFirst) };
+// SAFETY: `close` takes any object of the type.
 static ON_REQUEST: TypeDescriptor =
-    TypeDescriptor::plain(c"OnRequest", 24, &[0, 8]).finalized(close).finalized_on_request();
-static LARGE: TypeDescriptor = TypeDescriptor::plain(c"Large", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close);
+    unsafe { TypeDescriptor::plain(c"OnRequest", 24, &[0, 8]).finalized(close).finalized_on_request() };
+// SAFETY: `close` takes any object of the type.
+static LARGE: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Large", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close) };
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
 fn mutator_with(options: HeapOptions, action: Option<Action>) -> Mutator {
     ACTION.set(action);
     SEEN.take();
     DEPTH.set(0);
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 fn mutator(plan: Plan, action: Option<Action>) -> Mutator {

@@ -11,7 +11,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
-use tally_kit::nodes::set;
+use tally_kit::nodes::{new_mutator, set};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
@@ -39,7 +39,7 @@ struct Heap {
 impl Heap {
     fn new(options: HeapOptions) -> Heap {
         let of = type_registry::register(&NODE).expect("a sound descriptor");
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         m.push_root(None);
         for number in 0..LISTED {
             let node = node(&mut m, of, number);

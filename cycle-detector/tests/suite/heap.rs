@@ -2,6 +2,7 @@
 
 use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
@@ -15,7 +16,7 @@ fn array() -> TypeId {
 }
 
 fn heap(options: HeapOptions) -> Mutator {
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 fn tiny() -> HeapOptions {

@@ -4,7 +4,7 @@ use tally_collector::Mutator;
 use tally_heap::memory::range::UNLOGGED;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Bytes and nothing else.
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
@@ -51,7 +51,7 @@ fn most_at_once(m: &mut Mutator, array: &'static TypeDescriptor, length: u64) ->
 fn gibibyte_array_dropped() {
     for options in all_options(Some(SLICE_UNITS)) {
         let what = format!("{options:?}");
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let most = most_at_once(&mut m, &TEXT, 1 << 30);
         assert!(most <= GIVEN_BACK_AT_ONCE, "{most} bytes at once: {what}");
     }
@@ -62,7 +62,7 @@ fn gibibyte_array_dropped() {
 fn large_array_of_references_dropped_and_its_memory_used_again() {
     for options in all_options(Some(SLICE_UNITS)) {
         let what = format!("{options:?}");
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         for _ in 0..2 {
             let most = most_at_once(&mut m, &REFERENCES, 16 << 20);
             assert!(most <= GIVEN_BACK_AT_ONCE, "{most} bytes at once: {what}");
@@ -70,7 +70,7 @@ fn large_array_of_references_dropped_and_its_memory_used_again() {
             let again = m.allocate_array(type_of(&REFERENCES), 16 << 20).expect("address space");
             let root = m.push_root(Some(again));
             assert!((0..16 << 20).all(|at| again.slot(8 + at * 8).read() == 0), "it is empty: {what}");
-            let armed = (0..16 << 20).step_by(512).any(|at| UNLOGGED.get(again.address() + 8 + at * 8));
+            let armed = (0..16 << 20).step_by(512).any(|at| UNLOGGED.get(again.slot(8 + at * 8).granule()));
             assert!(!armed, "a young object has bits set: {what}");
             for at in (0..16 << 20).step_by(100_003) {
                 let node = m.allocate(type_of(&NODE)).expect("room");
@@ -92,7 +92,7 @@ fn large_arrays_dropped_one_after_the_other_do_not_pile_up() {
     const ARRAY: u64 = 128 * MIB;
     for options in all_options(None).chain(all_options(Some(1))) {
         let what = format!("{options:?}");
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let root = m.push_root(None);
         for _ in 0..50 {
             let array = m.allocate_array(type_of(&TEXT), ARRAY).expect("address space");
@@ -110,7 +110,7 @@ fn limit_leaves_room_for_another_array_of_the_same_size() {
     for options in all_options(Some(SLICE_UNITS)) {
         let what = format!("{options:?}");
         let limit = 160 * MIB;
-        let mut m = Mutator::new(HeapOptions { heap_limit: Some(limit), ..options }).expect("address space");
+        let mut m = new_mutator(HeapOptions { heap_limit: Some(limit), ..options }).expect("address space");
         for _ in 0..4 {
             let array = m.allocate_array(type_of(&TEXT), 128 * MIB).unwrap_or_else(|error| panic!("{error}: {what}"));
             let root = m.push_root(Some(array));

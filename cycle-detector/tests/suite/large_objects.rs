@@ -1,9 +1,9 @@
 //! Large objects: what their death costs, and whose their memory is then. A room of its own, because it looks at the
 //! process's memory.
 
-use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 1, &[]);
 
@@ -15,7 +15,7 @@ fn resident_bytes() -> u64 {
 /// `[BOUND]` Side tables are a tenth of the heap; zeroing them for a whole run made 69 MB resident here, in one step.
 #[test]
 fn a_large_object_that_dies_leaves_no_memory_in_the_tables() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let bytes = type_registry::register(&BYTES).expect("a sound descriptor");
     m.collect();
     let before = resident_bytes();
@@ -40,14 +40,14 @@ fn memory_that_went_back_belongs_to_nobody_until_another_heap_takes_it() {
     let bytes = type_registry::register(&BYTES).expect("a sound descriptor");
     for plan in [Plan::Deferred, Plan::Prompt] {
         let options = || HeapOptions { plan, ..HeapOptions::default() };
-        let mut m = Mutator::new(options()).expect("address space");
+        let mut m = new_mutator(options()).expect("address space");
         let object = m.allocate_array(bytes, 1 << 20).expect("address space");
         assert!(m.heap().still_owns(object) && m.heap().owns(object));
         m.collect();
         assert!(!m.heap().still_owns(object) && !m.heap().owns(object), "{plan:?}");
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
-                let mut other = Mutator::new(options()).expect("address space");
+                let mut other = new_mutator(options()).expect("address space");
                 let again = other.allocate_array(bytes, 1 << 20).expect("address space");
                 (again.address(), other.heap().still_owns(again))
             });

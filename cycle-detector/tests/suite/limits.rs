@@ -1,7 +1,7 @@
 //! A heap at its limit: what is left of its own blocks is used before anybody is told that memory has run out.
 
-use tally_collector::Mutator;
 use tally_heap::{HeapOptions, OutOfMemory, TypeDescriptor, TypeId, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 
@@ -12,7 +12,7 @@ fn pair() -> TypeId {
 #[test]
 fn a_full_heap_goes_on_in_the_holes_of_its_blocks() {
     let limit = 1 << 20;
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
     loop {
         match m.allocate(pair()) {
             Ok(object) => m.push_root(Some(object)),
@@ -50,7 +50,7 @@ fn a_full_heap_goes_on_in_the_holes_of_its_blocks() {
 #[test]
 fn a_full_heap_is_not_collected_for_every_block_while_it_has_holes() {
     let limit = 1 << 20;
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
     while let Ok(object) = m.allocate(pair()) {
         m.push_root(Some(object));
     }
@@ -74,7 +74,7 @@ fn a_cell_that_fits_no_small_hole_finds_a_large_one_in_a_full_heap() {
     static PAGE: TypeDescriptor = TypeDescriptor::plain(c"Page", 4000, &[0]);
     let page = type_registry::register(&PAGE).expect("a sound descriptor");
     let limit = 1 << 20;
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(limit), ..HeapOptions::default() }).expect("address space");
     while let Ok(object) = m.allocate(page) {
         m.push_root(Some(object));
     }
@@ -102,7 +102,7 @@ fn a_full_heap_whose_holes_are_too_small_is_told_so() {
     static TRIPLE: TypeDescriptor = TypeDescriptor::plain(c"Triple", 32, &[0]);
     let triple = type_registry::register(&TRIPLE).expect("a sound descriptor");
     let mut m =
-        Mutator::new(HeapOptions { heap_limit: Some(1 << 20), ..HeapOptions::default() }).expect("address space");
+        new_mutator(HeapOptions { heap_limit: Some(1 << 20), ..HeapOptions::default() }).expect("address space");
     while let Ok(object) = m.allocate(triple) {
         m.push_root(Some(object));
     }

@@ -11,6 +11,7 @@ mod evidence;
 mod finalizers;
 mod fork;
 mod heap;
+mod host_values;
 mod large_deaths;
 mod large_objects;
 mod limits;

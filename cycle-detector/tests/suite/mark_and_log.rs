@@ -1,9 +1,8 @@
 //! The backup mark beside the log: which logged words it must not follow. A room of its own, because blocks that one heap
 //! gives back must come to the other.
 
-use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// A large object without references.
 static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 30_000, &[]);
@@ -24,7 +23,7 @@ fn a_mark_does_not_follow_a_dead_objects_logged_words_into_another_heap() {
     for flip_before_the_mark_reads_the_log in [false, true] {
         let options =
             HeapOptions { block_log_after: 1, eager_marks: true, slice_units: Some(1), ..HeapOptions::default() };
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         // A mark visits the roots first, so that many of them keep it from the log for a while.
         for _ in 0..1000 {
             let object = m.allocate(type_of(&LINK)).expect("memory");
@@ -51,7 +50,7 @@ fn a_mark_does_not_follow_a_dead_objects_logged_words_into_another_heap() {
             assert!(m.step(1), "the large objects go while the mark has its roots to visit");
         }
 
-        let mut other = Mutator::new(HeapOptions::default()).expect("address space");
+        let mut other = new_mutator(HeapOptions::default()).expect("address space");
         for _ in 0..HELD * 2048 {
             let object = other.allocate(type_of(&LINK)).expect("memory");
             other.push_root(Some(object));

@@ -3,14 +3,14 @@
 use tally_collector::Mutator;
 use tally_heap::plan::deferred::mature::BlockWalk;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 /// Lies across the places of several pairs, and is small enough for any hole.
 static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 96, &[0]);
 
 fn heap_with(pairs: usize) -> (Mutator, Vec<ObjectRef>) {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let pair = type_of(&PAIR);
     let mut objects: Vec<ObjectRef> = (0..pairs)
         .map(|_| {

@@ -8,13 +8,13 @@ use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::limits::RETRIES_MAX;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
 
 fn mutator(plan: Plan) -> Mutator {
-    Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space")
+    new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space")
 }
 
 /// Allocates rooted nodes until it is refused.
@@ -198,7 +198,7 @@ fn an_absurd_request_fails_cleanly() {
 
 /// What a list of `count` nodes holds that is built while one allocation fails: as many as were not refused, in order.
 fn build_with_failure(plan: Plan, fail: u64, zeal: bool) -> (u64, Vec<u64>) {
-    let mut m = Mutator::new(HeapOptions { plan, fail_allocation: Some(fail), zeal, ..HeapOptions::default() })
+    let mut m = new_mutator(HeapOptions { plan, fail_allocation: Some(fail), zeal, ..HeapOptions::default() })
         .expect("address space");
     let (node, array) = (type_of(&NODE), type_of(&ARRAY));
     let list = m.push_root(None);

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
-use tally_collector::Mutator;
 use tally_compiled::module::record::{GlobalRoot, MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_compiled::module::registry::{register, unregister};
 use tally_heap::descriptor::TraceVisit;
 use tally_heap::services::global_roots;
 use tally_heap::{HeapOptions, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 24, &[0, 8]);
 
@@ -111,14 +111,15 @@ fn a_sound_module_comes_and_goes() {
         unsafe { register(&module) }.expect("a sound module");
         assert_ne!(handles[0].meta, 0);
         assert_eq!(handles[0].cell, 32);
-        unregister(&module);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { unregister(&module) };
     }
 }
 
 /// Each once, in order, and only those that hold something of this heap.
 #[test]
 fn globals_that_keep_objects_are_named_in_the_leak_report() {
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
     m.push_root(Some(kept));
@@ -138,7 +139,8 @@ fn globals_that_keep_objects_are_named_in_the_leak_report() {
     assert!(report.text("at the end").ends_with("  held by global roots: an_index, the_cache\n"));
     words.iter().for_each(|word| word.set(0));
     assert_eq!(m.leak_report(), None, "globals hold nothing any more");
-    unregister(&module);
+    // SAFETY: the module goes away now, with its code.
+    unsafe { unregister(&module) };
 }
 
 /// A pair of tag and word; the word is a reference if the tag is 1.
@@ -154,8 +156,9 @@ unsafe extern "C" fn trace(words: *const u64, count: u64, visit: TraceVisit, con
 
 #[test]
 fn a_global_that_only_trace_can_read_holds_what_it_reports() {
-    static VARIANT: TypeDescriptor = TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace);
-    let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+    // SAFETY: `trace` reads only the words that it is given, and reports references.
+    static VARIANT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Variant", 16, &[]).traced(trace) };
+    let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let pair = type_registry::register(&PAIR).expect("a sound descriptor");
     let kept = m.allocate(pair).expect("room");
     m.push_root(Some(kept));
@@ -171,5 +174,6 @@ fn a_global_that_only_trace_can_read_holds_what_it_reports() {
     variable[0].set(2);
     m.collect();
     assert_eq!(m.live_objects(), [], "the word is a number now");
-    unregister(&module);
+    // SAFETY: the module goes away now, with its code.
+    unsafe { unregister(&module) };
 }

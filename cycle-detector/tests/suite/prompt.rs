@@ -21,6 +21,7 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 pub use tally_kit::nodes::{set, type_of};
 
 /// Two references and a number.
@@ -37,7 +38,7 @@ pub fn options() -> HeapOptions {
 
 /// The same as a mutator.
 pub fn mutator() -> Mutator {
-    Mutator::new(options()).expect("address space")
+    new_mutator(options()).expect("address space")
 }
 
 /// A new node, in no root.

@@ -1,9 +1,8 @@
 //! A process whose heap range is small: it is used up by garbage before an epoch is due. A process of its own, because
 //! the range is reserved once in a process.
 
-use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, OutOfMemory, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 use tally_kit::own_process::own_process;
 
 static PAGE: TypeDescriptor = TypeDescriptor::plain(c"Page", 8000, &[0]);
@@ -16,7 +15,7 @@ fn a_used_up_range_is_collected_before_the_program_is_told() {
 }
 
 fn use_up(descriptor: &'static TypeDescriptor) {
-    let mut m = Mutator::new(HeapOptions { epoch_bytes: 1 << 40, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { epoch_bytes: 1 << 40, ..HeapOptions::default() }).expect("address space");
     let cell = type_of(descriptor).info().cell_bytes(0).expect("a cell");
     for _ in 0..(200 << 20) / cell {
         m.allocate(type_of(descriptor)).expect("all of it is garbage");

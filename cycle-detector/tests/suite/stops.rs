@@ -7,6 +7,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{STATUS_USAGE, STATUS_VIOLATION};
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, type_registry};
+use tally_kit::nodes::new_mutator;
 use tally_kit::own_process;
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -24,7 +25,7 @@ const CASES: [Case; 6] = [
 ];
 
 fn mutator(plan: Plan, zeal: bool) -> (Mutator, ObjectRef) {
-    let mut m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
     let object = m.allocate(type_registry::register(&NODE).expect("sound")).expect("room");
     m.push_root(Some(object));
     m.epoch();
@@ -66,7 +67,8 @@ fn zeal_recounts(plan: Plan) {
 
 fn global_freed_twice() {
     let (mut m, object) = mutator(Plan::Deferred, false);
-    let handle = m.heap().new_global(object.address());
+    // SAFETY: [ROOT] the word is a reference or null.
+    let handle = unsafe { m.heap().new_global(object.address()) };
     for _ in 0..2 {
         // SAFETY: the second time is what is tested.
         unsafe { m.heap().free_global(handle) };
@@ -76,9 +78,11 @@ fn global_freed_twice() {
 fn scope_closed_twice() {
     let (mut m, object) = mutator(Plan::Deferred, false);
     let outer = m.heap().open_handles();
-    m.heap().new_handle(object.address());
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { m.heap().new_handle(object.address()) };
     let inner = m.heap().open_handles();
-    m.heap().new_handle(object.address());
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { m.heap().new_handle(object.address()) };
     m.heap().close_handles(outer);
     m.heap().close_handles(inner);
 }
@@ -86,6 +90,7 @@ fn scope_closed_twice() {
 fn word_that_is_no_scope() {
     let (mut m, object) = mutator(Plan::Deferred, false);
     m.heap().open_handles();
-    m.heap().new_handle(object.address());
+    // SAFETY: [ROOT] the word is a reference or null.
+    unsafe { m.heap().new_handle(object.address()) };
     m.heap().close_handles(object.address());
 }

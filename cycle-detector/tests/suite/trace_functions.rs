@@ -2,10 +2,10 @@
 
 use std::ffi::c_void;
 use std::os::unix::process::ExitStatusExt;
-use tally_collector::Mutator;
 use tally_heap::descriptor::{TraceVisit, TypeDescriptor};
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, type_registry};
+use tally_kit::nodes::new_mutator;
 use tally_kit::own_process;
 
 unsafe extern "C" fn trace(words: *const u64, _: u64, visit: TraceVisit, context: *mut c_void) {
@@ -16,7 +16,8 @@ unsafe extern "C" fn trace(words: *const u64, _: u64, visit: TraceVisit, context
     unsafe { visit(word as *mut c_void, context) };
 }
 
-static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 8, &[]).traced(trace);
+// SAFETY: `trace` reads only the words that it is given, and reports references.
+static TRACED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Traced", 8, &[]).traced(trace) };
 
 /// scenario 66: while counting, in a trial, in a mark.
 #[test]
@@ -33,7 +34,7 @@ fn a_trace_function_that_unwinds_ends_the_process() {
 }
 
 fn collect_with_a_wrong_word(plan: Plan) {
-    let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
     let object = m.allocate(type_registry::register(&TRACED).expect("sound")).expect("room");
     m.push_root(Some(object));
     object.slot(0).store(1);

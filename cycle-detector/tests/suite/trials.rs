@@ -2,6 +2,7 @@
 
 use tally_collector::Mutator;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static PAIR: TypeDescriptor = TypeDescriptor::plain(c"Pair", 16, &[0, 8]);
 const LENGTH: usize = 8;
@@ -10,7 +11,7 @@ const LENGTH: usize = 8;
 /// holds the `held`-th.
 fn edges_of_a_trial(held: Option<usize>) -> (u64, Mutator) {
     let options = HeapOptions { slice_units: Some(16_384), ..HeapOptions::default() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     let id = type_registry::register(&PAIR).expect("a sound descriptor");
     let objects: Vec<ObjectRef> = (0..=LENGTH).map(|_| m.allocate(id).expect("memory")).collect();
     let (holder, ring) = (objects[LENGTH], &objects[..LENGTH]);

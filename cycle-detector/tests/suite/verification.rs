@@ -9,6 +9,7 @@ use tally_heap::memory::range::{BUFFERED, UNLOGGED, trial_cell};
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, type_registry};
+use tally_kit::nodes::new_mutator;
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 /// Promised never to be part of a cycle.
@@ -16,7 +17,7 @@ static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic
 
 /// A holder in a root, which holds another node; all counted, and nothing to be done.
 fn scene(plan: Plan) -> (Mutator, ObjectRef, ObjectRef) {
-    let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
     let holder = allocate(&mut m, &NODE);
     let held = allocate(&mut m, &NODE);
     m.write(holder, holder.slot(0), held.address());
@@ -64,8 +65,8 @@ fn deferred_counts_that_are_one_too_high_or_too_low() {
 
 #[test]
 fn deferred_objects_that_are_not_clean() {
-    let unarmed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.clear(holder.slot(8).address());
-    let armed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.set(holder.slot(8).address());
+    let unarmed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.clear(holder.slot(8).granule());
+    let armed = |_: &mut Mutator, holder: ObjectRef, _: ObjectRef| UNLOGGED.set(holder.slot(8).granule());
     broken(Plan::Deferred, "LOG", "is not clean although the log is empty", [unarmed, armed]);
 }
 
@@ -76,8 +77,8 @@ fn deferred_traces_of_trials_and_candidates() {
     // SAFETY: as above.
     let in_none = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| unsafe { *trial_cell(held.address()) = 0 };
     broken(Plan::Deferred, "TRIAL", "has a place in a trial that is over", [in_trial, in_none]);
-    let marked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.address());
-    let unmarked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.address());
+    let marked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.granule());
+    let unmarked = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.granule());
     broken(Plan::Deferred, "CANDIDATE", "is marked as buffered and is not in the buffer", [marked, unmarked]);
 }
 
@@ -102,16 +103,16 @@ fn prompt_flags_that_no_list_knows_of() {
     let pending = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| held.add_flags(prompt_flag::PENDING);
     let none = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| held.remove_flags(prompt_flag::PENDING);
     broken(Plan::Prompt, "PENDING", "is not on the pending list against its flag", [pending, none]);
-    let buffered = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.address());
-    let clear = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.address());
+    let buffered = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.set(held.granule());
+    let clear = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| BUFFERED.clear(held.granule());
     broken(Plan::Prompt, "CANDIDATE", "has a bit that its flags deny", [buffered, clear]);
     let both = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| {
         held.add_flags(prompt_flag::CANDIDATE);
-        BUFFERED.set(held.address());
+        BUFFERED.set(held.granule());
     };
     let neither = |_: &mut Mutator, _: ObjectRef, held: ObjectRef| {
         held.remove_flags(prompt_flag::CANDIDATE);
-        BUFFERED.clear(held.address());
+        BUFFERED.clear(held.granule());
     };
     broken(Plan::Prompt, "CANDIDATE", "objects are marked as buffered, and fewer are", [both, neither]);
 }
@@ -161,7 +162,7 @@ fn garbage_that_nobody_has_noted() {
 #[test]
 fn cycles_of_objects_that_are_promised_to_be_in_none() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let (alone, node) = (allocate(&mut m, &LABEL), allocate(&mut m, &NODE));
         let words = "(Label) is part of a cycle, and its type is declared acyclic; take TALLY_ACYCLIC off";
         m.write(alone, alone.slot(0), alone.address());
@@ -184,7 +185,7 @@ fn cycles_of_objects_that_are_promised_to_be_in_none() {
 #[test]
 fn verification_in_the_middle_of_an_epoch_is_refused() {
     let options = HeapOptions { slice_units: Some(1), ..HeapOptions::default() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     (0..10).for_each(|_| _ = allocate(&mut m, &NODE));
     m.flip();
     m.heap().with_driver(|driver, heap| {

@@ -6,7 +6,7 @@ use tally_heap::object::flag;
 use tally_heap::plan::Plan;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Two counted fields, and a weak slot at 16.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -32,7 +32,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for zeal in [false, true] {
             let options = HeapOptions { plan, zeal, ..HeapOptions::default() };
-            let mut m = Mutator::new(options).expect("address space");
+            let mut m = new_mutator(options).expect("address space");
             situation(&mut m);
             m.collect();
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}: {violation}"));
@@ -133,7 +133,7 @@ fn weak_reference_to_a_member_of_a_dead_ring() {
 #[test]
 fn ring_that_only_a_mark_finds() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, trials: false, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, trials: false, ..HeapOptions::default() }).expect("address space");
         let (holder, _) = rooted(&mut m, &NODE);
         let top = m.root_count();
         let members = ring(&mut m);
@@ -215,7 +215,8 @@ unsafe extern "C" fn clear_to_seven(holder: *mut std::ffi::c_void, slot: *mut st
 
 #[test]
 fn slot_is_cleared_the_way_its_holders_type_says() {
-    type_of(&TAGGED).info().set_on_clear(clear_to_seven);
+    // SAFETY: the function stores a word to the slot.
+    unsafe { type_of(&TAGGED).info().set_on_clear(clear_to_seven) };
     for_all_heaps(|m| {
         let (holder, _) = rooted(m, &TAGGED);
         let (target, top) = rooted(m, &NODE);
@@ -246,7 +247,7 @@ fn collection_while_the_weak_reference_is_allocated() {
 fn target_that_was_written_to_before_it_was_counted_is_yielded() {
     for (descriptor, steps) in [&NODE, &LARGE].into_iter().flat_map(|it| (0..30).map(move |steps| (it, steps))) {
         let options = HeapOptions { slice_units: Some(1), ..HeapOptions::default() };
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let (holder, _) = rooted(&mut m, &NODE);
         let (other, _) = rooted(&mut m, &NODE);
         m.collect();
@@ -279,7 +280,7 @@ fn weak_slots_of_many_small_objects_cost_what_is_promised() {
     const CELL: u64 = 16;
     for plan in [Plan::Deferred, Plan::Prompt] {
         for distinct in [false, true] {
-            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
             let holder_type = type_registry::register(&HOLDER).expect("a sound descriptor");
             let mut pairs = vec![];
             for _ in 0..MANY {

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, TypeId, type_registry};
-use tally_kit::nodes::nothing_is_left;
+use tally_kit::nodes::{in_finalizer, new_mutator, nothing_is_left};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
@@ -19,7 +19,7 @@ fn called() -> Vec<u64> {
 }
 
 unsafe extern "C-unwind" fn note(weak: *mut c_void) {
-    let called = Mutator::in_finalizer(|m| {
+    let called = in_finalizer(|m| {
         // SAFETY: [HEADER] the weak reference that the runtime calls back with.
         let weak = unsafe { ObjectRef::from_address(weak as u64) };
         assert_eq!(m.read_weak(weak.slot(0)), None, "it was cleared before");
@@ -32,7 +32,7 @@ unsafe extern "C-unwind" fn note(weak: *mut c_void) {
 unsafe extern "C-unwind" fn work(weak: *mut c_void) {
     // SAFETY: as the runtime's caller.
     unsafe { note(weak) };
-    Mutator::in_finalizer(|m| {
+    in_finalizer(|m| {
         for _ in 0..100 {
             node(m);
             m.poll();
@@ -63,7 +63,7 @@ fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for (zeal, trials) in [(false, true), (true, true), (false, false)] {
             let options = HeapOptions { plan, zeal, trials, ..HeapOptions::default() };
-            let mut m = Mutator::new(options).expect("address space");
+            let mut m = new_mutator(options).expect("address space");
             called();
             situation(&mut m);
             m.verify().unwrap_or_else(|violation| panic!("{plan:?}, zeal {zeal}, trials {trials}: {violation}"));
@@ -104,7 +104,7 @@ fn called_once_after_the_target_has_gone() {
 /// Scenario 83: no collector runs.
 #[test]
 fn prompt_plan_calls_at_the_next_safepoint() {
-    let mut m = Mutator::new(HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { plan: Plan::Prompt, ..HeapOptions::default() }).expect("address space");
     let holder = rooted(&mut m);
     let target = rooted(&mut m);
     let weak = m.new_weak_with(target, note).expect("memory");
@@ -209,7 +209,7 @@ thread_local! {
 unsafe extern "C-unwind" fn set_the_others(weak: *mut c_void) {
     CALLED.with_borrow_mut(|called| called.push(weak as u64));
     WAITING.with_borrow_mut(|waiting| waiting.retain(|other| other.address() != weak as u64));
-    Mutator::in_finalizer(|m| {
+    in_finalizer(|m| {
         for other in WAITING.with_borrow(Vec::clone) {
             let target = node(m);
             m.write_weak(other, other.slot(0), Some(target));
@@ -224,7 +224,7 @@ unsafe extern "C-unwind" fn set_the_others(weak: *mut c_void) {
 fn weak_reference_that_is_set_again_before_its_callback_is_called_once() {
     for zeal in [false, true] {
         let mut m =
-            Mutator::new(HeapOptions { plan: Plan::Prompt, zeal, ..HeapOptions::default() }).expect("address space");
+            new_mutator(HeapOptions { plan: Plan::Prompt, zeal, ..HeapOptions::default() }).expect("address space");
         let target = rooted(&mut m);
         let weaks: Vec<ObjectRef> = (0..3)
             .map(|_| {
@@ -253,7 +253,7 @@ thread_local! {
 unsafe extern "C-unwind" fn herald(_: *mut c_void) {
     HERALD.set(HERALD.get() + 1);
     assert!(HERALD.get() < 10_000, "nobody else has a turn");
-    Mutator::in_finalizer(|m| {
+    in_finalizer(|m| {
         let target = node(m);
         let weak = m.new_weak_with(target, herald).expect("memory");
         m.set_root(tally_heap::services::host_roots::RootIndex(0), Some(weak));
@@ -265,7 +265,7 @@ unsafe extern "C-unwind" fn herald(_: *mut c_void) {
 fn a_callback_that_waits_for_the_next_garbage_holds_nobody_up() {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for zeal in [false, true] {
-            let mut m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
+            let mut m = new_mutator(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
             HERALD.set(0);
             m.push_root(None);
             let target = node(&mut m);
@@ -313,7 +313,7 @@ fn callbacks_that_take_long_take_turns() {
     for plan in [Plan::Deferred, Plan::Prompt] {
         let options =
             HeapOptions { plan, pause_goal_ns: Some(2 * SLICE_NS), slice_ns: SLICE_NS, ..HeapOptions::default() };
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         called();
         let target = node(&mut m);
         let top = m.push_root(Some(target));

@@ -10,11 +10,12 @@ use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor};
-use tally_kit::nodes::{nothing_is_left, type_of};
+use tally_kit::nodes::{in_finalizer, new_mutator, nothing_is_left, type_of};
 
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 static TEXT: TypeDescriptor = TypeDescriptor::plain(c"Text", 8, &[]).with_tail(0, 1, &[]);
-static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 24, &[0]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FINALIZED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Finalized", 24, &[0]).finalized(finalize) };
 const MODES: [WeakMode; 3] = [WeakMode::Keys, WeakMode::Values, WeakMode::Both];
 
 thread_local! {
@@ -30,7 +31,7 @@ unsafe extern "C-unwind" fn finalize(object: *mut c_void) {
     if by_key == 0 {
         return;
     }
-    let seen = Mutator::in_finalizer(|m| {
+    let seen = in_finalizer(|m| {
         // SAFETY: [HEADER] what the test has stored, and the object that is finalized.
         let [by_key, by_value, object] =
             [by_key, by_value, object as u64].map(|word| unsafe { ObjectRef::from_address(word) });
@@ -45,11 +46,12 @@ thread_local! {
 }
 
 /// Refers to a map and to a value, and to itself.
-static KEEPER: TypeDescriptor = TypeDescriptor::plain(c"Keeper", 24, &[0, 8, 16]).finalized(keep_map);
+// SAFETY: `keep_map` takes any object of the type.
+static KEEPER: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Keeper", 24, &[0, 8, 16]).finalized(keep_map) };
 
 unsafe extern "C-unwind" fn keep_map(_keeper: *mut c_void) {
     let [map, holder] = KEPT.get();
-    let kept = Mutator::in_finalizer(|m| {
+    let kept = in_finalizer(|m| {
         // SAFETY: [HEADER] what the test has stored.
         let [map, holder] = [map, holder].map(|word| unsafe { ObjectRef::from_address(word) });
         m.write(holder, holder.slot(0), map.address());
@@ -72,7 +74,7 @@ fn map(m: &mut Mutator, mode: WeakMode) -> ObjectRef {
 fn for_all_heaps(situation: impl Fn(&mut Mutator)) {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for zeal in [false, true] {
-            let mut m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
+            let mut m = new_mutator(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
             MAPS.set([0; 2]);
             FINALIZERS.set(0);
             situation(&mut m);
@@ -133,12 +135,16 @@ fn keys_and_values_outside_the_heap_stay() {
     for_all_heaps(|m| {
         for mode in MODES {
             let map = map(m, mode);
-            m.heap().weak_map_set(map, 77, 78).expect("memory");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, 77, 78) }.expect("memory");
             let node = rooted(m, &NODE);
-            m.heap().weak_map_set(map, 99, node.address()).expect("memory");
-            m.heap().weak_map_set(map, node.address(), 100).expect("memory");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, 99, node.address()) }.expect("memory");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, node.address(), 100) }.expect("memory");
             m.collect();
-            let all = [77, 99, node.address()].map(|key| m.heap().weak_map_get(map, key));
+            // SAFETY: the key is an object's address.
+            let all = [77, 99, node.address()].map(|key| unsafe { m.heap().weak_map_get(map, key) });
             assert_eq!((all, m.weak_map_count(map)), ([78, node.address(), 100], 3));
         }
     });
@@ -152,9 +158,11 @@ fn entry_that_is_set_to_nothing_is_removed() {
             let map = map(m, mode);
             let [key, value] = [(); 2].map(|()| rooted(m, &NODE));
             m.weak_map_set(map, key, value).expect("memory");
-            m.heap().weak_map_set(map, key.address(), 0).expect("nothing is asked for");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, key.address(), 0) }.expect("nothing is asked for");
             assert_eq!((m.weak_map_get(map, key), m.weak_map_count(map)), (None, 0), "{mode:?}");
-            m.heap().weak_map_set(map, key.address(), 0).expect("nor is it when there is no entry");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, key.address(), 0) }.expect("nor is it when there is no entry");
         }
     });
 }
@@ -253,7 +261,7 @@ fn finalized_object_is_still_a_weak_key_and_no_weak_value_any_more() {
 #[test]
 fn large_keys_of_dead_values_are_given_back() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let map = map(&mut m, WeakMode::Values);
         let top = m.root_count();
         let before = m.heap().used_bytes();
@@ -297,7 +305,7 @@ fn removing_an_entry_kills_the_next_key() {
 #[test]
 fn large_set_of_which_most_becomes_unreachable() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         for mode in MODES {
             let map = map(&mut m, mode);
             let top = m.root_count();
@@ -329,7 +337,7 @@ fn random_operations() {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for (mode, seed) in MODES.into_iter().flat_map(|mode| (1..6u64).map(move |seed| (mode, seed))) {
             let options = HeapOptions { plan, slice_units: Some(7), eager_marks: true, ..HeapOptions::default() };
-            let mut m = Mutator::new(options).expect("address space");
+            let mut m = new_mutator(options).expect("address space");
             let map = map(&mut m, mode);
             let top = m.root_count();
             (0..40).for_each(|_| _ = m.push_root(None));
@@ -409,7 +417,8 @@ fn a_callback_sets_the_key_that_is_being_set() {
                     m.weak_map_set(map, before, before).expect("memory");
                 }
                 during_the_next_allocation(m, move |heap| {
-                    heap.weak_map_set(map, key.address(), other.address()).expect("memory");
+                    // SAFETY: key and value are objects' addresses.
+                    unsafe { heap.weak_map_set(map, key.address(), other.address()) }.expect("memory");
                 });
                 m.weak_map_set(map, key, value).expect("memory");
                 m.set_limits(None, None);
@@ -434,7 +443,8 @@ fn a_callback_fills_the_map_while_its_table_grows() {
                 let more = keys[7..].to_vec();
                 during_the_next_allocation(m, move |heap| {
                     for key in &more {
-                        heap.weak_map_set(map, key.address(), key.address()).expect("memory");
+                        // SAFETY: key and value are objects' addresses.
+                        unsafe { heap.weak_map_set(map, key.address(), key.address()) }.expect("memory");
                     }
                 });
                 m.weak_map_set(map, keys[6], keys[6]).expect("memory");

@@ -9,6 +9,7 @@ use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::{HeapOptions, ObjectRef, TypeDescriptor, type_registry};
+use tally_kit::nodes::new_mutator;
 use tally_kit::seed;
 
 /// Two counted fields, a weak slot, a number.
@@ -53,7 +54,7 @@ struct Program {
 impl Program {
     fn new(options: HeapOptions, seed: u64) -> Program {
         let plan = options.plan;
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         for _ in 0..ROOTS {
             m.push_root(None);
         }

@@ -11,7 +11,7 @@ use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::WeakMode;
 use tally_heap::{HeapOptions, ObjectRef, Slot, TypeDescriptor};
-use tally_kit::nodes::type_of;
+use tally_kit::nodes::{new_mutator, type_of};
 
 /// Two counted fields, and a weak slot at 16.
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
@@ -21,7 +21,8 @@ static SLOTS: TypeDescriptor = TypeDescriptor::plain(c"Slots", 16, &[8]).with_ta
 static ARRAY: TypeDescriptor = TypeDescriptor::plain(c"Array", 8, &[]).with_tail(0, 8, &[0]);
 
 /// Looks at the first of the weak references to it.
-static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 24, &[0, 8]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FINALIZED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Finalized", 24, &[0, 8]).finalized(finalize) };
 
 thread_local! {
     static FIRST: Cell<Option<ObjectRef>> = const { Cell::new(None) };
@@ -74,7 +75,7 @@ fn heap(plan: Plan) -> Mutator {
         eager_marks: plan == Plan::Deferred,
         ..HeapOptions::default()
     };
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 /// What dies so, in the order of its steps: before weak slots are made, and before its root goes.

@@ -123,17 +123,26 @@ impl Session {
     ///
     /// # Errors
     /// [`SessionError`]; the session is as before then.
-    pub fn add(&mut self, name: &str, ir: &[u8]) -> Result<ModuleHandle, SessionError> {
+    ///
+    /// # Safety
+    /// As for [`add_module`](Self::add_module).
+    pub unsafe fn add(&mut self, name: &str, ir: &[u8]) -> Result<ModuleHandle, SessionError> {
         let context = Context::create();
         let module = pipeline::load_from_memory(&context, name.as_ref(), ir, &self.options)?;
-        self.add_module(name, &module)
+        // SAFETY: by the caller's promise.
+        unsafe { self.add_module(name, &module) }
     }
 
     /// Adds a module that was built with inkwell. It is lowered and optimised in place; throw it away afterwards.
     ///
     /// # Errors
     /// [`SessionError`]; the session is as before then.
-    pub fn add_module(&mut self, name: &str, module: &Module) -> Result<ModuleHandle, SessionError> {
+    ///
+    /// # Safety
+    /// The module's constructors run here, and its destructors when it is removed; descriptors, finalizers, trace and clear
+    /// functions of it are used from then on. They and what they call keep the contract (`docs/port/ir-contract.md`), and are
+    /// no undefined behaviour of LLVM's; symbols that the module refers to are what it declares them to be.
+    pub unsafe fn add_module(&mut self, name: &str, module: &Module) -> Result<ModuleHandle, SessionError> {
         let number = self.next_number;
         self.next_number += 1;
         // A root's id is made of its module's name, and ids must differ.
@@ -222,10 +231,12 @@ impl Loaded {
     /// # Safety
     /// No thread executes the module's code, now or later.
     unsafe fn unload(self) -> Result<(), SessionError> {
+        // SAFETY: its code goes away below.
+        let let_go = |key| unsafe { registry::let_go_of_globals(key) };
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
             // The last of them unregisters the module. Objects that die with its globals may have destructors in it.
-            if place == last && self.key.is_some_and(registry::let_go_of_globals) {
+            if place == last && self.key.is_some_and(let_go) {
                 // SAFETY: the host holds no reference: the caller's duty.
                 unsafe { tally_collect() };
             }

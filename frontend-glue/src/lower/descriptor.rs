@@ -8,8 +8,8 @@ use crate::llvm::{Module, Opcode, TypeKind, Value};
 use std::ffi::{CString, c_void};
 use std::mem::{offset_of, size_of};
 use tally_heap::descriptor::{
-    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE, SlotKind,
-    TraceFunction, TraceVisit, TypeDescriptor,
+    DESCRIPTOR_VERSION, DescriptorError, DescriptorFault, FLAG_FINALIZE_REGISTERED, FLAG_FINALIZE_REVERSE,
+    RawDescriptor, SlotKind, TraceFunction, TraceVisit, TypeDescriptor,
 };
 
 /// The properties of a type that allocation needs.
@@ -39,11 +39,11 @@ impl Descriptor {
     pub(crate) fn read(module: Module, address: Value) -> Option<Descriptor> {
         let constant = address.definitive_initializer()?;
         let field = |offset: usize| word_at(module, constant, offset as u64);
-        if field(offset_of!(TypeDescriptor, version))? != u64::from(DESCRIPTOR_VERSION) {
+        if field(offset_of!(RawDescriptor, version))? != u64::from(DESCRIPTOR_VERSION) {
             return None;
         }
-        let count = field(offset_of!(TypeDescriptor, ref_count))?;
-        let by_trace = field(offset_of!(TypeDescriptor, slot_kind))? == SlotKind::Trace as u64;
+        let count = field(offset_of!(RawDescriptor, ref_count))?;
+        let by_trace = field(offset_of!(RawDescriptor, slot_kind))? == SlotKind::Trace as u64;
         let references = if by_trace {
             None
         } else if count == 0 {
@@ -51,18 +51,18 @@ impl Descriptor {
         } else {
             offsets(module, constant, count)
         };
-        let flags = field(offset_of!(TypeDescriptor, flags))?;
-        let finalize = scalar_at(module, constant, offset_of!(TypeDescriptor, finalize) as u64)?;
+        let flags = field(offset_of!(RawDescriptor, flags))?;
+        let finalize = scalar_at(module, constant, offset_of!(RawDescriptor, finalize) as u64)?;
         let finalized = !finalize.is_null() && flags & u64::from(FLAG_FINALIZE_REGISTERED) == 0;
         Some(Descriptor {
             finalized,
             numbered: finalized && flags & u64::from(FLAG_FINALIZE_REVERSE) != 0,
-            size: field(offset_of!(TypeDescriptor, size))?,
-            align: field(offset_of!(TypeDescriptor, align))?,
-            stride: field(offset_of!(TypeDescriptor, stride))?,
+            size: field(offset_of!(RawDescriptor, size))?,
+            align: field(offset_of!(RawDescriptor, align))?,
+            stride: field(offset_of!(RawDescriptor, stride))?,
             references,
             finalizer: (!finalize.is_null()).then_some(finalize),
-            has_references_in_tail: field(offset_of!(TypeDescriptor, element_ref_count))? != 0,
+            has_references_in_tail: field(offset_of!(RawDescriptor, element_ref_count))? != 0,
         })
     }
 
@@ -103,12 +103,12 @@ impl OneWord {
             return None;
         }
         let image = Image { module, constant: address.definitive_initializer()? };
-        match image.u32_at(offset_of!(TypeDescriptor, slot_kind))? {
+        match image.u32_at(offset_of!(RawDescriptor, slot_kind))? {
             kind if kind == SlotKind::Pointer as u32 => Some(OneWord::PLAIN),
             kind if kind == SlotKind::Tagged as u32 || kind == SlotKind::NanBoxed as u32 => Some(OneWord {
-                mask: image.u64_at(offset_of!(TypeDescriptor, tag_mask))?,
-                pattern: image.u64_at(offset_of!(TypeDescriptor, tag_pattern))?,
-                pointer: image.u64_at(offset_of!(TypeDescriptor, pointer_mask))?,
+                mask: image.u64_at(offset_of!(RawDescriptor, tag_mask))?,
+                pattern: image.u64_at(offset_of!(RawDescriptor, tag_pattern))?,
+                pointer: image.u64_at(offset_of!(RawDescriptor, pointer_mask))?,
             }),
             _ => None,
         }
@@ -136,7 +136,7 @@ pub(crate) fn fault(module: Module, address: Value) -> Option<String> {
 /// The size of the fixed part that the descriptor at `address` describes.
 pub(crate) fn size(module: Module, address: Value) -> Option<u64> {
     let constant = address.definitive_initializer()?;
-    Image { module, constant }.u64_at(offset_of!(TypeDescriptor, size))
+    Image { module, constant }.u64_at(offset_of!(RawDescriptor, size))
 }
 
 enum Fault {
@@ -162,7 +162,7 @@ struct Image {
 impl Image {
     fn fault(&self) -> Option<Fault> {
         use std::mem::offset_of as at;
-        type D = TypeDescriptor;
+        type D = RawDescriptor;
         let name = match self.pointee(at!(D, name))? {
             Pointee::Constant(text) => match self.text(text) {
                 Some(text) => text,
@@ -210,7 +210,7 @@ impl Image {
         }
         let is_set = |offset| Some(!matches!(self.pointee(offset)?, Pointee::Null));
         let pointer = |table: &Option<Vec<u32>>| table.as_ref().map_or(std::ptr::null(), |table| table.as_ptr());
-        let copy = TypeDescriptor {
+        let copy = RawDescriptor {
             version,
             flags: self.u32_at(at!(D, flags))?,
             size: self.u64_at(at!(D, size))?,
@@ -231,6 +231,8 @@ impl Image {
             ref_types: std::ptr::null(),
             element_ref_types: std::ptr::null(),
         };
+        // SAFETY: [DESCRIPTOR] the tables above are as long as the counts say, and the functions stand in.
+        let copy = unsafe { TypeDescriptor::from_raw(copy) };
         copy.check().err().map(Fault::Runtime)
     }
 
@@ -286,7 +288,7 @@ impl Image {
 unsafe extern "C" fn stand_in_trace(_: *const u64, _: u64, _: TraceVisit, _: *mut c_void) {}
 
 fn offsets(module: Module, constant: Value, count: u64) -> Option<Vec<u32>> {
-    let array = scalar_at(module, constant, offset_of!(TypeDescriptor, ref_offsets) as u64)?;
+    let array = scalar_at(module, constant, offset_of!(RawDescriptor, ref_offsets) as u64)?;
     let array = array.definitive_initializer()?;
     (0..count).map(|index| word_at(module, array, index * 4).and_then(|word| u32::try_from(word).ok())).collect()
 }

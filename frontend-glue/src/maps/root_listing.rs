@@ -11,7 +11,7 @@ use std::mem::offset_of;
 
 use stack_roots::{Location, MapError, OperandFault, root_records, stack_map};
 use tally_compiled::module::record::{ModuleRecord, RootInfo};
-use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::descriptor::RawDescriptor;
 use thiserror::Error;
 
 use crate::emit::object_file::{MODULE_RECORD, STACK_MAPS};
@@ -141,7 +141,7 @@ fn descriptor<'a>(placed: &'a PlacedObject<'_>, address: u64) -> Option<Cow<'a, 
     if address == 0 {
         return None;
     }
-    let name = || placed.text(placed.word(address.checked_add(offset_of!(TypeDescriptor, name) as u64)?)?);
+    let name = || placed.text(placed.word(address.checked_add(offset_of!(RawDescriptor, name) as u64)?)?);
     Some(match (name(), placed.symbol_at(address)) {
         (Some(name), _) => Cow::Borrowed(name),
         (None, Some((symbol, 0))) => Cow::Borrowed(symbol),

@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
-use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
+use tally_heap::descriptor::{RawDescriptor, SlotKind, TraceVisit, TypeDescriptor};
 use tally_heap::memory::range;
 use tally_heap::object::ObjectRef;
 use tally_heap::type_registry::{self, TypeInfo};
@@ -42,9 +42,10 @@ pub fn check(bytes: &[u8]) -> bool {
     ] {
         image[place] = if image[place] & 1 == 0 { 0 } else { pointer as u64 };
     }
-    // SAFETY: `repr(C)`, 128 bytes without padding; integers of any value, and pointers that are null or lead where
-    // they should.
-    let descriptor: TypeDescriptor = unsafe { std::mem::transmute(image) };
+    // SAFETY: `repr(C)`, 128 bytes without padding; integers of any value.
+    let raw: RawDescriptor = unsafe { std::mem::transmute(image) };
+    // SAFETY: [DESCRIPTOR] pointers are null or lead where they should.
+    let descriptor = unsafe { TypeDescriptor::from_raw(raw) };
     let info = match type_registry::describe(&descriptor) {
         Ok(info) => info,
         Err(error) => {

@@ -1,5 +1,10 @@
 //! A heap is made, attached to its thread, asked for work, and dropped.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
@@ -28,7 +33,11 @@ impl Heap {
     ///
     /// # Errors
     /// [`RangeError`] when the process's heap range cannot be reserved.
-    pub fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
+    ///
+    /// # Safety
+    /// Who has the heap uses references and slots as `[HELD]` says, and does not replace or drop it while it runs. The driver
+    /// is of the plan of the options.
+    pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
         let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {
@@ -163,19 +172,25 @@ impl Heap {
     /// Whether the object lies in a block of this heap.
     #[inline(always)]
     pub fn owns(&self, object: ObjectRef) -> bool {
-        self.owns_address(object.address())
+        // SAFETY: an address in the reserved range.
+        unsafe { self.owns_address(object.address()) }
     }
 
     /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
     pub fn still_owns(&self, object: ObjectRef) -> bool {
-        range::owner_of(range::block_of(object.address())) == self.number
+        // SAFETY: an address in the reserved range.
+        let owner = unsafe { range::owner_of(range::block_of(object.address())) };
+        owner == self.number
     }
 
     /// Whether an address of the heap range lies in a block of this heap.
+    ///
+    /// # Safety
+    /// The address lies in the reserved range.
     #[inline(always)]
-    pub fn owns_address(&self, address: u64) -> bool {
+    pub unsafe fn owns_address(&self, address: u64) -> bool {
         // SAFETY: the entry of an address in the heap range.
-        unsafe { (*range::block_info(range::block_of(address))).owner == self.number }
+        unsafe { range::owner_of(range::block_of(address)) == self.number }
     }
 
     /// Whether any address at all lies in memory of this heap's objects: in one of its blocks of small ones, or in a large one.
@@ -184,10 +199,11 @@ impl Heap {
             return false;
         }
         // SAFETY: the entry of an address in the reserved range.
-        let state = unsafe { (*range::block_info(range::block_of(address))).state };
+        let state = unsafe { (*range::block_info(range::block_of(address))).state.get() };
         // Of a large object only the first block has an entry, which stays behind.
+        // SAFETY: an address in the reserved range.
         self.large.object_at(address).is_some()
-            || state != crate::memory::block_state::state::LARGE && self.owns_address(address)
+            || state != crate::memory::block_state::state::LARGE && unsafe { self.owns_address(address) }
     }
 
     /// The same without those.

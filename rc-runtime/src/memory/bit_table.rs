@@ -5,6 +5,38 @@
 //! time owns the block behind a word.
 
 use crate::memory::range::{BLOCK_BYTES, BLOCK_SHIFT, HEAP_BASE, block_start, in_heap, prefetch};
+use crate::object::{ObjectRef, Slot};
+
+/// The bytes in the heap behind one bit: of an object, its first; of a slot, its own. `[HELD]`
+#[derive(Debug, Clone, Copy)]
+pub struct Granule(u64);
+
+impl Granule {
+    /// The granule at `address`.
+    ///
+    /// # Safety
+    /// The address lies in the reserved range.
+    #[inline(always)]
+    pub const unsafe fn at(address: u64) -> Granule {
+        Granule(address)
+    }
+}
+
+impl ObjectRef {
+    /// The object's place in the bit tables.
+    #[inline(always)]
+    pub const fn granule(self) -> Granule {
+        Granule(self.address())
+    }
+}
+
+impl Slot {
+    /// The place in the bit tables of a slot in the heap.
+    #[inline(always)]
+    pub const fn granule(self) -> Granule {
+        Granule(self.address())
+    }
+}
 
 /// A bit table over the heap.
 ///
@@ -29,8 +61,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
 
     /// Asks for the bit's word to be in the cache soon.
     #[inline(always)]
-    pub fn prefetch(self, address: u64) {
-        prefetch(Self::word(Self::index(address)) as u64);
+    pub fn prefetch(self, of: Granule) {
+        prefetch(Self::word(Self::index(of.0)) as u64);
     }
 
     /// Asks for all words of block `block` to be in the cache soon.
@@ -38,53 +70,65 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
     pub fn prefetch_block(self, block: u32) {
         let bits = block_start(block)..block_start(block) + BLOCK_BYTES;
         for line in bits.step_by(512 << SHIFT) {
-            self.prefetch(line);
+            prefetch(Self::word(line >> SHIFT) as u64);
         }
     }
 
-    /// Reads the bit of `address`.
+    /// Reads the bit of a granule.
     #[inline(always)]
-    pub fn get(self, address: u64) -> bool {
-        let index = Self::index(address);
+    pub fn get(self, of: Granule) -> bool {
+        let index = Self::index(of.0);
         // SAFETY: [HEADER] the address is in the reserved range, whose table is mapped.
         unsafe { *Self::word(index) >> (index & 63) & 1 != 0 }
     }
 
-    /// Sets the bit of `address`.
+    /// Sets the bit of a granule.
     #[inline(always)]
-    pub fn set(self, address: u64) {
-        let index = Self::index(address);
+    pub fn set(self, of: Granule) {
+        let index = Self::index(of.0);
         // SAFETY: as in `get`; one thread at a time owns the block behind this word.
         unsafe { *Self::word(index) |= 1 << (index & 63) };
     }
 
-    /// Clears the bit of `address`.
+    /// Clears the bit of a granule.
     #[inline(always)]
-    pub fn clear(self, address: u64) {
-        let index = Self::index(address);
+    pub fn clear(self, of: Granule) {
+        let index = Self::index(of.0);
         // SAFETY: as in `set`.
         unsafe { *Self::word(index) &= !(1 << (index & 63)) };
     }
 
     /// Sets every bit behind the bytes `start..end`.
-    pub fn set_range(self, start: u64, end: u64) {
+    ///
+    /// # Safety
+    /// The bytes lie in blocks of a heap of this thread.
+    pub unsafe fn set_range(self, start: u64, end: u64) {
         self.fill(start, end, true);
     }
 
     /// Clears every bit behind the bytes `start..end`.
-    pub fn clear_range(self, start: u64, end: u64) {
+    ///
+    /// # Safety
+    /// The bytes lie in blocks of a heap of this thread.
+    pub unsafe fn clear_range(self, start: u64, end: u64) {
         self.fill(start, end, false);
     }
 
     /// Sets every bit behind the bytes `start..end`; made for the one or two words of a small cell.
+    ///
+    /// # Safety
+    /// The bytes lie in a block of a heap of this thread.
     #[inline(always)]
-    pub fn set_cell(self, start: u64, end: u64) {
+    pub unsafe fn set_cell(self, start: u64, end: u64) {
         self.fill_few(Self::index(start), (end - start) >> SHIFT, true);
     }
 
     /// Clears every bit behind the bytes `start..end`; made for the one or two words of a small cell.
+    ///
+    /// # Safety
+    /// The bytes lie in a block of a heap of this thread.
     #[inline(always)]
-    pub fn clear_cell(self, start: u64, end: u64) {
+    pub unsafe fn clear_cell(self, start: u64, end: u64) {
         self.fill_few(Self::index(start), (end - start) >> SHIFT, false);
     }
 
@@ -96,10 +140,8 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
         }
         let mask = (u64::MAX >> (64 - bits)) << (index & 63);
         // SAFETY: as in `set`.
-        unsafe {
-            let word = Self::word(index);
-            *word = if ones { *word | mask } else { *word & !mask };
-        }
+        let word = unsafe { &mut *Self::word(index) };
+        *word = if ones { *word | mask } else { *word & !mask };
     }
 
     #[inline(never)]
@@ -109,23 +151,27 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
             let run = (64 - (index & 63)).min(last - index);
             let mask = (u64::MAX >> (64 - run)) << (index & 63);
             // SAFETY: as in `set`; `last` is at most one past the table's final bit.
-            unsafe {
-                let word = Self::word(index);
-                *word = if ones { *word | mask } else { *word & !mask };
-            }
+            let word = unsafe { &mut *Self::word(index) };
+            *word = if ones { *word | mask } else { *word & !mask };
             index += run;
         }
     }
 
     /// Clears every bit behind the bytes `start..end`, which may begin and end within a bit's.
+    ///
+    /// # Safety
+    /// The bytes lie in a block of a heap of this thread.
     #[inline(always)]
-    pub fn clear_touched(self, start: u64, end: u64) {
+    pub unsafe fn clear_touched(self, start: u64, end: u64) {
         let (index, last) = (Self::index(start), Self::index(end - 1));
         self.fill_few(index, last - index + 1, false);
     }
 
     /// Clears every bit behind `count` blocks from `first` on; whole pages of the table go back to the system.
-    pub fn zero_blocks(self, first: u32, count: u32) {
+    ///
+    /// # Safety
+    /// The blocks are those of a heap of this thread.
+    pub unsafe fn zero_blocks(self, first: u32, count: u32) {
         let bits = |block: u32| Self::word(Self::index(block_start(block))) as u64;
         let (start, end) = (bits(first), bits(first + count));
         let (pages_start, pages_end) = ((start + 4095) & !4095, end & !4095);
@@ -134,16 +180,20 @@ impl<const BASE: u64, const SHIFT: u32> BitTable<BASE, SHIFT> {
             return unsafe { std::ptr::write_bytes(start as *mut u8, 0, (end - start) as usize) };
         }
         // SAFETY: as above; whole pages between, which read as zero afterwards.
-        unsafe {
-            std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize);
-            std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize);
-            libc::madvise(pages_start as *mut libc::c_void, (pages_end - pages_start) as usize, libc::MADV_DONTNEED);
-        }
+        unsafe { std::ptr::write_bytes(start as *mut u8, 0, (pages_start - start) as usize) };
+        // SAFETY: as above.
+        unsafe { std::ptr::write_bytes(pages_end as *mut u8, 0, (end - pages_end) as usize) };
+        let pages = pages_start as *mut libc::c_void;
+        // SAFETY: as above.
+        unsafe { libc::madvise(pages, (pages_end - pages_start) as usize, libc::MADV_DONTNEED) };
     }
 
     /// The first address from `address` on whose bit is set, in the block that ends at `end`.
+    ///
+    /// # Safety
+    /// The addresses lie in a block of the reserved range.
     #[inline(always)]
-    pub fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
+    pub unsafe fn next_in_block(self, address: u64, end: u64) -> Option<u64> {
         let (mut index, last) = (Self::index(address), end >> SHIFT);
         while index < last {
             // SAFETY: as in `get`: before `last`.
@@ -177,12 +227,17 @@ mod tests {
     fn ranges_of_bits_are_exact() {
         let bytes = reserve().expect("address space");
         let base = HEAP_BASE + bytes - BLOCK_BYTES;
-        UNLOGGED.set_range(base + 16, base + 16 * 200);
-        assert!(!UNLOGGED.get(base) && UNLOGGED.get(base + 16) && UNLOGGED.get(base + 16 * 199));
-        assert!(!UNLOGGED.get(base + 16 * 200));
-        UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128);
-        assert!(UNLOGGED.get(base + 16 * 63) && !UNLOGGED.get(base + 16 * 64) && UNLOGGED.get(base + 16 * 128));
-        UNLOGGED.clear_range(base, base + BLOCK_BYTES);
-        assert!(!UNLOGGED.get(base + 16 * 5));
+        // SAFETY: addresses in the range.
+        let get = |address| UNLOGGED.get(unsafe { super::Granule::at(address) });
+        // SAFETY: a block of this heap.
+        unsafe { UNLOGGED.set_range(base + 16, base + 16 * 200) };
+        assert!(!get(base) && get(base + 16) && get(base + 16 * 199));
+        assert!(!get(base + 16 * 200));
+        // SAFETY: a block of this heap.
+        unsafe { UNLOGGED.clear_range(base + 16 * 64, base + 16 * 128) };
+        assert!(get(base + 16 * 63) && !get(base + 16 * 64) && get(base + 16 * 128));
+        // SAFETY: a block of this heap.
+        unsafe { UNLOGGED.clear_range(base, base + BLOCK_BYTES) };
+        assert!(!get(base + 16 * 5));
     }
 }

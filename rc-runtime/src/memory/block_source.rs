@@ -53,8 +53,12 @@ fn lock() -> MutexGuard<'static, Runs> {
 }
 
 /// Gives `count` blocks from `first` back. Their table entries must be zero again; their memory is released here.
-pub fn give_back(first: u32, count: u32) {
-    range::release_pages(range::block_start(first), range::block_start(first + count));
+///
+/// # Safety
+/// The blocks were taken by the caller, who no longer uses them.
+pub unsafe fn give_back(first: u32, count: u32) {
+    // SAFETY: the block is this heap's, and holds nothing.
+    unsafe { range::release_pages(range::block_start(first), range::block_start(first + count)) };
     lock().give_back(first, count);
 }
 
@@ -135,7 +139,8 @@ impl Runs {
             }
             self.unlisted = before;
             // Its next owner finds zeros.
-            range::release_pages(range::block_start(first), range::block_start(first + 1));
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { range::release_pages(range::block_start(first), range::block_start(first + 1)) };
         }
     }
 }

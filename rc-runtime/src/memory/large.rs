@@ -108,9 +108,11 @@ impl LargeSpace {
             }
         };
         // SAFETY: the run was taken for this object.
-        let info = unsafe { &mut *block_info(Self::first_block(object)) };
-        (info.state, info.age) = (state::LARGE, place);
-        range::set_owner(Self::first_block(object), self.owner);
+        let info = unsafe { &*block_info(Self::first_block(object)) };
+        info.state.set(state::LARGE);
+        info.age.set(place);
+        // SAFETY: the block was taken for this heap.
+        unsafe { range::set_owner(Self::first_block(object), self.owner) };
         self.blocks += blocks as u64;
     }
 
@@ -133,8 +135,8 @@ impl LargeSpace {
     pub fn holds(&self, object: ObjectRef) -> bool {
         // SAFETY: the entry of an address in the reserved range.
         let info = unsafe { &*block_info(Self::first_block(object)) };
-        let entry = self.objects.get(info.age as usize).and_then(Option::as_ref);
-        info.state == state::LARGE && entry.is_some_and(|entry| entry.object == object)
+        let entry = self.objects.get(info.age.get() as usize).and_then(Option::as_ref);
+        info.state.get() == state::LARGE && entry.is_some_and(|entry| entry.object == object)
     }
 
     /// Objects that are not known to be dead, and the bytes of their cells.
@@ -149,7 +151,7 @@ impl LargeSpace {
 
     fn place(object: ObjectRef) -> usize {
         // SAFETY: the object is in the table: its first block carries its place.
-        unsafe { (*block_info(Self::first_block(object))).age as usize }
+        unsafe { (*block_info(Self::first_block(object))).age.get() as usize }
     }
 
     /// The chunk stamps of `object`.
@@ -172,7 +174,8 @@ impl LargeSpace {
         self.stamps(object)[chunk as usize] = epoch;
         let granules = granules_of(object, object.type_info().bytes_of_chunk(object, chunk));
         if !granules.is_empty() {
-            UNLOGGED.clear_range(granules.start, granules.end);
+            // SAFETY: a block of this heap.
+            unsafe { UNLOGGED.clear_range(granules.start, granules.end) };
             self.logged.push(granules);
         }
     }
@@ -192,12 +195,14 @@ impl LargeSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         std::mem::swap(&mut self.young, &mut self.pending);
-        self.logged.iter().for_each(|granules| UNLOGGED.set_range(granules.start, granules.end));
+        // SAFETY: a block of this heap.
+        self.logged.iter().for_each(|granules| unsafe { UNLOGGED.set_range(granules.start, granules.end) });
         self.logged.clear();
         for &object in &self.pending {
             let info = object.type_info();
             if info.has_references {
-                UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end);
+                // SAFETY: a block of this heap.
+                unsafe { UNLOGGED.set_range(object.address(), object.address() + info.reference_bytes(object).end) };
             }
         }
     }
@@ -236,7 +241,8 @@ fn granules_of(object: ObjectRef, bytes: Range<u64>) -> Range<u64> {
 /// run, in one step, made a tenth of the object's size resident. `[BOUND]`
 fn run_of(entry: &LargeObject) -> Run {
     let first = LargeSpace::first_block(entry.object);
-    clear_tables(first);
+    // SAFETY: the block is this heap's, and holds nothing.
+    unsafe { clear_tables(first) };
     let info = entry.object.type_info();
     let armed = if entry.stamps.is_empty() || !info.has_references {
         0

@@ -117,7 +117,7 @@ impl<T> List<T> {
     pub unsafe fn push_within(&mut self, value: T) {
         debug_assert!(self.len < self.capacity());
         // SAFETY: by the caller's promise; written before it counts as one.
-        unsafe { self.memory.start().add(self.len).write(value) };
+        unsafe { self.memory.start().wrapping_add(self.len).write(value) };
         self.len += 1;
     }
 
@@ -129,7 +129,7 @@ impl<T> List<T> {
         }
         self.len -= 1;
         // SAFETY: the last, which is no longer counted as one.
-        Some(unsafe { self.memory.start().add(self.len).read() })
+        Some(unsafe { self.memory.start().wrapping_add(self.len).read() })
     }
 
     /// Makes room for `more`. Ends the process when there is no memory anywhere.
@@ -225,7 +225,7 @@ impl<T> List<T> {
         self.reserve(other.len);
         // SAFETY: there is room; what has been copied no longer counts as the other's.
         unsafe {
-            self.memory.start().add(self.len).copy_from_nonoverlapping(other.memory.start(), other.len);
+            self.memory.start().wrapping_add(self.len).copy_from_nonoverlapping(other.memory.start(), other.len);
         }
         self.len += std::mem::take(&mut other.len);
     }
@@ -234,7 +234,7 @@ impl<T> List<T> {
     pub fn split_off(&mut self, at: usize) -> List<T> {
         let mut rest: List<T> = List::with_capacity(self.len - at);
         // SAFETY: there is room; what has been copied no longer counts as this list's.
-        unsafe { rest.memory.start().copy_from_nonoverlapping(self.memory.start().add(at), self.len - at) };
+        unsafe { rest.memory.start().copy_from_nonoverlapping(self.memory.start().wrapping_add(at), self.len - at) };
         rest.len = self.len - at;
         self.len = at;
         rest
@@ -281,7 +281,7 @@ impl<T> List<T> {
         self.reserve(len - self.len);
         for at in self.len..len {
             // SAFETY: there is room for `len`.
-            unsafe { self.memory.start().add(at).write(value) };
+            unsafe { self.memory.start().wrapping_add(at).write(value) };
         }
         self.len = len;
     }

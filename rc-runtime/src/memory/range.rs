@@ -23,6 +23,7 @@
 //! This file and `bit_table` are where integers become pointers. `[HEADER]`
 
 use crate::memory::bit_table::BitTable;
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -253,25 +254,25 @@ pub fn record_cell(address: u64) -> *mut u32 {
     ((address >> 3 << 2) + (RECORD_BASE - (HEAP_BASE >> 1))) as *mut u32
 }
 
-/// The data of one block. One thread, the owner of the heap, reads and writes it.
+/// The data of one block. One thread, the owner of the heap, reads and writes it; any thread may ask for the owner.
 #[repr(C)]
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub struct BlockInfo {
     /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
-    pub age: u32,
+    pub age: Cell<u32>,
     /// Single log entries of the running epoch in this block; not zero: it is on the list of logged blocks.
-    pub logged: u16,
+    pub logged: Cell<u16>,
     /// One of the `block::state` constants.
-    pub state: u8,
-    unused: u8,
+    pub state: Cell<u8>,
+    unused: Cell<u8>,
     /// Number of the heap that owns the block.
-    pub owner: u32,
+    pub owner: AtomicU32,
     /// Whether the recyclable list has an entry for the block.
-    pub listed: bool,
+    pub listed: Cell<bool>,
     /// Trials in a row that freed nothing here, since the block was last opened for allocation.
-    pub failures: u8,
+    pub failures: Cell<u8>,
     /// Low bits of the epoch from which candidates here are tried again.
-    pub wakes: u16,
+    pub wakes: Cell<u16>,
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
@@ -279,36 +280,44 @@ const _: () = assert!(BLOCK_INFO_BYTES == 16);
 
 /// The entry of block `block`.
 #[inline(always)]
-pub fn block_info(block: u32) -> *mut BlockInfo {
-    (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *mut BlockInfo
+pub fn block_info(block: u32) -> *const BlockInfo {
+    (BLOCK_INFO_BASE + block as u64 * BLOCK_INFO_BYTES) as *const BlockInfo
 }
 
 /// Number of the heap that owns block `block`, 0 for none. Any thread may ask: about a block that it gave back, of
 /// which another heap's thread may be the owner by now.
-pub fn owner_of(block: u32) -> u32 {
-    owner(block).load(Ordering::Relaxed)
+///
+/// # Safety
+/// The block lies in the reserved range.
+pub unsafe fn owner_of(block: u32) -> u32 {
+    // SAFETY: the table is mapped for every block of the range.
+    unsafe { &*block_info(block) }.owner.load(Ordering::Relaxed)
 }
 
 /// The caller's heap owns the block from now on, or with 0 no longer.
-pub fn set_owner(block: u32, number: u32) {
-    owner(block).store(number, Ordering::Relaxed);
-}
-
-fn owner<'a>(block: u32) -> &'a AtomicU32 {
-    // SAFETY: an aligned word of the table, which is mapped for every block of the range. What is written while another
-    // thread may ask, is written by `set_owner`.
-    unsafe { AtomicU32::from_ptr(&raw mut (*block_info(block)).owner) }
+///
+/// # Safety
+/// The block was taken from the range, by the caller.
+pub unsafe fn set_owner(block: u32, number: u32) {
+    // SAFETY: the table is mapped for every block of the range.
+    unsafe { &*block_info(block) }.owner.store(number, Ordering::Relaxed);
 }
 
 /// Makes the entry of a block, which goes back, zero.
-pub fn clear_block_info(block: u32) {
-    set_owner(block, 0);
-    // SAFETY: the block is the caller's until it has gone back. The owner is left out: its last one may be asking.
-    unsafe {
-        let info = &mut *block_info(block);
-        (info.age, info.logged, info.state, info.unused) = (0, 0, 0, 0);
-        (info.listed, info.failures, info.wakes) = (false, 0, 0);
-    }
+///
+/// # Safety
+/// The block is the caller's until it has gone back, and holds nothing.
+pub unsafe fn clear_block_info(block: u32) {
+    // SAFETY: the table is mapped for every block of the range.
+    let info = unsafe { &*block_info(block) };
+    info.owner.store(0, Ordering::Relaxed);
+    info.age.set(0);
+    info.logged.set(0);
+    info.state.set(0);
+    info.unused.set(0);
+    info.listed.set(false);
+    info.failures.set(0);
+    info.wakes.set(0);
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.
@@ -321,7 +330,10 @@ pub fn type_cell(id: u32) -> *mut u64 {
 /// Has the system provide the memory of the blocks in `start..end`, and of their count bytes, in one go instead of a
 /// fault for each page. Only saves time: where the system cannot (Linux before 5.14, valgrind, no memory left) faults
 /// provide it, or fail to.
-pub fn provide_pages(start: u64, end: u64) {
+///
+/// # Safety
+/// The blocks are the caller's.
+pub unsafe fn provide_pages(start: u64, end: u64) {
     debug_assert!(in_heap(start));
     let counts = (count_cell(start) as u64 & !4095, (count_cell(end) as u64 + 4095) & !4095);
     for (start, end) in [(start, end), counts] {
@@ -345,7 +357,10 @@ pub fn ask_for_huge_pages(start: u64) {
 
 /// Gives the memory of the whole blocks in `start..end` back to the system, and that of the numbers of records behind them; it
 /// reads as zero afterwards.
-pub fn release_pages(start: u64, end: u64) {
+///
+/// # Safety
+/// The blocks are the caller's, and hold nothing.
+pub unsafe fn release_pages(start: u64, end: u64) {
     debug_assert!((start | end) & (BLOCK_BYTES - 1) == 0 && in_heap(start));
     let numbers = record_cell(start) as u64;
     for (address, bytes) in [(start, end - start), (numbers, (end - start) / 2)] {
@@ -357,6 +372,7 @@ pub fn release_pages(start: u64, end: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::bit_table::Granule;
 
     #[test]
     fn the_barriers_word_is_the_tables_word() {
@@ -383,8 +399,10 @@ mod tests {
     fn a_candidate_is_not_mistaken_for_one_that_starts_eight_bytes_before_it() {
         let bytes = reserve().expect("address space");
         let address = HEAP_BASE + bytes - 2 * BLOCK_BYTES + 32;
-        BUFFERED.set(address + 8);
-        assert!(BUFFERED.get(address + 8) && !BUFFERED.get(address));
-        BUFFERED.clear(address + 8);
+        // SAFETY: addresses in the range.
+        let [at, before] = [address + 8, address].map(|address| unsafe { Granule::at(address) });
+        BUFFERED.set(at);
+        assert!(BUFFERED.get(at) && !BUFFERED.get(before));
+        BUFFERED.clear(at);
     }
 }

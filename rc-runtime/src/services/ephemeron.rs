@@ -60,7 +60,8 @@ impl Heap {
     /// The value of a built-in ephemeron, until the next safepoint; `None` when its key is dead.
     pub fn ephemeron_value(&mut self, ephemeron: ObjectRef) -> Option<ObjectRef> {
         self.read_weak(ephemeron.slot(KEY))?;
-        ephemeron.type_info().decode(ephemeron.slot(VALUE).read())
+        // SAFETY: [HEADER] a word of a field of that type.
+        unsafe { ephemeron.type_info().decode(ephemeron.slot(VALUE).read()) }
     }
 
     /// Whether a mark must not follow the object now: it is an ephemeron, and a key of it is not marked.
@@ -95,7 +96,7 @@ impl Heap {
             let next = self.specials.next_of(node);
             let ephemeron = self.specials.holder_of(node);
             spent += 1;
-            if MARK.get(ephemeron.address()) && !self.is_held_back(ephemeron) {
+            if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
                 ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
                     spent += 1;
                     visit(self, value);
@@ -223,7 +224,8 @@ impl Heap {
         }
         for slot in info.reference_slots(ephemeron) {
             spent += 2;
-            match info.decode(slot.read()).filter(|&value| self.is_unmarked(value)) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            match unsafe { info.decode(slot.read()) }.filter(|&value| self.is_unmarked(value)) {
                 Some(value) => self.lose_dead_value(slot, value),
                 None => self.empty_slot(ephemeron, slot),
             }

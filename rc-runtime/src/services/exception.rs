@@ -20,6 +20,8 @@
 //!
 //! Sources: Itanium C++ ABI: Exception Handling, levels I and II.
 
+#![expect(clippy::multiple_unsafe_ops_per_block, reason = "lookups in a library that may not be there")]
+
 use crate::fatal::{self, STATUS_VIOLATION};
 use std::any::Any;
 use std::arch::naked_asm;
@@ -242,10 +244,9 @@ unsafe extern "C" fn personality(
         return URC_CONTINUE_UNWIND;
     }
     // SAFETY: the context is that of `guarded_call`'s frame, which goes on at its landing with the exception in rax.
-    unsafe {
-        _Unwind_SetGR(context, RAX, exception as u64);
-        _Unwind_SetIP(context, &raw const tally_guarded_landing as u64);
-    }
+    unsafe { _Unwind_SetGR(context, RAX, exception as u64) };
+    // SAFETY: as above.
+    unsafe { _Unwind_SetIP(context, &raw const tally_guarded_landing as u64) };
     URC_INSTALL_CONTEXT
 }
 

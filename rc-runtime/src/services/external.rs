@@ -10,9 +10,15 @@
 //! it, or anything in Rust. Its value is dropped once, when its memory goes. That is no finalizer: it runs in the
 //! middle of a collection, cannot save the object, and calls nothing of this heap.
 
+//!
+//! A panic of its `drop` ends in [`HostValue`], wherever the heap drops it: nothing may unwind through the collector's work.
+
 mod account;
 
+use crate::services::exception::guard;
+use std::any::Any;
 use std::ffi::c_void;
+use std::io::Write;
 
 /// External bytes of one heap.
 #[derive(Debug, Default)]
@@ -35,6 +41,34 @@ impl Drop for HostPointer {
     fn drop(&mut self) {
         // SAFETY: the maker of the host object promised that.
         unsafe { (self.free)(self.pointer) };
+    }
+}
+
+/// A value of the host. If it panics when it is dropped, that is said on standard error, and the heap goes on.
+#[derive(Debug)]
+pub(crate) struct HostValue(Option<Box<dyn Any>>);
+
+impl HostValue {
+    pub(crate) fn new(value: Box<dyn Any>) -> HostValue {
+        HostValue(Some(value))
+    }
+
+    pub(crate) fn get(&self) -> Option<&dyn Any> {
+        self.0.as_deref()
+    }
+}
+
+impl Drop for HostValue {
+    fn drop(&mut self) {
+        let Err(escaped) = guard(|| drop(self.0.take())) else { return };
+        let said = escaped.message();
+        // A closed standard error is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "tally: a host value was dropped, and {said}; the heap goes on");
+        let mut escaped = Some(escaped);
+        // The payload of a panic may panic as well.
+        if let Err(again) = guard(|| drop(escaped.take())) {
+            std::mem::forget(again);
+        }
     }
 }
 

@@ -62,7 +62,8 @@ impl GlobalSlot {
     /// Calls `visit` with each reference that the slot holds.
     pub fn for_each_reference(&self, mut visit: impl FnMut(ObjectRef)) {
         if let Some(how) = &self.how {
-            return how.for_each_reference_in_root(self.slot, visit);
+            // SAFETY: [ROOT] a root that this type describes.
+            return unsafe { how.for_each_reference_in_root(self.slot, visit) };
         }
         // SAFETY: [ROOT] a registered slot is readable while its module is registered.
         let word = unsafe { Slot::from_address(self.slot) }.read();

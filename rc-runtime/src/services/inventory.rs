@@ -4,6 +4,11 @@
 //! before a flip, so a walk begins with an epoch; what an undiscovered dead cycle holds is still there. After a collection what
 //! is there is reachable, and the leak report lists it by type, with its holders.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use std::collections::BTreeMap;

@@ -14,6 +14,11 @@
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
 //! real one, with the collection and the handler, so a program run once for each n has seen them all.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::out_of_memory::{OutOfMemory, name_of};
 use crate::type_registry::TypeInfo;

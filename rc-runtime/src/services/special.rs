@@ -79,7 +79,7 @@ pub struct Rest {
     /// Bytes that it owns outside the heap.
     pub(crate) external: u64,
     /// A value of the host that is dropped with its memory.
-    pub(crate) host: Option<Box<dyn std::any::Any>>,
+    pub(crate) host: Option<crate::services::external::HostValue>,
     /// Its number, of a weak map; 0: it is none.
     pub(crate) map: u64,
     /// Its place in the post-clear queue.

@@ -83,7 +83,10 @@ impl Entry {
 }
 
 /// The object that a word refers to: not null, and not outside the heap.
-pub fn object_of(word: u64) -> Option<ObjectRef> {
+///
+/// # Safety
+/// A word in the heap range is an object's address. `[HEADER]`
+pub unsafe fn object_of(word: u64) -> Option<ObjectRef> {
     // SAFETY: [HEADER] the callers' words are references, or point outside the heap.
     unsafe { ObjectRef::of_word(word) }
 }

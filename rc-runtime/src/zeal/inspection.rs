@@ -55,7 +55,8 @@ impl Heap {
             // SAFETY: [HEADER] a registered object that has not died.
             let object = unsafe { ObjectRef::from_address(address) };
             let mut fault = None;
-            TypeInfo::of_meta(birth.type_meta).for_each_reference(object, Part::Whole, |target| {
+            // SAFETY: [HEADER] a registered type's.
+            unsafe { TypeInfo::of_meta(birth.type_meta) }.for_each_reference(object, Part::Whole, |target| {
                 if fault.is_none() && !zeal.has_seen(target) {
                     let place = self.place(zeal, target.address());
                     fault = Some(format!("{} refers to {place}{}", name(address, birth), zeal.history(birth)));
@@ -71,8 +72,9 @@ impl Heap {
             return format!("{address:#x}, where no object is, and no memory");
         }
         // SAFETY: the entry of an address in the reserved part of the range.
-        let owner = unsafe { (*range::block_info(range::block_of(address))).owner };
-        if owner != 0 && !self.owns_address(address) {
+        let owner = unsafe { range::owner_of(range::block_of(address)) };
+        // SAFETY: an address in the reserved range.
+        if owner != 0 && !unsafe { self.owns_address(address) } {
             return Heap::foreign(address);
         }
         match zeal.objects.range(..=address).next_back() {
@@ -112,7 +114,8 @@ impl Zeal {
         self.births(plan).find_map(|(address, birth)| {
             // SAFETY: [HEADER] the words of a registered object are there.
             let object = unsafe { ObjectRef::from_address(address) };
-            let info = TypeInfo::of_meta(birth.type_meta);
+            // SAFETY: [HEADER] a registered type's.
+            let info = unsafe { TypeInfo::of_meta(birth.type_meta) };
             let length = info.length(object);
             let (what, likely) = if object.meta() & !flag::ALL != birth.type_meta {
                 let found = object.meta();
@@ -140,5 +143,7 @@ impl Zeal {
 }
 
 pub(super) fn name(address: u64, birth: Birth) -> String {
-    format!("the `{}` at {address:#x} ({} bytes)", TypeInfo::of_meta(birth.type_meta).name, birth.end - address)
+    // SAFETY: [HEADER] a registered type's.
+    let info = unsafe { TypeInfo::of_meta(birth.type_meta) };
+    format!("the `{}` at {address:#x} ({} bytes)", info.name, birth.end - address)
 }

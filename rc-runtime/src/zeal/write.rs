@@ -97,7 +97,8 @@ impl Heap {
     /// words of a traced type are, is not known before they stand there.
     pub fn check_words(&self, object: u64, words: impl Iterator<Item = u64>, site: &Site) {
         let Some((_, birth)) = self.zeal.as_ref().and_then(|zeal| zeal.find(object)) else { return };
-        for target in words.filter_map(|word| birth.info().decode(word)) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        for target in words.filter_map(|word| unsafe { birth.info().decode(word) }) {
             self.check_access(target.address(), site);
         }
     }
@@ -122,8 +123,10 @@ impl Heap {
         birth.info().for_each_slot_among(object, touched, |slot| {
             let (old, new) = (slot.read(), word_after(slot.address(), slot.read(), to, bytes, how));
             let info = birth.info();
-            if old != new && (info.decode(old).is_some() || info.decode(new).is_some()) {
-                refuse_plain_write(zeal, birth, start, slot.address(), info.decode(new).is_some(), how, site);
+            // SAFETY: [HEADER] a word that stood in the field before, or stands there now; so for the next.
+            let refers = |word| unsafe { info.decode(word) }.is_some();
+            if old != new && (refers(old) || refers(new)) {
+                refuse_plain_write(zeal, birth, start, slot.address(), refers(new), how, site);
             }
         });
     }

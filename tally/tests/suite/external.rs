@@ -10,7 +10,8 @@ use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
 fn mutator(plan: Plan, zeal: bool) -> (Mutator, TypeId) {
-    let m = Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }).expect("address space");
+    // SAFETY: [HELD] references are used as it says.
+    let m = unsafe { Mutator::new(HeapOptions { plan, zeal, ..HeapOptions::default() }) }.expect("address space");
     (m, type_registry::register(&NODE).expect("a sound descriptor"))
 }
 
@@ -243,7 +244,8 @@ fn a_heap_is_frozen_between_the_steps_of_a_collection() {
     let node = type_registry::register(&NODE).expect("a sound descriptor");
     for steps in 0..40 {
         let options = HeapOptions { trials: false, ..HeapOptions::default() };
-        let mut m = Mutator::new(options).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(options) }.expect("address space");
         for _ in 0..5_000 {
             let [first, second] = [(); 2].map(|()| {
                 let object = m.allocate(node).expect("memory");

@@ -11,14 +11,16 @@ use tally_heap::{HeapOptions, ObjectRef, TypeId, type_registry};
 static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 
 fn mutator(plan: Plan) -> (Mutator, TypeId) {
-    let m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+    // SAFETY: [HELD] references are used as it says.
+    let m = unsafe { Mutator::new(HeapOptions { plan, ..HeapOptions::default() }) }.expect("address space");
     let node = type_registry::register(&NODE).expect("a sound descriptor");
     (m, node)
 }
 
 fn new_handle(m: &mut Mutator, node: TypeId) -> (u64, ObjectRef) {
     let object = m.allocate(node).expect("room");
-    (m.heap().new_handle(object.address()), object)
+    // SAFETY: [ROOT] the word is a reference or null.
+    (unsafe { m.heap().new_handle(object.address()) }, object)
 }
 
 fn word(handle: u64) -> u64 {
@@ -56,12 +58,14 @@ fn handles_are_counted_at_safepoints() {
     assert_eq!(m.count_of(object), 1);
     let mark = m.heap().open_handles();
     for _ in 0..10 {
-        m.heap().new_handle(object.address());
+        // SAFETY: [ROOT] the word is a reference or null.
+        unsafe { m.heap().new_handle(object.address()) };
     }
     m.heap().close_handles(mark);
     assert_eq!(m.count_of(object), 1);
     for _ in 0..10 {
-        m.heap().new_handle(object.address());
+        // SAFETY: [ROOT] the word is a reference or null.
+        unsafe { m.heap().new_handle(object.address()) };
     }
     m.poll();
     assert_eq!(m.count_of(object), 11);
@@ -79,14 +83,16 @@ fn scopes_may_be_deep() {
     for plan in Plan::ALL {
         let (mut m, node) = mutator(plan);
         let object = m.allocate(node).expect("room");
-        let global = m.heap().new_global(object.address());
+        // SAFETY: [ROOT] the word is a reference or null.
+        let global = unsafe { m.heap().new_global(object.address()) };
         let outside = &raw const global as u64;
         let mut marks = vec![];
         for depth in 0..9000u64 {
             if depth % 3 == 0 {
                 marks.push(m.heap().open_handles());
             }
-            m.heap().new_handle([object.address(), 0, outside][depth as usize % 3]);
+            // SAFETY: [ROOT] the word is a reference or null.
+            unsafe { m.heap().new_handle([object.address(), 0, outside][depth as usize % 3]) };
             if depth % 1024 < 2 {
                 m.poll();
                 m.epoch();
@@ -124,7 +130,8 @@ fn a_global_handle_pins_a_member_of_a_dead_ring() {
         for (from, to) in [(a, b), (b, c), (c, a)] {
             m.write(from, from.slot(0), to.address());
         }
-        let pin = m.heap().new_global(b.address());
+        // SAFETY: [ROOT] the word is a reference or null.
+        let pin = unsafe { m.heap().new_global(b.address()) };
         m.truncate_roots(base);
         assert_eq!(m.collect(), 0, "{plan:?}");
         // SAFETY: in use.
@@ -146,7 +153,8 @@ fn global_handles_are_used_again() {
             let globals: Vec<u64> = (0..500)
                 .map(|_| {
                     let object = m.allocate(node).expect("room");
-                    m.heap().new_global(object.address())
+                    // SAFETY: [ROOT] the word is a reference or null.
+                    unsafe { m.heap().new_global(object.address()) }
                 })
                 .collect();
             m.verify().expect("a sound heap");

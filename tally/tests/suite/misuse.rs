@@ -1,81 +1,32 @@
 //! Misuse of the safe heap does not compile: each snippet is refused by rustc with the code that says why, and the same
 //! without the mistake is taken.
 //!
-//! A small stand-in for a crate of compile-fail tests: the snippets are compiled against the library that this test itself was
-//! built with, to metadata only.
+//! `tests/tests/suite/misuse.rs` has the same for the crates inside.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
+use tally_kit::snippets::Snippets;
 
 /// What every snippet has before it.
 const BEFORE: &str = "
-#![forbid(unsafe_code)]
 use tally::{FinalizerScope, Global, Handle, Heap, HeapOptions, Ref, Scope, TypeBuilder, TypeId};
 pub fn heap() -> Heap { Heap::new(HeapOptions::new()).unwrap() }
 pub fn used<T>(_: T) {}
 ";
 
-fn libraries() -> Vec<PathBuf> {
-    let here = std::env::current_exe().expect("a test knows its own path");
-    let folder = here.parent().expect("target/<profile>/deps");
-    let mut found: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(folder)
-        .expect("readable")
-        .filter_map(|entry| entry.ok())
-        .filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("libtally-") && name.ends_with(".rlib")
-        })
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    found.sort();
-    found.into_iter().rev().map(|(_, path)| path).collect()
-}
-
-/// What rustc says about a function with this body; empty when it takes it.
-fn complaints(library: &Path, body: &str) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
-    let source = folder.path().join("snippet.rs");
-    let text = format!("{BEFORE}pub fn snippet(node: TypeId) {{\n    let _ = node;\n{body}\n}}\n");
-    std::fs::write(&source, text).expect("writable");
-    let deps = library.parent().expect("it lies in a folder");
-    let output = Command::new("rustc")
-        .args(["--edition", "2024", "--crate-type", "lib", "--emit", "metadata", "-A", "warnings", "-o"])
-        .arg(folder.path().join("snippet.rmeta"))
-        .arg("--extern")
-        .arg(format!("tally={}", library.display()))
-        .arg("-L")
-        .arg(format!("dependency={}", deps.display()))
-        .arg(&source)
-        .output()
-        .expect("rustc runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.success(), said.is_empty(), "{said}");
-    said
-}
-
-/// The library of this build: the newest with which a right snippet compiles. Older ones lie there, too.
-fn library() -> &'static Path {
-    static PLACE: OnceLock<PathBuf> = OnceLock::new();
-    PLACE.get_or_init(|| {
+fn snippets() -> &'static Snippets {
+    static SNIPPETS: OnceLock<Snippets> = OnceLock::new();
+    SNIPPETS.get_or_init(|| {
         let right = "    let mut heap = heap(); let mut scope = heap.scope(); used(scope.collect());";
-        let found = libraries();
-        let taken = found.iter().find(|library| complaints(library, right).is_empty());
-        taken.unwrap_or_else(|| panic!("no library of {found:?} can be used")).clone()
+        Snippets::new(&["tally"], BEFORE, "node: TypeId", right)
     })
 }
 
 fn taken(body: &str) {
-    let said = complaints(library(), body);
-    assert!(said.is_empty(), "this is right:\n{body}\n{said}");
+    snippets().taken(body);
 }
 
 fn refused(body: &str, code: &str) {
-    let said = complaints(library(), body);
-    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error[")).collect();
-    let expected = format!("error[{code}]");
-    let all = !errors.is_empty() && errors.iter().all(|line| line.starts_with(&expected));
-    assert!(all, "expected {code} alone about\n{body}\n{said}");
+    snippets().refused(body, code);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use tally_collector::Mutator;
 use tally_heap::{ObjectRef, TypeId};
+use tally_kit::nodes::in_finalizer;
 
 use super::{exchange_global, object};
 use crate::op::GLOBALS;
@@ -96,7 +97,7 @@ pub(crate) unsafe extern "C-unwind" fn finalize(dead: *mut c_void) {
     doer.note(Event::Finalized(dead.address()));
     let deed = Deed::decode(dead.slot(DEED).read()).expect("an object that is finalized carries its deed");
     dead.slot(DEED).store(deed.after().encode());
-    Mutator::in_finalizer(|mutator| doer.perform(mutator, dead, deed)).expect("inside a finalizer");
+    in_finalizer(|mutator| doer.perform(mutator, dead, deed)).expect("inside a finalizer");
     if deed == Deed::Panic {
         std::panic::resume_unwind(Box::new("as its deed says"));
     }

@@ -230,7 +230,8 @@ impl Handles {
     }
 
     pub(super) fn push(&mut self, heap: &mut Heap, address: Option<u64>) {
-        self.scoped.push(heap.new_handle(address.unwrap_or(0)));
+        // SAFETY: [ROOT] the word is a reference or null.
+        self.scoped.push(unsafe { heap.new_handle(address.unwrap_or(0)) });
     }
 
     pub(super) fn close(&mut self, heap: &mut Heap) {
@@ -255,7 +256,8 @@ impl Handles {
         match self.globals[at] {
             // SAFETY: made below, and not freed since; the driver passes references.
             Some(global) => unsafe { heap.set_global(global, word) },
-            None => self.globals[at] = Some(heap.new_global(word)),
+            // SAFETY: [ROOT] the word is a reference or null.
+            None => self.globals[at] = Some(unsafe { heap.new_global(word) }),
         }
     }
 
@@ -295,7 +297,8 @@ fn unwind_through_scope(mutator: &mut Mutator, address: Option<u64>, count: u32)
             if number == count / 2 {
                 scope.mutator.poll();
             }
-            scope.mutator.heap().new_handle(address.unwrap_or(0));
+            // SAFETY: [ROOT] the word is a reference or null.
+            unsafe { scope.mutator.heap().new_handle(address.unwrap_or(0)) };
         }
         resume_unwind(Box::new("through a scope"));
     }));

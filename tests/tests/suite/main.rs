@@ -13,6 +13,7 @@ mod layout;
 mod limits;
 mod marks;
 mod mistakes;
+mod misuse;
 mod native_host;
 mod programs;
 mod prompt;

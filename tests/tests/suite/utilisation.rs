@@ -1,9 +1,9 @@
 //! Minimum mutator utilisation as the statistics compute it, against a computation that looks at every window.
 
 use proptest::prelude::*;
-use tally_collector::Mutator;
 use tally_heap::HeapOptions;
 use tally_heap::report::utilisation::{SPANS_MAX, Utilisation, WHOLE, WINDOWS_NS};
+use tally_kit::nodes::new_mutator;
 
 /// A stop: start and end.
 type Stop = (u64, u64);
@@ -72,7 +72,7 @@ proptest! {
 #[test]
 fn program_that_was_never_stopped_had_all_the_time() {
     assert_eq!(computed(&[]), [WHOLE; 3]);
-    let m = Mutator::new(HeapOptions::default()).expect("address space");
+    let m = new_mutator(HeapOptions::default()).expect("address space");
     let statistics = m.statistics();
     let least = [statistics.utilisation_5ms_min, statistics.utilisation_20ms_min, statistics.utilisation_100ms_min];
     assert_eq!((statistics.pauses, least), (0, [WHOLE; 3]));
@@ -113,7 +113,7 @@ fn stop_around_one_that_was_noted_first_is_counted_once() {
 #[test]
 fn stops_of_a_heap_are_seen_by_both_plans() {
     for options in tally_tests::setup::both_plans() {
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         m.collect();
         let statistics = m.statistics();
         assert!(statistics.pauses > 0 && statistics.pause_ns_max > 10, "{statistics:?}");

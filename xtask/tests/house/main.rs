@@ -5,7 +5,8 @@
 //! new file is held to the rules before it is committed. `clauses` keeps docs/port/barriers.md and its tests together,
 //! `tables` the documents' tables and what the code reads, writes and declares, `decisions` the pages of
 //! docs/work/decisions/ in one form, `questions` that a newcomer's ten questions are answered by the tree, `plans` that
-//! nothing but the verbs asks for a heap's plan, `import_rings` that files name each other in small rings only.
+//! nothing but the verbs asks for a heap's plan, `import_rings` that files name each other in small rings only,
+//! `invariants` that comments cite the invariants that there are.
 
 mod clauses;
 mod code;
@@ -13,6 +14,7 @@ mod code_map;
 mod decisions;
 mod import_graph;
 mod import_rings;
+mod invariants;
 mod plans;
 mod questions;
 mod sources;

@@ -16,30 +16,30 @@ const FAILURES: u8 = 64;
 /// Epochs of the longest backoff.
 pub const EPOCHS_MAX: u16 = 256;
 
-fn info(block: u32) -> &'static mut BlockInfo {
+fn info(block: u32) -> &'static BlockInfo {
     // SAFETY: the entry of a block of this heap, which one thread at a time uses; no other borrow of it lives while
     // this one does.
-    unsafe { &mut *block_info(block) }
+    unsafe { &*block_info(block) }
 }
 
 /// Whether candidates in the block are to be left alone in this epoch.
 pub(crate) fn is_napping(block: u32, epoch: u32) -> bool {
     let info = info(block);
-    info.failures > FAILURES && (1..=EPOCHS_MAX + 1).contains(&info.wakes.wrapping_sub(epoch as u16))
+    info.failures.get() > FAILURES && (1..=EPOCHS_MAX + 1).contains(&info.wakes.get().wrapping_sub(epoch as u16))
 }
 
 /// A trial there freed something.
 pub(crate) fn wake(block: u32) {
-    info(block).failures = 0;
+    info(block).failures.set(0);
 }
 
 /// A trial there freed nothing.
 pub(crate) fn note_failure(block: u32, epoch: u32) {
     let info = info(block);
-    info.failures = info.failures.saturating_add(1).min(FAILURES + EPOCHS_MAX.ilog2() as u8 + 1);
-    if info.failures > FAILURES {
-        let epochs = 1u16 << (info.failures - FAILURES - 1);
-        info.wakes = (epoch as u16).wrapping_add(epochs).wrapping_add(1);
+    info.failures.set(info.failures.get().saturating_add(1).min(FAILURES + EPOCHS_MAX.ilog2() as u8 + 1));
+    if info.failures.get() > FAILURES {
+        let epochs = 1u16 << (info.failures.get() - FAILURES - 1);
+        info.wakes.set((epoch as u16).wrapping_add(epochs).wrapping_add(1));
     }
 }
 

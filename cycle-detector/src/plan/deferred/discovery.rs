@@ -230,7 +230,7 @@ impl DeferredDriver {
 
 /// Marked, and not known to be dead: an object that died by counting since has shown its references.
 fn is_marked(object: ObjectRef) -> bool {
-    MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
+    MARK.get(object.granule()) && !object.has(flag::DEAD) && object.count() != 0
 }
 
 /// A marked object that is not large.

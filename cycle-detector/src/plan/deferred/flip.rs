@@ -218,14 +218,16 @@ mod tests {
 
     unsafe extern "C-unwind" fn finalize(_object: *mut c_void) {}
 
-    static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 8, &[]).finalized(finalize);
+    // SAFETY: `finalize` takes any object of the type.
+    static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 8, &[]).finalized(finalize) };
     static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 8, &[]);
 
     /// With a million of each a copy took milliseconds.
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn lists_of_what_was_held_change_hands_and_are_not_copied() {
-        let mut m = Mutator::new(HeapOptions::default()).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(HeapOptions::default()) }.expect("address space");
         let types = [&FILE, &NODE].map(|descriptor| type_registry::register(descriptor).expect("sound"));
         let mut weaks = vec![];
         for _ in 0..MANY {

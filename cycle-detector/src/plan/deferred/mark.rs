@@ -127,7 +127,7 @@ impl DeferredDriver {
         }
         if mark.large_at < heap.large.places() {
             if let Some(object) = heap.large.at(mark.large_at) {
-                MARK.clear(object.address());
+                MARK.clear(object.granule());
             }
             mark.large_at += 1;
             return Some(1);
@@ -331,7 +331,7 @@ impl DeferredDriver {
         match heap.dead_queue.pop() {
             Some(object) => {
                 heap.dead_queue.prefetch_below(AHEAD);
-                if heap.dead_queue.len() >= self.mark.died_before && !MARK.get(object.address()) {
+                if heap.dead_queue.len() >= self.mark.died_before && !MARK.get(object.granule()) {
                     self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
                 }
                 heap.free(object);
@@ -386,7 +386,7 @@ fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) -> bool {
 /// Whether the mark proves the object dead, and no pass knows yet. What counting has already released is known: it has
 /// count 0, and is in the late queue while a log names it. (Condemning it again once released its references twice.)
 fn is_unmarked(object: ObjectRef) -> bool {
-    !MARK.get(object.address()) && !object.has(flag::DEAD) && object.count() != 0
+    !MARK.get(object.granule()) && !object.has(flag::DEAD) && object.count() != 0
 }
 
 /// The object is dead; marked survivors lose the references it held. Not for large ones.

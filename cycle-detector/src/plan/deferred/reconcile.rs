@@ -175,7 +175,8 @@ fn reconcile_entry(heap: &mut Heap, entry: Entry<'_>) {
     let mut words = words.iter_mut();
     info.for_each_snapshot_word(object, part, |now| {
         let before = words.next().expect("a word of the entry for each of the object");
-        reconcile_word(heap, now, before, count_now, |word| info.decode(word));
+        // SAFETY: [HEADER] a word of a field of that type.
+        reconcile_word(heap, now, before, count_now, |word| unsafe { info.decode(word) });
     });
 }
 

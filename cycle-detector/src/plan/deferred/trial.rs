@@ -229,7 +229,7 @@ impl Trials {
     fn gather(&mut self, candidate: ObjectRef, slack: u32, level: Level, before: i64) -> Walk {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
-        let age = unsafe { (*block_info(home)).age };
+        let age = unsafe { (*block_info(home)).age.get() };
         let cohort = Cohort { home, age, slack };
         let (mut abandoned, mut shape) = (false, self.shape);
         while let Some(&object) = self.nodes.get(self.visited) {
@@ -349,8 +349,8 @@ impl Trials {
         self.doubts += 1;
         let home = self.nodes[0].block();
         for &node in &self.nodes {
-            if node.block() == home && BUFFERED.get(node.address()) {
-                BUFFERED.clear(node.address());
+            if node.block() == home && BUFFERED.get(node.granule()) {
+                BUFFERED.clear(node.granule());
             }
         }
         // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.

@@ -76,7 +76,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn prediction_follows_what_epochs_cost() {
-        let mut mutator = Mutator::new(HeapOptions::default()).expect("address space");
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(HeapOptions::default()) }.expect("address space");
         let mut report = EpochReport::open(mutator.heap());
         let mut trigger = Trigger::default();
         for (log_entries, promoted, work_ns, predicted) in [

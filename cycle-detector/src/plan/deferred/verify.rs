@@ -98,15 +98,15 @@ fn check_objects(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
 fn is_armed(object: ObjectRef) -> bool {
     let info = object.type_info();
     match info.reading {
-        Reading::Traced(_) => UNLOGGED.get(object.address()),
-        _ => info.reference_slots(object).iter().all(|slot| UNLOGGED.get(slot.address())),
+        Reading::Traced(_) => UNLOGGED.get(object.granule()),
+        _ => info.reference_slots(object).iter().all(|slot| UNLOGGED.get(slot.granule())),
     }
 }
 
 fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     let buffered: HashSet<ObjectRef> = heap.candidates.iter().copied().collect();
     for &object in &recount.objects {
-        if BUFFERED.get(object.address()) && !buffered.contains(&object) {
+        if BUFFERED.get(object.granule()) && !buffered.contains(&object) {
             return Err(wrong("CANDIDATE", format!("{} is marked as buffered and is not in the buffer", name(object))));
         }
     }
@@ -124,5 +124,5 @@ fn check_statistics(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
 }
 
 fn is_live(object: ObjectRef) -> bool {
-    object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.address()))
+    object.is_mature() && !object.has(flag::DEAD) && (object.has(flag::LARGE) || LIVE.get(object.granule()))
 }

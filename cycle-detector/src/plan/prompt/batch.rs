@@ -138,23 +138,29 @@ impl Batch {
     fn let_grow_up(&mut self, heap: &mut Heap, blocks: &[u32], cells: u64) {
         self.cells_passed_over += cells;
         heap.prompt.passed_over.note();
-        blocks.iter().for_each(|&block| CellSpace::grow_up(block));
+        // SAFETY: a block of this heap.
+        blocks.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
     }
 
     /// Judges the last block; if that has paid, the rest, too.
     fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
         let (rest, last) = blocks.split_at(blocks.len() - PROBED.min(blocks.len()));
-        rest.iter().for_each(|&block| CellSpace::set_young(block, false));
+        // SAFETY: a block of this heap.
+        rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
         self.judge_blocks(heap, rings, last, judged);
         let seen = cells * last.len() as u64 / blocks.len().max(1) as u64;
-        rest.iter().for_each(|&block| CellSpace::set_young(block, true));
+        // SAFETY: a block of this heap.
+        rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
         if judged.freed * PAYS >= seen {
-            last.iter().for_each(|&block| CellSpace::set_young(block, false));
+            // SAFETY: a block of this heap.
+            last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
             self.judge_blocks(heap, rings, rest, judged);
-            last.iter().for_each(|&block| CellSpace::set_young(block, true));
+            // SAFETY: a block of this heap.
+            last.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
             self.learn(judged, cells);
         } else {
-            rest.iter().for_each(|&block| CellSpace::grow_up(block));
+            // SAFETY: a block of this heap.
+            rest.iter().for_each(|&block| unsafe { CellSpace::grow_up(block) });
             self.cells_passed_over += cells - seen;
             heap.prompt.passed_over.note();
             self.learn(judged, seen);
@@ -194,7 +200,8 @@ impl Batch {
         let (mut shape, mut fields): (u32, &'static [u32]) = (0, &[]);
         for &block in blocks {
             let mut members = 0;
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header == 0 {
                     continue;
@@ -243,10 +250,11 @@ impl Batch {
 
     fn spread(&mut self, heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
         for &block in blocks {
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.count() > NOTHING_LEFT {
                     let header = object.header();
-                    if header != 0 && is_member(object, header) && !REACHED.get(object.address()) {
+                    if header != 0 && is_member(object, header) && !REACHED.get(object.granule()) {
                         rings.seed(heap, object);
                         self.show(object);
                     }
@@ -257,14 +265,14 @@ impl Batch {
 
     /// The member is alive, and all that it reaches.
     fn show(&mut self, seed: ObjectRef) {
-        REACHED.set(seed.address());
+        REACHED.set(seed.granule());
         self.worklist.push(seed);
         while let Some(object) = self.worklist.pop() {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if is_young_member(target) {
                     target.set_count(target.count() + 1);
-                    if !REACHED.get(target.address()) {
-                        REACHED.set(target.address());
+                    if !REACHED.get(target.granule()) {
+                        REACHED.set(target.granule());
                         self.worklist.push(target);
                     }
                 }
@@ -287,7 +295,8 @@ impl Batch {
     fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
         let from = heap.finalizers.queue.len();
         for &block in blocks {
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
                     heap.finalizers.queue.push_back(object);
                 }
@@ -295,7 +304,7 @@ impl Batch {
         }
         for place in from..heap.finalizers.queue.len() {
             let object = heap.finalizers.queue[place];
-            if !REACHED.get(object.address()) {
+            if !REACHED.get(object.granule()) {
                 self.show(object);
             }
         }
@@ -310,7 +319,7 @@ impl Batch {
             if let Some((_, soon)) = self.outward.get(place + AHEAD) {
                 soon.prefetch_count();
             }
-            if !REACHED.get(holder.address()) {
+            if !REACHED.get(holder.granule()) {
                 rings.release(heap, target);
             }
         }
@@ -323,16 +332,18 @@ impl Batch {
             // SAFETY: this heap's block.
             let marks = unsafe { REACHED.block_words(block) };
             let none_lives = marks.iter().all(|&word| word == 0);
-            if none_lives && !buries && !self.has_special && heap.prompt.cells.free_whole(block, members) {
+            // SAFETY: a block of this heap, in which nothing is alive.
+            if none_lives && !buries && !self.has_special && unsafe { heap.prompt.cells.free_whole(block, members) } {
                 freed += u64::from(members);
                 continue;
             }
-            for object in CellSpace::carved(block).cells() {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::carved(block) }.cells() {
                 let header = object.header();
                 if header & NOT_SETTLED_BY_YOUTH != 0 || header == 0 {
                     continue;
                 }
-                if is_member(object, header) && !REACHED.get(object.address()) {
+                if is_member(object, header) && !REACHED.get(object.granule()) {
                     freed += 1;
                     heap.free_into(&mut bin, object, (header >> 32) as u32, buries);
                 } else {
@@ -357,7 +368,8 @@ impl Batch {
 /// finalizer may look like none.
 #[cold]
 fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
-    for object in blocks.iter().flat_map(|&block| CellSpace::carved(block).cells()) {
+    // SAFETY: a block of this heap.
+    for object in blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells()) {
         if object.meta() != 0 && is_dead(object) {
             object.type_info().for_each_reference(object, Part::Whole, |target| {
                 if !is_young_member(target) && !is_shown(target) {
@@ -376,19 +388,19 @@ fn is_member(object: ObjectRef, header: u64) -> bool {
 
 #[inline(always)]
 fn is_young_member(object: ObjectRef) -> bool {
-    CellSpace::is_young(object.address()) && is_member(object, object.header())
+    CellSpace::is_young(object) && is_member(object, object.header())
 }
 
 /// Of an object that has a meta word: a member that nothing has shown to be alive.
 #[inline(always)]
 fn is_dead(object: ObjectRef) -> bool {
-    is_member(object, object.header()) && !REACHED.get(object.address())
+    is_member(object, object.header()) && !REACHED.get(object.granule())
 }
 
 /// A member that lives.
 #[inline(always)]
 fn is_shown(object: ObjectRef) -> bool {
-    CellSpace::is_young(object.address()) && REACHED.get(object.address())
+    CellSpace::is_young(object) && REACHED.get(object.granule())
 }
 
 /// Survivors that ephemerons have released because their keys died in the batch. That took a reference from them
@@ -405,7 +417,8 @@ fn note_let_go(heap: &mut Heap, rings: &mut Rings, let_go: List<ObjectRef>) {
 /// Dead members with a record.
 #[cold]
 fn dead_special(blocks: &[u32]) -> List<ObjectRef> {
-    let cells = blocks.iter().flat_map(|&block| CellSpace::carved(block).cells());
+    // SAFETY: a block of this heap.
+    let cells = blocks.iter().flat_map(|&block| unsafe { CellSpace::carved(block) }.cells());
     cells.filter(|cell| cell.meta() & prompt_flag::SPECIAL != 0 && is_dead(*cell)).collect()
 }
 

@@ -125,7 +125,7 @@ impl SlicedMark {
         Proof::clear(place);
         let (mut bin, mut freed) = (Bin::default(), 0);
         for object in place.objects() {
-            if object.has(prompt_flag::DEAD) && !MARK.get(object.address()) {
+            if object.has(prompt_flag::DEAD) && !MARK.get(object.granule()) {
                 heap.free_into(&mut bin, object, object.meta(), false);
                 freed += 1;
             }

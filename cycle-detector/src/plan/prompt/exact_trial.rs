@@ -190,7 +190,7 @@ impl Rings {
 
     /// Tries the candidate with objects of about its age: a ring is made at once, and the objects it hangs on are not visited.
     fn try_near(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Option<Verdict> {
-        self.begin(candidate, Some(CellSpace::age_of(candidate.address())));
+        self.begin(candidate, Some(CellSpace::age_of(candidate)));
         let next = self.gather(0, LEVELS[0]);
         if candidate.stamp() == 0
             && !self.starved
@@ -253,7 +253,9 @@ impl Rings {
                     Followed::Outside => outward += 1,
                     Followed::New(member) => {
                         // SAFETY: there is room for one for each field.
-                        unsafe { start.add(length).write(member) };
+                        let end = unsafe { start.add(length) };
+                        // SAFETY: as above.
+                        unsafe { end.write(member) };
                         length += 1;
                     }
                 }
@@ -454,7 +456,7 @@ enum Followed {
 /// Whether a trial that stays near that age leaves the object out, whose header it has not looked at.
 #[inline(always)]
 fn is_far(target: ObjectRef, near: Option<u16>) -> bool {
-    near.is_some_and(|age| CellSpace::age_of(target.address()).wrapping_sub(age).wrapping_add(1) > 2)
+    near.is_some_and(|age| CellSpace::age_of(target).wrapping_sub(age).wrapping_add(1) > 2)
 }
 
 /// One edge; `left` counts the members with something left.
@@ -486,7 +488,7 @@ fn follow(target: ObjectRef, near: Option<u16>, left: &mut usize) -> Followed {
 /// The object is no candidate any more; a decrement may make it one again.
 pub(super) fn unbuffer(object: ObjectRef) {
     if object.has(prompt_flag::CANDIDATE) {
-        BUFFERED.clear(object.address());
+        BUFFERED.clear(object.granule());
         object.remove_flags(prompt_flag::CANDIDATE);
         object.unsettle();
     }

@@ -76,7 +76,7 @@ pub(super) fn clear_marks(heap: &Heap) {
     }
     for place in 0..heap.large.places() {
         if let Some(object) = heap.large.at(place) {
-            MARK.clear(object.address());
+            MARK.clear(object.granule());
         }
     }
 }
@@ -84,7 +84,7 @@ pub(super) fn clear_marks(heap: &Heap) {
 fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
     let mut found = List::new();
     heap.for_each_counted(|_, object| {
-        if !MARK.get(object.address()) && object.needs_finalizer() {
+        if !MARK.get(object.granule()) && object.needs_finalizer() {
             found.push(object);
         }
     });
@@ -96,7 +96,8 @@ fn sweep(heap: &mut Heap) -> u64 {
     let mut freed = 0;
     for place in 0..heap.prompt.cells.owned.len() {
         let block = heap.prompt.cells.owned[place];
-        for object in CellSpace::objects_in(block) {
+        // SAFETY: a block of this heap.
+        for object in unsafe { CellSpace::objects_in(block) } {
             freed += sweep_object(heap, object);
         }
     }
@@ -112,16 +113,16 @@ fn sweep_object(heap: &mut Heap, object: ObjectRef) -> u64 {
     if object.has(prompt_flag::DEAD | prompt_flag::DYING) {
         return 0;
     }
-    if MARK.get(object.address()) {
+    if MARK.get(object.granule()) {
         // Given up: from now on it may be a candidate again.
-        if object.has(prompt_flag::CANDIDATE) && !BUFFERED.get(object.address()) {
+        if object.has(prompt_flag::CANDIDATE) && !BUFFERED.get(object.granule()) {
             object.remove_flags(prompt_flag::CANDIDATE);
             object.unsettle();
         }
         return 0;
     }
     Heap::for_each_counted_reference(object, |target| {
-        if MARK.get(target.address()) {
+        if MARK.get(target.granule()) {
             heap.decrement_exact(target);
         }
     });

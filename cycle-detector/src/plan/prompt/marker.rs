@@ -61,8 +61,8 @@ impl Marker {
     /// The object is alive.
     #[inline(always)]
     pub(super) fn show(&mut self, object: ObjectRef) {
-        if !MARK.get(object.address()) {
-            MARK.set(object.address());
+        if !MARK.get(object.granule()) {
+            MARK.set(object.granule());
             self.visit_later(object);
         }
     }
@@ -160,7 +160,8 @@ impl Marker {
         let mut spent = 32;
         if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
             self.search_at = Some((block_at + 1, large_at));
-            for object in CellSpace::objects_in(block).filter(is_visited_again) {
+            // SAFETY: a block of this heap.
+            for object in unsafe { CellSpace::objects_in(block) }.filter(is_visited_again) {
                 spent += self.visit(heap, object);
             }
         } else if large_at < heap.large.places() {
@@ -247,7 +248,7 @@ impl Marker {
     }
 
     fn is_held_back_still(&mut self, heap: &Heap, ephemeron: ObjectRef) -> bool {
-        if !heap.is_still_there(ephemeron) || !MARK.get(ephemeron.address()) {
+        if !heap.is_still_there(ephemeron) || !MARK.get(ephemeron.granule()) {
             return false;
         }
         let is_held_back = heap.is_held_back(ephemeron);
@@ -276,5 +277,5 @@ impl Marker {
 
 /// Marked, and not being taken apart, which shows what it holds.
 fn is_visited_again(object: &ObjectRef) -> bool {
-    MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+    MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
 }

@@ -77,14 +77,15 @@ impl Place {
             Place::Block(block) => (Some(block), None),
             Place::Large(object) => (None, Some(object)),
         };
-        block.into_iter().flat_map(CellSpace::objects_in).chain(large)
+        // SAFETY: a block of this heap.
+        block.into_iter().flat_map(|block| unsafe { CellSpace::objects_in(block) }).chain(large)
     }
 }
 
 /// Not marked, and not being taken apart.
 #[inline(always)]
 pub(super) fn is_suspected(object: ObjectRef) -> bool {
-    !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
+    !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
 }
 
 impl Proof {
@@ -101,12 +102,12 @@ impl Proof {
                 }
                 any = true;
                 if is_candidate {
-                    BUFFERED.clear(object.address());
+                    BUFFERED.clear(object.granule());
                     object.remove_flags(prompt_flag::CANDIDATE);
                 }
                 object.unsettle();
                 set_cell(object, 0);
-            } else if is_candidate && !BUFFERED.get(object.address()) {
+            } else if is_candidate && !BUFFERED.get(object.granule()) {
                 // Given up until this mark: from now on it may be a candidate again.
                 object.remove_flags(prompt_flag::CANDIDATE);
                 object.unsettle();
@@ -166,7 +167,7 @@ impl Proof {
 
     #[inline(always)]
     fn add(&mut self, target: ObjectRef) {
-        if MARK.get(target.address()) {
+        if MARK.get(target.granule()) {
             return;
         }
         match cell(target) {

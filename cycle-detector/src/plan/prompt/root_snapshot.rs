@@ -62,8 +62,8 @@ impl RootSnapshot {
     /// Whether a round is to pass them over.
     pub(super) fn set_marks(&self, marked: bool) {
         self.objects.iter().for_each(|object| match marked {
-            true => REACHED.set(object.address()),
-            false => REACHED.clear(object.address()),
+            true => REACHED.set(object.granule()),
+            false => REACHED.clear(object.granule()),
         });
     }
 

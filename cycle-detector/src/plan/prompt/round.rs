@@ -84,7 +84,7 @@ impl Rings {
             self.backlog_at += 1;
             if let Some(soon) = self.backlog.get(self.backlog_at + AHEAD) {
                 soon.prefetch();
-                BUFFERED.prefetch(soon.address());
+                BUFFERED.prefetch(soon.granule());
             }
             freed += self.try_at(heap, report, candidate, Turn::Noted, unbounded);
             freed += self.try_sources(heap, report, unbounded);
@@ -115,11 +115,11 @@ impl Rings {
     ) -> u64 {
         self.slice.spend(UNITS_PER_CANDIDATE);
         // It may have died meanwhile: then the bit is clear, or, of a large object, another heap's.
-        if !heap.still_owns(candidate) || !BUFFERED.get(candidate.address()) {
+        if !heap.still_owns(candidate) || !BUFFERED.get(candidate.granule()) {
             return 0;
         }
         debug_assert!(candidate.has(prompt_flag::CANDIDATE));
-        if REACHED.get(candidate.address()) {
+        if REACHED.get(candidate.granule()) {
             if !self.held.try_push(candidate) {
                 give_up(heap, candidate);
             }
@@ -179,7 +179,7 @@ impl Rings {
 
     /// The same, but its sample says that most of its like live: many of them are as good as one suspect.
     fn pass_over(&mut self, heap: &mut Heap, candidate: ObjectRef) {
-        BUFFERED.clear(candidate.address());
+        BUFFERED.clear(candidate.granule());
         self.passed_over += 1;
         heap.suspects += u64::from(self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
     }
@@ -269,13 +269,13 @@ impl Rings {
 
 /// How many batches ago the candidate's block was young, by doublings: objects that live long die in other ways than others.
 pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
-    let batches = heap.prompt.cells.nursery.number.wrapping_sub(CellSpace::age_of(candidate.address()));
+    let batches = heap.prompt.cells.nursery.number.wrapping_sub(CellSpace::age_of(candidate));
     (u16::BITS - batches.leading_zeros()) as usize
 }
 
 /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.
 fn give_up(heap: &mut Heap, candidate: ObjectRef) {
-    BUFFERED.clear(candidate.address());
+    BUFFERED.clear(candidate.granule());
     heap.suspects += 1;
 }
 

@@ -184,7 +184,7 @@ fn clear_at(place: Place) -> i64 {
     match place {
         // SAFETY: this heap's block.
         Place::Block(block) => unsafe { MARK.block_words(block) }.fill(0),
-        Place::Large(object) => MARK.clear(object.address()),
+        Place::Large(object) => MARK.clear(object.granule()),
     }
     4
 }

@@ -109,7 +109,7 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
         }
         // Objects that a mark has proved dead lose the references of ephemerons without a note.
         let condemns = heap.mark_phase().condemns() || heap.mark_phase().frees();
-        let condemned = condemns && !MARK.get(object.address());
+        let condemned = condemns && !MARK.get(object.granule());
         if object.exact_count() == 0 && !flagged && !condemned {
             return Err(wrong("PENDING", format!("{} has count 0 and is not pending", name(object))));
         }
@@ -119,16 +119,16 @@ fn check_pending(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
 
 fn check_candidates(heap: &Heap, recount: &Recount) -> Result<(), Violation> {
     for &object in &recount.objects {
-        let (flagged, buffered) = (object.has(prompt_flag::CANDIDATE), BUFFERED.get(object.address()));
+        let (flagged, buffered) = (object.has(prompt_flag::CANDIDATE), BUFFERED.get(object.granule()));
         if buffered && !flagged {
             return Err(wrong("CANDIDATE", format!("{} has a bit that its flags deny", name(object))));
         }
-        let noted = flagged || object.has(prompt_flag::ACYCLIC) || CellSpace::is_young(object.address());
+        let noted = flagged || object.has(prompt_flag::ACYCLIC) || CellSpace::is_young(object);
         if object.is_settled() && !noted {
             return Err(wrong("CANDIDATE", format!("{} is settled, and nobody will judge it", name(object))));
         }
     }
-    let flagged = recount.objects.iter().filter(|object| BUFFERED.get(object.address())).count();
+    let flagged = recount.objects.iter().filter(|object| BUFFERED.get(object.granule())).count();
     if heap.candidates.len() + heap.prompt.candidates_elsewhere < flagged {
         return Err(wrong("CANDIDATE", format!("{flagged} objects are marked as buffered, and fewer are")));
     }
@@ -148,11 +148,11 @@ fn check_garbage(heap: &mut Heap, recount: &Recount) -> Result<(), Violation> {
     reach(&mut reached, roots);
     let alone: HashSet<ObjectRef> = heap.prompt.cells.nursery.alone().collect();
     let is_noted = |object: &ObjectRef| {
-        let is_young = object.is_settled() && CellSpace::is_young(object.address());
+        let is_young = object.is_settled() && CellSpace::is_young(*object);
         let is_the_marks = object.is_stuck() || object.has(prompt_flag::LARGE);
         object.has(prompt_flag::CANDIDATE) || is_young || is_the_marks || alone.contains(object)
     };
-    let is_suspected = |object: &ObjectRef| heap.mark_phase().watches() && !MARK.get(object.address());
+    let is_suspected = |object: &ObjectRef| heap.mark_phase().watches() && !MARK.get(object.granule());
     let noted = recount.objects.iter().copied().filter(|object| is_noted(object) || is_suspected(object)).collect();
     reach(&mut reached, noted);
     match recount.objects.iter().find(|object| !reached.contains(object)) {

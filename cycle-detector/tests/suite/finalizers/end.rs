@@ -97,7 +97,9 @@ fn at_the_end_owners_come_before_what_they_own() {
 #[test]
 fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
     const MANY: u64 = 3000;
-    static GUEST: TypeDescriptor = TypeDescriptor::plain(c"Guest", 24, &[0, 8]).finalized(crate::finalizers::close);
+    // SAFETY: `close` takes any object of the type.
+    static GUEST: TypeDescriptor =
+        unsafe { TypeDescriptor::plain(c"Guest", 24, &[0, 8]).finalized(crate::finalizers::close) };
     for plan in Plan::ALL {
         let mut m = mutator_with(
             HeapOptions { plan, pause_goal_ns: Some(1_000_000), slice_units: Some(64), ..HeapOptions::default() },
@@ -129,7 +131,8 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
         new(&mut m, &GUEST, MANY);
         m.truncate_roots(0);
         let waiting = m.heap().finalizers.queue.len();
-        registry::unregister(&module);
+        // SAFETY: the module goes away now, with its code.
+        unsafe { registry::unregister(&module) };
         let mut ran = seen();
         assert!(ran.contains(&MANY), "{plan:?}: the module's object");
         assert!(

@@ -4,6 +4,7 @@ use crate::prompt::{ARRAY, live, mutator, node, nodes, options, set, type_of};
 use tally_collector::Mutator;
 use tally_heap::object::prompt_flag;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// A ring of `length` nodes by field 0, each referring to its predecessor by field 8; answers one that a root holds.
 fn ring(m: &mut Mutator, length: u64) -> usize {
@@ -199,7 +200,7 @@ fn mutation_of_a_live_heap_alone_costs_no_trials() {
 
 #[test]
 fn without_trials_the_mark_comes_by_evidence() {
-    let mut m = Mutator::new(HeapOptions { trials: false, ..options() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { trials: false, ..options() }).expect("address space");
     for _ in 0..1_000_000 {
         let base = ring(&mut m, 2);
         m.truncate_roots(base);

@@ -8,6 +8,7 @@ use tally_heap::descriptor::{TraceVisit, TypeDescriptor};
 use tally_heap::object::ObjectRef;
 use tally_heap::plan::prompt::CellSpace;
 use tally_heap::services::host_roots::RootIndex;
+use tally_kit::nodes::new_mutator;
 
 /// scenario 1 and others: nothing waits for a collection.
 #[test]
@@ -129,7 +130,7 @@ fn a_tree_as_deep_as_wide_is_dropped() {
 fn with_a_pause_goal_a_long_list_dies_in_slices_of_bounded_work() {
     let units = 5_000;
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), ..options() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     let head = m.push_root(None);
     for _ in 0..100_000 {
         let [cell, leaf] = nodes(&mut m);
@@ -157,7 +158,8 @@ fn with_a_pause_goal_a_long_list_dies_in_slices_of_bounded_work() {
             m.push_root(Some(small));
             m.truncate_roots(1);
             m.poll();
-            assert!(CellSpace::object_at(small.address()).is_none_or(|object| object != small));
+            // SAFETY: a block of the test's own.
+            assert!(unsafe { CellSpace::object_at(small.address()) }.is_none_or(|object| object != small));
             before = live(&m);
         }
     }
@@ -168,7 +170,7 @@ fn with_a_pause_goal_a_long_list_dies_in_slices_of_bounded_work() {
 #[test]
 fn with_a_pause_goal_a_million_element_array_dies_in_slices() {
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(10_000), ..options() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     let array = m.allocate_array(type_of(&ARRAY), 1_000_000).expect("room");
     m.push_root(Some(array));
     let leaf = type_of(&LEAF);
@@ -210,7 +212,7 @@ static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", WIDE_FIELDS as u64 
 fn between_two_slices_each_reference_of_what_is_taken_apart_is_accounted_for() {
     for units in [1, 7, 40] {
         let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), ..options() };
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         let kept: Vec<ObjectRef> = (0..7)
             .map(|_| {
                 let object = node(&mut m);
@@ -321,7 +323,9 @@ fn bulk_writes_into_what_trace_reads_count_the_elements_they_touch() {
         }
     }
     /// The length reads as no reference.
-    static TRACED: TypeDescriptor = TypeDescriptor::plain(c"Traced", 8, &[]).with_tail(0, 16, &[]).traced(trace);
+    // SAFETY: `trace` reads only the words that it is given, and reports references.
+    static TRACED: TypeDescriptor =
+        unsafe { TypeDescriptor::plain(c"Traced", 8, &[]).with_tail(0, 16, &[]).traced(trace) };
     for length in [5, 1500] {
         let mut m = mutator();
         let array = m.allocate_array(type_of(&TRACED), length).expect("room");

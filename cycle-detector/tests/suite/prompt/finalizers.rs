@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::{Heap, HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// What the finalizer of `File` does besides noting the number.
 type Action = fn(&mut Heap, ObjectRef);
@@ -17,8 +18,11 @@ thread_local! {
 }
 
 /// Two references and a number that says who it is.
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
-static FILES: TypeDescriptor = TypeDescriptor::plain(c"Files", 16, &[]).with_tail(0, 8, &[0]).finalized(close_all);
+// SAFETY: `close` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
+// SAFETY: `close_all` takes any object of the type.
+static FILES: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Files", 16, &[]).with_tail(0, 8, &[0]).finalized(close_all) };
 
 unsafe extern "C-unwind" fn close(object: *mut c_void) {
     // SAFETY: the heap calls with an object of the type, and is not borrowed meanwhile.
@@ -283,7 +287,7 @@ fn a_member_of_a_dead_cycle_that_its_finalizer_stores_keeps_what_it_reaches() {
 /// scenario 145: the collection happens in the middle of an allocation; what the finalizers leave of the list of cells is used.
 #[test]
 fn finalizers_that_allocate_at_the_heap_limit_lose_no_cells() {
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(256 << 10), trials: false, ..crate::prompt::options() })
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(256 << 10), trials: false, ..crate::prompt::options() })
         .expect("room");
     HEAP.set(m.heap());
     SEEN.take();
@@ -315,7 +319,7 @@ fn finalizers_that_allocate_at_the_heap_limit_lose_no_cells() {
 #[test]
 fn with_a_pause_goal_finalizers_run_in_the_same_order() {
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(7), ..crate::prompt::options() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     HEAP.set(m.heap());
     ACTION.set(None);
     SEEN.take();
@@ -436,7 +440,7 @@ fn deep_structure(m: &mut Mutator, levels: u64, random: &mut u64) -> Vec<u64> {
 fn structures_deeper_than_the_stack_of_references_die_in_the_order_of_the_recursion() {
     for (seed, units) in [(1, None), (2, None), (3, Some(1)), (4, Some(7)), (5, Some(64)), (6, Some(1000))] {
         let options = HeapOptions { pause_goal_ns: units.map(|_| 1), slice_units: units, ..crate::prompt::options() };
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         HEAP.set(m.heap());
         ACTION.set(None);
         let mut random = seed;
@@ -470,7 +474,7 @@ fn structures_deeper_than_the_stack_of_references_die_in_the_order_of_the_recurs
 fn zeal_looks_at_the_heap_in_a_finalizer_of_what_a_long_array_held() {
     static SHELF: TypeDescriptor = TypeDescriptor::plain(c"Shelf", 8, &[]).with_tail(0, 8, &[0]);
     let options = HeapOptions { plan: tally_heap::plan::Plan::Prompt, zeal: true, ..HeapOptions::default() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     HEAP.set(m.heap());
     // SAFETY: as any safepoint of a finalizer.
     ACTION.set(Some(|heap, _| unsafe { Heap::prompt_safepoint(heap, &[]) }));

@@ -5,6 +5,7 @@ use tally_collector::Mutator;
 use tally_heap::object::prompt_flag;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// Two nodes that refer to each other, and that roots have let go of.
 fn pair(m: &mut Mutator) -> [ObjectRef; 2] {
@@ -210,7 +211,7 @@ fn a_ring_in_single_cells_of_old_blocks_is_found_after_a_root_has_let_it_go() {
 
 #[test]
 fn a_suspect_that_a_root_holds_at_a_mark_is_a_candidate_again() {
-    let mut m = Mutator::new(HeapOptions { trials: false, ..options() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { trials: false, ..options() }).expect("address space");
     let [one, _] = pair(&mut m);
     let root = m.push_root(Some(one));
     m.collect();
@@ -223,7 +224,7 @@ fn a_suspect_that_a_root_holds_at_a_mark_is_a_candidate_again() {
 
 #[test]
 fn without_trials_rings_that_only_roots_have_held_are_evidence_for_a_mark() {
-    let mut m = Mutator::new(HeapOptions { trials: false, ..options() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { trials: false, ..options() }).expect("address space");
     for _ in 0..500_000 {
         let [one, _] = pair(&mut m);
         let root = m.push_root(Some(one));

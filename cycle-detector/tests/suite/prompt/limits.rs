@@ -1,17 +1,17 @@
 //! Heap limits, zeal, two plans, memory that goes back.
 
 use crate::prompt::{ARRAY, LEAF, live, mutator, node, nodes, options, set, type_of};
-use tally_collector::Mutator;
 use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::MODULE_FLAG_PROMPT;
 use tally_heap::{HeapOptions, OutOfMemory, type_registry};
+use tally_kit::nodes::new_mutator;
 
 /// scenarios 144, 145.
 #[test]
 fn at_the_heap_limit_cycles_are_collected_and_then_the_program_is_told() {
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(1 << 20), trials: false, ..options() }).expect("room");
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(1 << 20), trials: false, ..options() }).expect("room");
     for _ in 0..200_000 {
         let [one, two] = nodes(&mut m);
         set(&mut m, one, 0, Some(two));
@@ -39,7 +39,7 @@ fn at_the_heap_limit_cycles_are_collected_and_then_the_program_is_told() {
 #[test]
 fn at_the_heap_limit_blocks_that_only_free_lists_lie_in_are_used_for_what_is_wanted() {
     static BYTES: TypeDescriptor = TypeDescriptor::plain(c"Bytes", 8, &[]).with_tail(0, 8, &[]);
-    let mut m = Mutator::new(HeapOptions { heap_limit: Some(1 << 20), ..options() }).expect("room");
+    let mut m = new_mutator(HeapOptions { heap_limit: Some(1 << 20), ..options() }).expect("room");
     for length in 4..28 {
         m.allocate_array(type_of(&BYTES), length * length).expect("room");
     }
@@ -60,7 +60,7 @@ fn at_the_heap_limit_blocks_that_only_free_lists_lie_in_are_used_for_what_is_wan
 
 #[test]
 fn in_zeal_dead_objects_are_poisoned_and_never_used_again() {
-    let mut m = Mutator::new(HeapOptions { zeal: true, ..options() }).expect("room");
+    let mut m = new_mutator(HeapOptions { zeal: true, ..options() }).expect("room");
     let object = node(&mut m);
     let root = m.push_root(Some(object));
     let leaf = m.allocate(type_of(&LEAF)).expect("room");
@@ -136,7 +136,8 @@ fn a_module_of_another_plan_is_refused_and_both_are_named() {
         roots: std::ptr::null(),
     };
     unsafe extern "C-unwind" fn nothing(_: *mut std::ffi::c_void) {}
-    static CLOSED: TypeDescriptor = TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing);
+    // SAFETY: `nothing` takes any object of the type.
+    static CLOSED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Closed", 16, &[]).finalized(nothing) };
     static WRONG: TypeDescriptor = TypeDescriptor::plain(c"Wrong", 16, &[]).finalized_on_request();
     let handles = |descriptor| &mut *Box::leak(Box::new([TypeHandle { descriptor, meta: 0, cell: 0 }]));
     let (first, second) = (record(c"first.ll", MODULE_FLAG_PROMPT, handles(&CLOSED)), record(c"second.ll", 0, &mut []));

@@ -9,6 +9,7 @@ use tally_collector::Mutator;
 use tally_heap::descriptor::{SlotKind, TypeDescriptor};
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 use tally_kit::seed;
 
 thread_local!(static DIED: RefCell<Vec<u64>> = const { RefCell::new(vec![]) });
@@ -18,11 +19,15 @@ unsafe extern "C-unwind" fn note(object: *mut c_void) {
     DIED.with_borrow_mut(|died| died.push(unsafe { *(object as *const u64) }));
 }
 
-static PLAIN: TypeDescriptor = TypeDescriptor::plain(c"Plain", 32, &[8, 16, 24]).finalized(note);
-static SHORT: TypeDescriptor = TypeDescriptor::plain(c"Short", 16, &[8]).finalized(note);
+// SAFETY: `note` takes any object of the type.
+static PLAIN: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Plain", 32, &[8, 16, 24]).finalized(note) };
+// SAFETY: `note` takes any object of the type.
+static SHORT: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Short", 16, &[8]).finalized(note) };
+// SAFETY: `note` takes any object of the type.
 static TAGGED: TypeDescriptor =
-    TypeDescriptor::plain(c"Tagged", 24, &[8, 16]).tagged(SlotKind::Tagged, 3, 1, !7).finalized(note);
-static TAIL: TypeDescriptor = TypeDescriptor::plain(c"Tail", 16, &[]).with_tail(8, 8, &[0]).finalized(note);
+    unsafe { TypeDescriptor::plain(c"Tagged", 24, &[8, 16]).tagged(SlotKind::Tagged, 3, 1, !7).finalized(note) };
+// SAFETY: `note` takes any object of the type.
+static TAIL: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Tail", 16, &[]).with_tail(8, 8, &[0]).finalized(note) };
 
 #[derive(Default)]
 struct Model {
@@ -108,7 +113,7 @@ struct Program {
 
 impl Program {
     fn new(seed: u64, options: HeapOptions, acyclic: bool) -> Program {
-        let mut m = Mutator::new(options).expect("address space");
+        let mut m = new_mutator(options).expect("address space");
         for _ in 0..ROOTS {
             m.push_root(None);
         }

@@ -2,8 +2,8 @@
 
 use crate::prompt::slices::ring;
 use crate::prompt::{ARRAY, NODE, live, options, set, type_of};
-use tally_collector::Mutator;
 use tally_heap::HeapOptions;
+use tally_kit::nodes::new_mutator;
 
 /// A million live objects, and rings among them: the units of work are bounded, whatever the clock says, and garbage
 /// goes while the program runs.
@@ -11,7 +11,7 @@ use tally_heap::HeapOptions;
 fn each_slice_of_a_mark_beside_a_million_live_objects_is_bounded() {
     let units = 20_000;
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), trials: false, ..options() };
-    let mut m = Mutator::new(options).expect("address space");
+    let mut m = new_mutator(options).expect("address space");
     let table = m.allocate_array(type_of(&ARRAY), 1_000_000).expect("room");
     m.push_root(Some(table));
     let t = type_of(&NODE);

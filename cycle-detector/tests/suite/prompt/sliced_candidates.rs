@@ -52,7 +52,7 @@ fn a_ring_that_got_a_reference_from_within_while_it_was_proved_is_noted() {
                     set(&mut m, chain[5], 8, None);
                 }
                 if proves && proved == at {
-                    missed += u32::from(!ring.iter().any(|it| MARK.get(it.address())));
+                    missed += u32::from(!ring.iter().any(|it| MARK.get(it.granule())));
                     set(&mut m, ring[3], 0, Some(ring[1]));
                     m.set_root(root, None);
                 }

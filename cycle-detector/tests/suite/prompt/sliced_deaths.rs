@@ -21,7 +21,8 @@ unsafe extern "C-unwind" fn finalize(_object: *mut c_void) {
     FINALIZERS.set(FINALIZERS.get() + 1);
 }
 
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(finalize) };
 
 /// An array of nodes, the only one to hold them.
 fn array_of(m: &mut Mutator, length: u64) -> ObjectRef {

@@ -16,7 +16,8 @@ use tally_heap::memory::range::MARK;
 /// Only leads to nodes, which never lead back.
 static LABEL: TypeDescriptor = TypeDescriptor::plain(c"Label", 16, &[0]).acyclic();
 /// Closes with a word to the test.
-pub static DOOR: TypeDescriptor = TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+pub static DOOR: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Door", 24, &[0, 8]).finalized(close) };
 /// Larger than a node: another class of cells.
 static WIDE: TypeDescriptor = TypeDescriptor::plain(c"Wide", 120, &[0, 40]);
 
@@ -159,7 +160,7 @@ fn a_ring_that_is_handed_on_at_random_lives() {
             let others = |place: usize| (0..3).any(|other| other != place && held[other]);
             let proves = m.heap().mark_phase().watches();
             steps += u32::from(proves);
-            missed += u32::from(proves && !ring.iter().any(|it| MARK.get(it.address())));
+            missed += u32::from(proves && !ring.iter().any(|it| MARK.get(it.granule())));
             let discovers = m.heap().prompt.cells.born_marked && !proves;
             match roll(if proves { 5 } else { 4 }) {
                 // The mark sees it nowhere: it goes from where the mark has not been to where it was, or to a root.

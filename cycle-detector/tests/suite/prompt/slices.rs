@@ -5,11 +5,12 @@ use crate::prompt::{live, node, options, set};
 use tally_collector::Mutator;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// Slices of so many units, and of no time.
 pub fn sliced(units: u32, trials: bool) -> Mutator {
     let options = HeapOptions { pause_goal_ns: Some(1), slice_units: Some(units), trials, ..options() };
-    Mutator::new(options).expect("address space")
+    new_mutator(options).expect("address space")
 }
 
 /// A ring of so many nodes, by their second fields, held by nothing but the root that is answered.

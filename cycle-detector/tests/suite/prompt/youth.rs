@@ -7,6 +7,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::prompt::CellSpace;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// Two nodes that refer to each other, held by nobody but one count in flight.
 fn dead_pair(m: &mut Mutator) -> [ObjectRef; 2] {
@@ -50,7 +51,7 @@ fn a_survivor_has_grown_up_and_its_decrements_are_noted() {
     set(&mut m, two, 0, Some(one));
     set(&mut m, holder, 0, Some(two));
     m.push_root(Some(holder));
-    assert!(one.is_settled() && two.is_settled() && CellSpace::is_young(two.address()));
+    assert!(one.is_settled() && two.is_settled() && CellSpace::is_young(two));
     m.epoch();
     assert_eq!((live(&m), m.count_of(one), m.count_of(two)), (3, 1, 2));
     assert!(!one.is_settled() && !two.is_settled());
@@ -83,7 +84,7 @@ fn objects_in_cells_of_an_old_block_are_young_where_many_are_free_and_grown_up_w
         }
         m.poll();
         let [one, _] = dead_pair(&mut m);
-        assert_eq!((one.is_settled(), CellSpace::is_young(one.address())), (young, young));
+        assert_eq!((one.is_settled(), CellSpace::is_young(one)), (young, young));
         for _ in 0..500 {
             dead_pair(&mut m);
         }
@@ -159,7 +160,8 @@ unsafe extern "C-unwind" fn count(_: *mut std::ffi::c_void) {
     FINALIZED.set(FINALIZED.get() + 1);
 }
 
-static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 16, &[0, 8]).finalized(count);
+// SAFETY: `count` takes any object of the type.
+static FILE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"File", 16, &[0, 8]).finalized(count) };
 
 #[test]
 fn finalizers_of_a_ring_that_dies_young_run_once_and_what_only_leads_to_it_goes_first() {
@@ -205,7 +207,7 @@ fn references_from_dead_young_objects_to_old_ones_and_leaves_are_dropped() {
 
 #[test]
 fn without_trials_nobody_is_young() {
-    let mut m = Mutator::new(HeapOptions { trials: false, ..options() }).expect("address space");
+    let mut m = new_mutator(HeapOptions { trials: false, ..options() }).expect("address space");
     let object = node(&mut m);
     assert!(!object.is_settled());
     m.verify().expect("sound");
@@ -213,7 +215,7 @@ fn without_trials_nobody_is_young() {
 
 #[test]
 fn a_structure_that_is_taken_apart_in_slices_is_not_tried_meanwhile() {
-    let mut m = Mutator::new(HeapOptions { pause_goal_ns: Some(1), slice_units: Some(10), ..options() }).expect("room");
+    let mut m = new_mutator(HeapOptions { pause_goal_ns: Some(1), slice_units: Some(10), ..options() }).expect("room");
     list(&mut m, 50_000);
     m.epoch();
     // Its nodes become candidates, and then die.

@@ -5,13 +5,14 @@ use tally_collector::Mutator;
 use tally_heap::plan::Plan;
 use tally_heap::services::weak_map::{ENTRIES_PER_BUCKET, WeakMode};
 use tally_heap::{HeapOptions, ObjectRef};
+use tally_kit::nodes::new_mutator;
 
 /// Grows to thousands of entries and shrinks to a few, time and again, by removals and by deaths.
 #[test]
 fn map_that_grows_and_shrinks() {
     for plan in [Plan::Deferred, Plan::Prompt] {
         for mode in MODES {
-            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
             let map = map(&mut m, mode);
             let top = m.root_count();
             for (round, most) in [3000_usize, 5, 700, 5000, 64, 65].into_iter().enumerate() {
@@ -53,11 +54,14 @@ fn map_that_grows_and_shrinks() {
 #[test]
 fn map_that_grows_keeps_its_segments() {
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let map = map(&mut m, WeakMode::Keys);
         let value = rooted(&mut m, &NODE);
         let grow = |m: &mut Mutator, entries: std::ops::Range<u64>| {
-            entries.for_each(|number| m.heap().weak_map_set(map, 1 + number * 16, value.address()).expect("memory"));
+            entries.for_each(|number| {
+                // SAFETY: key and value are objects' addresses, or outside the heap.
+                unsafe { m.heap().weak_map_set(map, 1 + number * 16, value.address()) }.expect("memory")
+            });
             segments(map)
         };
         let small = grow(&mut m, 0..40_000);
@@ -65,12 +69,14 @@ fn map_that_grows_keeps_its_segments() {
         assert!(small.len() >= 8 && large.len() == small.len() + 2, "{plan:?}: {small:?}, {large:?}");
         assert_eq!(large[..small.len()], small, "{plan:?}");
         for number in 0..160_000 {
-            m.heap().weak_map_remove(map, 1 + number * 16);
+            // SAFETY: the key is an object's address.
+            unsafe { m.heap().weak_map_remove(map, 1 + number * 16) };
         }
         // Merges come with insertions, one with each.
         let few = (0..2000).fold(Vec::new(), |_, number| {
             let few = grow(&mut m, number..number + 1);
-            m.heap().weak_map_remove(map, 1 + number * 16);
+            // SAFETY: the key is an object's address.
+            unsafe { m.heap().weak_map_remove(map, 1 + number * 16) };
             few
         });
         assert_eq!(few, small[..few.len()], "{plan:?}");
@@ -92,7 +98,7 @@ fn no_insertion_goes_through_the_whole_map() {
     const ENTRIES: u64 = 100_000;
     for plan in [Plan::Deferred, Plan::Prompt] {
         for mode in MODES {
-            let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+            let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
             m.stop();
             let map = map(&mut m, mode);
             let value = rooted(&mut m, &NODE);
@@ -100,7 +106,8 @@ fn no_insertion_goes_through_the_whole_map() {
             let mut most = 0;
             for number in 0..ENTRIES {
                 let before = m.heap().used_bytes();
-                m.heap().weak_map_set(map, 1 + number * 16, value.address()).expect("memory");
+                // SAFETY: key and value are objects' addresses.
+                unsafe { m.heap().weak_map_set(map, 1 + number * 16, value.address()) }.expect("memory");
                 most = most.max(m.heap().used_bytes() - before);
             }
             assert_eq!(m.weak_map_count(map), ENTRIES);
@@ -123,13 +130,15 @@ fn keys_that_all_belong_into_one_bucket() {
     let keys: Vec<u64> = keys.into_iter().filter(|&key| !tally_heap::memory::range::in_heap(key)).collect();
     assert!(keys.len() > 2000);
     for plan in [Plan::Deferred, Plan::Prompt] {
-        let mut m = Mutator::new(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
+        let mut m = new_mutator(HeapOptions { plan, ..HeapOptions::default() }).expect("address space");
         let map = map(&mut m, WeakMode::Keys);
         for &key in &keys {
-            m.heap().weak_map_set(map, key, key + 1).expect("memory");
+            // SAFETY: key and value are objects' addresses.
+            unsafe { m.heap().weak_map_set(map, key, key + 1) }.expect("memory");
         }
         assert_eq!(m.weak_map_count(map), keys.len() as u64);
-        assert!(keys.iter().all(|&key| m.heap().weak_map_get(map, key) == key + 1), "{plan:?}");
+        // SAFETY: the key is an object's address.
+        assert!(keys.iter().all(|&key| unsafe { m.heap().weak_map_get(map, key) } == key + 1), "{plan:?}");
         m.verify().expect("sound");
     }
 }

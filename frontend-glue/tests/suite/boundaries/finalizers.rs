@@ -295,7 +295,9 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
     let test = || {
         let mut session = Session::new(options()).unwrap();
         session.define("host_closed", host_closed as *const ()).unwrap();
-        let add = |session: &mut Session, name: &str, text: &str| session.add(name, text.as_bytes()).unwrap();
+        // SAFETY: the suite's own modules.
+        let add =
+            |session: &mut Session, name: &str, text: &str| unsafe { session.add(name, text.as_bytes()) }.unwrap();
         add(&mut session, "keeper", KEEPER);
         let module = add(&mut session, "files", OF_A_MODULE);
         // SAFETY: the modules define them with these types.
@@ -321,7 +323,8 @@ fn a_module_that_is_removed_finalizes_its_objects_before_and_none_after() {
         let live = || {
             // SAFETY: nothing of this thread's frames holds references.
             unsafe { tally_collect() };
-            thread_heap().statistics.live_objects
+            // SAFETY: borrowed for this statement alone.
+            unsafe { thread_heap() }.statistics.live_objects
         };
         assert_eq!(live(), 3);
         // SAFETY: as above.

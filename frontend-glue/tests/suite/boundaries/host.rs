@@ -78,7 +78,9 @@ impl Host {
     }
 
     fn add(&mut self, name: &str, text: &str) -> ModuleHandle {
-        self.session.add(name, text.replace("NAME", name).as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+        // SAFETY: the suite's own modules.
+        unsafe { self.session.add(name, text.replace("NAME", name).as_bytes()) }
+            .unwrap_or_else(|error| panic!("{error}"))
     }
 
     fn with_through(at: fn(u64, &mut Host)) -> Host {
@@ -102,7 +104,8 @@ impl Host {
 fn live_objects() -> u64 {
     // SAFETY: no arguments; what this thread's frames need is in roots.
     unsafe { tally_collect() };
-    thread_heap().statistics.live_objects
+    // SAFETY: borrowed for this statement alone.
+    unsafe { thread_heap() }.statistics.live_objects
 }
 
 /// A thread with room for deep stacks, and a heap of its own.
@@ -271,7 +274,10 @@ fn what_only_the_globals_of_a_module_hold_is_destroyed_before_its_code_is_gone()
 #[test]
 fn module_that_is_refused_leaves_the_session_as_it_was() {
     let mut host = Host::with_through(|_, _| {});
-    let refused = |host: &mut Host, text: &str| host.session.add("wrong", text.as_bytes()).unwrap_err().to_string();
+    let refused = |host: &mut Host, text: &str| {
+        // SAFETY: refused.
+        unsafe { host.session.add("wrong", text.as_bytes()) }.unwrap_err().to_string()
+    };
     assert!(refused(&mut host, "define i32 @f() {\n  ret i32 %x\n}\n").starts_with("wrong:2:11: error"));
     let bare = "declare void @llvm.gcroot(ptr, ptr)\ndefine void @f() {\n  %r = alloca ptr\n  call void @llvm.gcroot(ptr %r, ptr null)\n  ret void\n}\n";
     assert!(refused(&mut host, bare).contains("add gc \"refcount\""));
@@ -381,7 +387,8 @@ define void @run() {
 declare void @host_goes_on(i64, ptr)
 "#;
     for _ in 0..2 {
-        let refused = host.session.add("user", text.as_bytes()).unwrap_err();
+        // SAFETY: refused.
+        let refused = unsafe { host.session.add("user", text.as_bytes()) }.unwrap_err();
         assert!(matches!(refused, SessionError::Registration { .. }), "{refused}");
         let message = refused.to_string();
         assert!(message.starts_with("user: ") && message.contains("Node"), "{message}");

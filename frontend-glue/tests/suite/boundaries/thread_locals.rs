@@ -90,7 +90,9 @@ fn module_loaded_where_another_was_has_copies_of_its_own() {
         %m = add i64 %n, 1\n  store i64 %m, ptr %p\n  ret i64 %m\n}\n";
     let mut addresses = std::collections::HashSet::new();
     for start in 0..20 {
-        let module = session.add("counter", text.replace("START", &(100 * start).to_string()).as_bytes()).unwrap();
+        let text = text.replace("START", &(100 * start).to_string());
+        // SAFETY: the module above.
+        let module = unsafe { session.add("counter", text.as_bytes()) }.unwrap();
         let address = session.lookup("next").unwrap();
         addresses.insert(address);
         // SAFETY: the module defines it with that type.

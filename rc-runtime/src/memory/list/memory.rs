@@ -54,12 +54,11 @@ impl<T> Memory<T> {
         if self.is_of_range() {
             return false;
         }
-        // SAFETY: the layout is not empty; the memory is the allocator's, of the layout that it was asked for.
-        let start = unsafe {
-            match self.room {
-                0 => alloc(layout),
-                _ => realloc(self.start().cast(), self.layout(), layout.size()),
-            }
+        let start = match self.room {
+            // SAFETY: a layout that is not empty.
+            0 => unsafe { alloc(layout) },
+            // SAFETY: as above; the memory is the allocator's, of the layout that it was asked for.
+            _ => unsafe { realloc(self.start().cast(), self.layout(), layout.size()) },
         };
         let Some(start) = NonNull::new(start.cast::<T>()) else { return false };
         (self.start, self.room) = (start, layout.size() / size_of::<T>());
@@ -82,7 +81,8 @@ impl<T> Memory<T> {
         if self.is_of_range() {
             let bytes = (self.room * size_of::<T>()) as u64;
             let first = range::block_of(self.start() as u64);
-            crate::memory::block_source::give_back(first, bytes.div_ceil(BLOCK_BYTES) as u32);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { crate::memory::block_source::give_back(first, bytes.div_ceil(BLOCK_BYTES) as u32) };
         } else if self.room != 0 {
             // SAFETY: the allocator's, of this layout.
             unsafe { dealloc(self.start().cast(), self.layout()) };

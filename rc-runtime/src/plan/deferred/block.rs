@@ -131,9 +131,9 @@ impl BlockSpace {
         loop {
             let block = self.recyclable.pop()?;
             // SAFETY: this heap owns the block.
-            let info = unsafe { &mut *block_info(block) };
-            info.listed = false;
-            if info.state == state::RECYCLABLE {
+            let info = unsafe { &*block_info(block) };
+            info.listed.set(false);
+            if info.state.get() == state::RECYCLABLE {
                 return Some(block);
             }
         }
@@ -145,7 +145,8 @@ impl BlockSpace {
         let most = usize::try_from(budget / GIVEN_BACK_UNITS).unwrap_or(0).max(1);
         let count = self.idle.min(self.gives).min(most);
         for block in self.free.drain(..count) {
-            range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES) };
             self.given_back.push(block);
         }
         self.idle -= count;
@@ -166,12 +167,12 @@ impl BlockSpace {
             }
         };
         // SAFETY: this heap owns the block.
-        unsafe {
-            (*block_info(block)).state = state::TOUCHED;
-            (*block_info(block)).age = epoch;
-            (*block_info(block)).failures = 0;
-        }
-        range::set_owner(block, self.owner);
+        let info = unsafe { &*block_info(block) };
+        info.state.set(state::TOUCHED);
+        info.age.set(epoch);
+        info.failures.set(0);
+        // SAFETY: the block was taken for this heap.
+        unsafe { range::set_owner(block, self.owner) };
         self.touched.push(block);
         Some(block)
     }
@@ -188,7 +189,7 @@ impl BlockSpace {
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
             // SAFETY: this heap owns the block.
-            unsafe { (*block_info(block)).logged = 0 };
+            unsafe { (*block_info(block)).logged.set(0) };
         }
         arm(&self.logged);
         self.logged.clear();
@@ -222,11 +223,11 @@ impl BlockSpace {
 
     /// Notes that an object in `block` died; the block is swept again if no other pass would visit it.
     #[inline(always)]
-    pub fn note_death(&mut self, block: u32) {
+    pub(crate) fn note_death(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
-        let info = unsafe { &mut *block_info(block) };
-        if info.state == state::FULL || info.state == state::RECYCLABLE {
-            info.state = state::FREED_INTO;
+        let info = unsafe { &*block_info(block) };
+        if info.state.get() == state::FULL || info.state.get() == state::RECYCLABLE {
+            info.state.set(state::FREED_INTO);
             self.freed_into.push_back(block);
         }
     }
@@ -256,23 +257,26 @@ impl BlockSpace {
 
     fn sweep(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
-        let (live, info) = unsafe { (LIVE.block_words(block), &mut *block_info(block)) };
+        let live = unsafe { LIVE.block_words(block) };
+        // SAFETY: as above.
+        let info = unsafe { &*block_info(block) };
         let used: u32 = live.iter().map(|word| word.count_ones()).sum();
-        info.state = match used {
+        let state = match used {
             _ if self.quarantine => state::FULL,
             0 => {
                 self.free.push(block);
                 state::FREE
             }
             used if used < WORDS_PER_BLOCK / 8 * 7 => {
-                if !info.listed {
-                    info.listed = true;
+                if !info.listed.get() {
+                    info.listed.set(true);
                     self.recyclable.push(block);
                 }
                 state::RECYCLABLE
             }
             _ => state::FULL,
         };
+        info.state.set(state);
     }
 
     /// Bytes in blocks that are not empty.
@@ -296,8 +300,10 @@ fn arm(blocks: &[u32]) {
 impl Drop for BlockSpace {
     fn drop(&mut self) {
         for &block in &self.owned {
-            clear_tables(block);
-            crate::memory::block_source::give_back(block, 1);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { clear_tables(block) };
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { crate::memory::block_source::give_back(block, 1) };
         }
     }
 }
@@ -305,7 +311,8 @@ impl Drop for BlockSpace {
 /// Clears the unlogged bits of the slots that a hole can hold, from `start + 8` to `end - 8`. The neighbours' slots, at most
 /// `start - 8` and at least `end + 8`, lie in other granules.
 fn clear_unlogged(hole: Hole) {
-    UNLOGGED.clear_range(hole.start + 8, hole.end);
+    // SAFETY: a block of this heap.
+    unsafe { UNLOGGED.clear_range(hole.start + 8, hole.end) };
 }
 
 fn next_bit(words: &[u64], from: u32, set: bool) -> u32 {
@@ -324,6 +331,7 @@ fn next_bit(words: &[u64], from: u32, set: bool) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::bit_table::Granule;
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
@@ -332,9 +340,12 @@ mod tests {
         space.open_block(2).expect("room");
         let block = space.current.expect("just opened");
         let base = block_start(block);
-        LIVE.set_range(base + 1024, base + 1056);
-        LIVE.set_range(base + 1056 + SMALLEST_HOLE - 8, base + 4096);
-        LIVE.set_range(base + BLOCK_BYTES - 8, base + BLOCK_BYTES);
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.set_range(base + 1024, base + 1056) };
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.set_range(base + 1056 + SMALLEST_HOLE - 8, base + 4096) };
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.set_range(base + BLOCK_BYTES - 8, base + BLOCK_BYTES) };
         assert_eq!(space.next_hole(), Some(Hole { start: base, end: base + 1024 }));
         assert_eq!(
             space.next_hole(),
@@ -352,12 +363,17 @@ mod tests {
             space.open_block(2).expect("room");
             let base = block_start(space.current.expect("just opened"));
             let (start, end) = (base + 1024 + shift, base + 2048 + shift);
-            LIVE.set_range(base, start);
-            LIVE.set_range(end, base + BLOCK_BYTES);
-            UNLOGGED.set_range(base, base + BLOCK_BYTES);
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.set_range(base, start) };
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.set_range(end, base + BLOCK_BYTES) };
+            // SAFETY: a block of this heap.
+            unsafe { UNLOGGED.set_range(base, base + BLOCK_BYTES) };
             assert_eq!(space.next_hole(), Some(Hole { start, end }));
-            assert!(!UNLOGGED.get(start + 8) && !UNLOGGED.get(end - 8));
-            assert!(UNLOGGED.get(start - 8) && UNLOGGED.get(end + 8));
+            // SAFETY: addresses in the block.
+            let get = |address| UNLOGGED.get(unsafe { Granule::at(address) });
+            assert!(!get(start + 8) && !get(end - 8));
+            assert!(get(start - 8) && get(end + 8));
         }
     }
 
@@ -384,13 +400,15 @@ mod tests {
         }
         let blocks = space.owned.clone();
         for &block in &blocks {
-            LIVE.set_range(block_start(block), block_start(block) + 64);
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.set_range(block_start(block), block_start(block) + 64) };
         }
         space.flip();
         space.sweep_pending(i64::MAX);
         assert_eq!(space.recyclable.len(), 2);
         for _ in 0..3 {
-            LIVE.clear_range(block_start(blocks[0]), block_start(blocks[0]) + 64);
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.clear_range(block_start(blocks[0]), block_start(blocks[0]) + 64) };
             space.note_death(blocks[0]);
             space.sweep_freed_into();
         }
@@ -451,11 +469,13 @@ mod tests {
         let mut space = BlockSpace::default();
         space.open_block(2).expect("room");
         let block = space.current.expect("just opened");
-        LIVE.set_range(block_start(block), block_start(block) + BLOCK_BYTES);
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.set_range(block_start(block), block_start(block) + BLOCK_BYTES) };
         space.flip();
         space.sweep_pending(1000);
         assert!(space.free.is_empty() && space.recyclable.is_empty());
-        LIVE.clear_range(block_start(block), block_start(block) + 16384);
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.clear_range(block_start(block), block_start(block) + 16384) };
         space.note_death(block);
         space.note_death(block);
         assert!(space.has_freed_into());

@@ -67,7 +67,7 @@ impl Heap {
     /// Enters the object into the candidate buffer unless it is there. `[CANDIDATE]`
     #[inline(always)]
     pub fn buffer_candidate(&mut self, object: ObjectRef) {
-        if BUFFERED.get(object.address()) {
+        if BUFFERED.get(object.granule()) {
             return;
         }
         if self.candidates.len() >= CANDIDATES_MAX {
@@ -78,7 +78,7 @@ impl Heap {
             self.suspects += 1;
             return;
         }
-        BUFFERED.set(object.address());
+        BUFFERED.set(object.granule());
         self.candidates.push(object);
         self.statistics.candidates += 1;
     }
@@ -93,14 +93,15 @@ impl Heap {
         self.statistics.live_objects += 1;
         self.statistics.live_bytes += bytes;
         if self.mark_phase().keeps_the_dead() {
-            MARK.set(object.address());
+            MARK.set(object.granule());
         }
         object.set_stamp(0);
         if object.has(flag::LARGE) {
             self.large_promotion.push((object, 0));
         } else {
             let cell = object.address() - crate::object::HEADER_BYTES;
-            LIVE.set_cell(cell, cell + bytes);
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.set_cell(cell, cell + bytes) };
         }
     }
 
@@ -202,7 +203,7 @@ impl Heap {
     #[inline(always)]
     fn note_death(&mut self, object: ObjectRef) {
         object.set_count(0);
-        BUFFERED.clear(object.address());
+        BUFFERED.clear(object.granule());
         if let Some(zeal) = &mut self.zeal {
             zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
         }
@@ -213,7 +214,8 @@ impl Heap {
         self.note_death(object);
         let address = object.address();
         let cell = address - crate::object::HEADER_BYTES;
-        LIVE.clear_cell(cell, cell + bytes);
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.clear_cell(cell, cell + bytes) };
         self.blocks.note_death(crate::memory::range::block_of(cell));
     }
 
@@ -252,8 +254,8 @@ impl Heap {
     /// Shows a reference to the running mark: it was there in the mark's snapshot.
     #[inline(always)]
     pub fn show_to_mark(&mut self, object: ObjectRef) {
-        if object.count() != 0 && !MARK.get(object.address()) {
-            MARK.set(object.address());
+        if object.count() != 0 && !MARK.get(object.granule()) {
+            MARK.set(object.granule());
             self.push_marked(object);
         }
     }

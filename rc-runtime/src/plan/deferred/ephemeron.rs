@@ -9,7 +9,7 @@ impl Heap {
     /// An ephemeron that the mark has come to, and held back, has another key: the mark looks again.
     pub(crate) fn show_ephemeron_again(&mut self, ephemeron: ObjectRef) {
         if self.mark_phase().is_shown_references()
-            && MARK.get(ephemeron.address())
+            && MARK.get(ephemeron.granule())
             && ephemeron.count() != 0
             && !ephemeron.has(flag::DEAD)
         {
@@ -43,7 +43,8 @@ impl Heap {
     /// mark follows what the log says of it, so its value is held until the log has been read. (Marks condemned it
     /// before, and the log then released a freed object.)
     pub(crate) fn empty_slot_past_the_log(&mut self, ephemeron: ObjectRef, slot: Slot) {
-        let value = ephemeron.type_info().decode(slot.read());
+        // SAFETY: [HEADER] a word of a field of that type.
+        let value = unsafe { ephemeron.type_info().decode(slot.read()) };
         let clean = ephemeron.is_mature() && ephemeron.stamp() == 0;
         if !clean {
             let was_counted = |value: &ObjectRef| value.is_mature() && value.count() != 0;

@@ -69,7 +69,7 @@ impl Heap {
         for place in 0..self.blocks.owned.len() {
             let block = self.blocks.owned[place];
             // SAFETY: this heap's block.
-            debug_assert_ne!(unsafe { (*block_info(block)).state }, state::LARGE);
+            debug_assert_ne!(unsafe { (*block_info(block)).state.get() }, state::LARGE);
             let (mut at, end) = (block_start(block), block_start(block) + BLOCK_BYTES);
             while let Some(object) = next_mature(at, end) {
                 at = end_of_cell(object);
@@ -90,7 +90,8 @@ impl Heap {
 /// The first mature object of a block whose cell begins at `at` or behind; `at` lies in none.
 #[inline(always)]
 pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
-    let cell = LIVE.next_in_block(at, end)?;
+    // SAFETY: a block of this heap.
+    let cell = unsafe { LIVE.next_in_block(at, end) }?;
     // SAFETY: [HEADER] a live bit at a cell's start is a mature object's.
     Some(unsafe { ObjectRef::from_address(cell + HEADER_BYTES) })
 }

@@ -1,5 +1,10 @@
 //! Safepoints of the deferred plan: a poll, a step of an explicit collection, zeal's epoch, and what asks for the next.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::report::statistics::Statistics;
 use crate::turn::LastTurn;

@@ -24,7 +24,7 @@ impl Heap {
             return None;
         }
         let dead = if object.is_mature() {
-            let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
+            let condemned = self.mark_phase().condemns() && !MARK.get(object.granule());
             object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
         } else {
             !self.counting || self.specials.young_are_judged()
@@ -61,7 +61,7 @@ impl Heap {
     /// A mature object has a count, and neither counting nor a mark has found it dead.
     #[inline(always)]
     pub(crate) fn is_there_by_count(&self, object: ObjectRef) -> bool {
-        let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
+        let condemned = self.mark_phase().condemns() && !MARK.get(object.granule());
         object.count() != 0 && !object.has(flag::DEAD) && !condemned
     }
 }

@@ -38,10 +38,9 @@ impl Heap {
             let class = if info.align > 8 { aligned_class_of(cell, info.align) } else { class_of(cell) };
             let payload = self.take_cell(class, info)?;
             // SAFETY: a free cell of this heap, `class_cell(class)` bytes long; its header is written below.
-            unsafe {
-                std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize);
-                ObjectRef::from_address(payload)
-            }
+            unsafe { std::ptr::write_bytes(payload as *mut u8, 0, (class_cell(class) - HEADER_BYTES) as usize) };
+            // SAFETY: as above.
+            unsafe { ObjectRef::from_address(payload) }
         };
         let large = if cell > LARGEST_CELL { prompt_flag::LARGE } else { 0 };
         object.set_header(meta | large, 0);
@@ -52,7 +51,7 @@ impl Heap {
             // No batch judges it.
             object.set_count(FRESH & !SETTLED);
             if self.prompt.cells.born_marked {
-                MARK.set(object.address());
+                MARK.set(object.granule());
             }
             let blocks = LargeSpace::blocks_for(cell, info).expect("taken a moment ago");
             self.large.adopt_counted(object, blocks, cell);
@@ -113,12 +112,11 @@ impl Heap {
     /// class, and each class would keep one.
     #[cold]
     fn collect_for_room(&mut self) {
-        // SAFETY: as in `allocation_safepoint`.
-        unsafe {
-            match self.finalizers.depth() {
-                0 => _ = Heap::prompt_collect(self),
-                _ => Heap::collect_inside_finalizer(self),
-            }
+        match self.finalizers.depth() {
+            // SAFETY: as in `allocation_safepoint`.
+            0 => _ = unsafe { Heap::prompt_collect(self) },
+            // SAFETY: as above.
+            _ => unsafe { Heap::collect_inside_finalizer(self) },
         }
         for class in 0..CLASSES {
             let first = std::mem::take(&mut self.context_mut().free[class as usize]);

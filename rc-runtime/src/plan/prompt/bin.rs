@@ -49,12 +49,12 @@ impl Bin {
     fn change_block(mut self, cells: &mut CellSpace, start: u64) -> Bin {
         self.empty();
         let entry = entry(block_of(start));
-        debug_assert!(entry.state == state::CELLS && entry.used > 0);
-        let first = if entry.free == 0 { 0 } else { start + entry.free as u64 * 8 };
-        if !entry.listed {
+        debug_assert!(entry.state.get() == state::CELLS && entry.used.get() > 0);
+        let first = if entry.free.get() == 0 { 0 } else { start + entry.free.get() as u64 * 8 };
+        if !entry.listed.get() {
             cells.block_has_room(block_of(start));
         }
-        Bin { start, first, used: entry.used.into() }
+        Bin { start, first, used: entry.used.get().into() }
     }
 
     /// Brings the block's entry up to date.
@@ -62,7 +62,8 @@ impl Bin {
     pub fn empty(&mut self) {
         if self.start != 0 {
             let entry = entry(block_of(self.start));
-            (entry.free, entry.used) = (((self.first & (BLOCK_BYTES - 1)) / 8) as u16, self.used as u16);
+            entry.free.set(((self.first & (BLOCK_BYTES - 1)) / 8) as u16);
+            entry.used.set(self.used as u16);
             self.start = 0;
         }
     }
@@ -70,12 +71,16 @@ impl Bin {
 
 impl CellSpace {
     /// Frees a block whose `dead` dead objects are all it holds, without a look at its cells; false if it holds more.
-    pub fn free_whole(&mut self, block: u32, dead: u32) -> bool {
+    ///
+    /// # Safety
+    /// The block is one of this heap, and the program refers to nothing in it.
+    pub unsafe fn free_whole(&mut self, block: u32, dead: u32) -> bool {
         let entry = entry(block);
-        if entry.state != state::CELLS || u32::from(entry.used) != dead || dead == 0 {
+        if entry.state.get() != state::CELLS || u32::from(entry.used.get()) != dead || dead == 0 {
             return false;
         }
-        (entry.free, entry.used) = (0, 0);
+        entry.free.set(0);
+        entry.used.set(0);
         self.block_is_free(block);
         true
     }

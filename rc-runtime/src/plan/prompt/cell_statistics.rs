@@ -52,8 +52,8 @@ impl CellSpace {
         let mut used = [0; CLASSES as usize];
         for &block in &self.owned {
             let entry = entry(block);
-            if entry.state == state::CELLS {
-                used[entry.class as usize] += entry.used as u64;
+            if entry.state.get() == state::CELLS {
+                used[entry.class.get() as usize] += entry.used.get() as u64;
             }
         }
         let mut tally = CellStatistics::default();
@@ -71,7 +71,8 @@ impl CellSpace {
 
     /// Objects that are not zeal's dead, and the bytes of their cells.
     pub fn living(&self) -> (u64, u64) {
-        let objects = self.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+        // SAFETY: a block of this heap.
+        let objects = self.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
         let living = objects.filter(|object| !object.has(prompt_flag::DEAD));
         living.fold((0, 0), |(count, bytes), object| (count + 1, bytes + CellSpace::cell_of(object)))
     }

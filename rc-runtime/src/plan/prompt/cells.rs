@@ -26,6 +26,8 @@ use crate::memory::range::{self, BLOCK_BYTES, block_info, block_of, block_start}
 use crate::memory::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
 use crate::plan::prompt::free_blocks::FreeBlocks;
+use std::cell::Cell;
+use std::sync::atomic::AtomicU32;
 
 /// Bytes of cells that are carved at once.
 const CARVED_AT_ONCE: u64 = 4096;
@@ -35,20 +37,20 @@ const CARVED_AT_ONCE: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct CellBlock {
     /// Payload of the first free cell: offset in the block / 8; 0 = none.
-    pub(super) free: u16,
+    pub(super) free: Cell<u16>,
     /// Cells handed out.
-    pub(super) used: u16,
+    pub(super) used: Cell<u16>,
     /// Cells that have been carved.
-    pub(super) carved: u16,
-    pub(super) state: u8,
-    pub(super) class: u8,
-    pub(super) owner: u32,
+    pub(super) carved: Cell<u16>,
+    pub(super) state: Cell<u8>,
+    pub(super) class: Cell<u8>,
+    pub(super) owner: AtomicU32,
     /// Whether the class's list has an entry for the block.
-    pub(super) listed: bool,
+    pub(super) listed: Cell<bool>,
     /// Whether the batch has one (`nursery`).
-    pub(super) young: bool,
+    pub(super) young: Cell<bool>,
     /// Number of the batch in which cells of it were handed out last.
-    pub(super) age: u16,
+    pub(super) age: Cell<u16>,
 }
 
 const _: () = {
@@ -99,20 +101,21 @@ impl Default for CellSpace {
 }
 
 #[inline(always)]
-pub(super) fn entry<'a>(block: u32) -> &'a mut CellBlock {
-    // SAFETY: the table is mapped for every block of the range; one heap, on one thread, owns the block.
-    unsafe { &mut *block_info(block).cast() }
+pub(super) fn entry<'a>(block: u32) -> &'a CellBlock {
+    // SAFETY: the table is mapped for every block of the range; one heap, on one thread, owns the block. Others read its
+    // owner alone, which is atomic.
+    unsafe { &*block_info(block).cast() }
 }
 
 #[inline(always)]
 pub(super) fn link(payload: u64, next: u64) {
     debug_assert!(range::in_heap(payload));
     // SAFETY: a free cell of this heap: no reference leads to its header, payload and count.
-    unsafe {
-        *range::count_cell(payload) = FRESH;
-        *((payload - HEADER_BYTES) as *mut u64) = 0;
-        *(payload as *mut u64) = next;
-    }
+    unsafe { *range::count_cell(payload) = FRESH };
+    // SAFETY: as above.
+    unsafe { *((payload - HEADER_BYTES) as *mut u64) = 0 };
+    // SAFETY: as above.
+    unsafe { *(payload as *mut u64) = next };
 }
 
 impl CellSpace {
@@ -128,8 +131,8 @@ impl CellSpace {
     #[inline(never)]
     pub(super) fn block_has_room(&mut self, block: u32) {
         let entry = entry(block);
-        entry.listed = true;
-        self.classes[entry.class as usize].listed.push(block);
+        entry.listed.set(true);
+        self.classes[entry.class.get() as usize].listed.push(block);
     }
 
     /// The last cell of a block has come back.
@@ -137,11 +140,11 @@ impl CellSpace {
     #[inline(never)]
     pub(super) fn block_is_free(&mut self, block: u32) {
         let entry = entry(block);
-        let class = &mut self.classes[entry.class as usize];
+        let class = &mut self.classes[entry.class.get() as usize];
         if class.carving == Some(block) {
             class.carving = None;
         }
-        entry.listed = false;
+        entry.listed.set(false);
         self.spare.put(block);
     }
 
@@ -153,13 +156,14 @@ impl CellSpace {
     fn take_over(&mut self, class: u32) -> Option<u64> {
         while let Some(block) = self.classes[class as usize].listed.pop() {
             let entry = entry(block);
-            if entry.listed && entry.class as u32 == class && entry.state == state::CELLS {
-                entry.listed = false;
-                let first = block_start(block) + entry.free as u64 * 8;
-                let new = (entry.carved - entry.used) as u64;
+            if entry.listed.get() && entry.class.get() as u32 == class && entry.state.get() == state::CELLS {
+                entry.listed.set(false);
+                let first = block_start(block) + entry.free.get() as u64 * 8;
+                let new = (entry.carved.get() - entry.used.get()) as u64;
                 self.handed[class as usize] += new;
-                self.are_born(block, first, new, entry.carved as u64);
-                (entry.free, entry.used) = (0, entry.carved);
+                self.are_born(block, first, new, entry.carved.get() as u64);
+                entry.free.set(0);
+                entry.used.set(entry.carved.get());
                 return Some(first);
             }
         }
@@ -171,14 +175,14 @@ impl CellSpace {
         let block = self.classes[class as usize].carving?;
         let entry = entry(block);
         let (cell, base) = (class_cell(class), block_start(block) + first_payload(class));
-        let first = entry.carved as u64;
+        let first = entry.carved.get() as u64;
         let end = (first + count.max(1)).min(cells_per_block(class));
         for index in first..end {
             link(base + index * cell, if index + 1 < end { base + (index + 1) * cell } else { 0 });
         }
         let new = (end - first) as u16;
-        entry.carved += new;
-        entry.used += new;
+        entry.carved.set(entry.carved.get() + new);
+        entry.used.set(entry.used.get() + new);
         self.handed[class as usize] += new as u64;
         if end == cells_per_block(class) {
             self.classes[class as usize].carving = None;
@@ -188,7 +192,7 @@ impl CellSpace {
     }
 
     /// Cells of `class` that were handed out, linked from `first` on, and have not been used: as if they had not been.
-    pub fn take_back(&mut self, class: u32, first: u64) {
+    pub(crate) fn take_back(&mut self, class: u32, first: u64) {
         let (mut bin, mut cell) = (Bin::default(), first);
         while cell != 0 {
             // SAFETY: a free cell; its payload word is the next one.
@@ -204,10 +208,15 @@ impl CellSpace {
     pub fn open_block(&mut self, class: u32) -> Option<()> {
         let block = self.spare.take(&mut self.owned)?;
         let opened = entry(block);
-        (opened.free, opened.used, opened.carved) = (0, 0, 0);
-        (opened.state, opened.class) = (state::CELLS, class as u8);
-        (opened.listed, opened.age) = (false, self.nursery.number);
-        range::set_owner(block, self.owner);
+        opened.free.set(0);
+        opened.used.set(0);
+        opened.carved.set(0);
+        opened.state.set(state::CELLS);
+        opened.class.set(class as u8);
+        opened.listed.set(false);
+        opened.age.set(self.nursery.number);
+        // SAFETY: the block was taken for this heap.
+        unsafe { range::set_owner(block, self.owner) };
         debug_assert!(self.classes[class as usize].carving.is_none());
         self.classes[class as usize].carving = Some(block);
         Some(())
@@ -224,9 +233,13 @@ impl CellSpace {
     }
 
     /// Objects of a block, in address order; dying ones and zeal's dead included.
-    pub fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
         let entry = entry(block);
-        let (cells, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
+        let (cells, class) =
+            if entry.state.get() == state::CELLS { (entry.carved.get(), entry.class.get() as u32) } else { (0, 0) };
         let base = block_start(block) + first_payload(class);
         (0..cells as u64).filter_map(move |index| {
             // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
@@ -236,16 +249,19 @@ impl CellSpace {
     }
 
     /// The object whose cell contains `address`, which lies in a block of cells.
-    pub fn object_at(address: u64) -> Option<ObjectRef> {
+    ///
+    /// # Safety
+    /// The address lies in a block that was taken by a heap of this thread.
+    pub unsafe fn object_at(address: u64) -> Option<ObjectRef> {
         let block = block_of(address);
         let entry = entry(block);
-        if entry.state != state::CELLS {
+        if entry.state.get() != state::CELLS {
             return None;
         }
-        let class = entry.class as u32;
+        let class = entry.class.get() as u32;
         let first_cell = block_start(block) + first_payload(class) - HEADER_BYTES;
         let index = address.checked_sub(first_cell)? / class_cell(class);
-        if index >= entry.carved as u64 {
+        if index >= entry.carved.get() as u64 {
             return None;
         }
         // SAFETY: a carved cell; a meta of 0 says free.
@@ -255,15 +271,17 @@ impl CellSpace {
 
     /// Bytes of the cell that a small object lies in.
     pub fn cell_of(object: ObjectRef) -> u64 {
-        class_cell(entry(object.block()).class as u32)
+        class_cell(entry(object.block()).class.get() as u32)
     }
 }
 
 impl Drop for CellSpace {
     fn drop(&mut self) {
         for &block in &self.owned {
-            clear_tables(block);
-            crate::memory::block_source::give_back(block, 1);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { clear_tables(block) };
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { crate::memory::block_source::give_back(block, 1) };
         }
     }
 }
@@ -304,8 +322,10 @@ mod tests {
                 assert!(pair[1].address() - pair[0].address() >= cell, "class {class}");
             }
             for object in &objects {
-                assert_eq!(CellSpace::object_at(object.address() - 8), Some(*object));
-                assert_eq!(CellSpace::object_at(object.address() + cell - 9), Some(*object));
+                // SAFETY: a block of this heap.
+                assert_eq!(unsafe { CellSpace::object_at(object.address() - 8) }, Some(*object));
+                // SAFETY: a block of this heap.
+                assert_eq!(unsafe { CellSpace::object_at(object.address() + cell - 9) }, Some(*object));
             }
             assert_eq!(space.owned.len(), 3, "class {class}");
             assert_eq!(space.tally(&lists(class, list)).live_objects, wanted);

@@ -6,6 +6,11 @@
 //! on the queue ([`crate::services::finalizer`]) until the driver has returned and no finalizer runs, and their cycle is judged
 //! again afterwards.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::object::{ObjectRef, prompt_flag};

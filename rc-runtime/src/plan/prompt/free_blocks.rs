@@ -55,7 +55,7 @@ impl FreeBlocks {
 
     /// A block in which nothing lies any more.
     pub(super) fn put(&mut self, block: u32) {
-        entry(block).state = state::FREE;
+        entry(block).state.set(state::FREE);
         self.free.push(block);
     }
 
@@ -75,10 +75,12 @@ impl FreeBlocks {
         };
         let (start, end) = (block_start(first), block_start(first + count));
         if count > 1 {
-            range::provide_pages(start, end);
+            // SAFETY: a block of this heap.
+            unsafe { range::provide_pages(start, end) };
         }
         // Every write of a host goes through the slow path, which counts.
-        UNLOGGED.set_range(start, end);
+        // SAFETY: a block of this heap.
+        unsafe { UNLOGGED.set_range(start, end) };
         owned.extend(first..first + count);
         (first + 1..first + count).rev().for_each(|block| self.put(block));
         Some(first)
@@ -104,7 +106,8 @@ impl FreeBlocks {
     fn give_back_up_to(&mut self, count: usize) {
         let count = self.idle.min(count);
         for block in self.free.drain(..count) {
-            range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES);
+            // SAFETY: the block is this heap's, and holds nothing.
+            unsafe { range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES) };
             self.given_back.push(block);
         }
         self.idle -= count;
@@ -121,8 +124,10 @@ mod tests {
     impl Drop for Owned {
         fn drop(&mut self) {
             for &block in &self.0 {
-                crate::memory::block_state::clear_tables(block);
-                crate::memory::block_source::give_back(block, 1);
+                // SAFETY: the block is this heap's, and holds nothing.
+                unsafe { crate::memory::block_state::clear_tables(block) };
+                // SAFETY: the block is this heap's, and holds nothing.
+                unsafe { crate::memory::block_source::give_back(block, 1) };
             }
         }
     }
@@ -140,7 +145,7 @@ mod tests {
         let ahead = owned.0.len() - 64;
         assert!(ahead > 0 && ahead <= 64 / GROWTH, "{ahead} blocks");
         assert_eq!(spare.count(), ahead);
-        assert!(owned.0[64..].iter().all(|&block| entry(block).state == state::FREE));
+        assert!(owned.0[64..].iter().all(|&block| entry(block).state.get() == state::FREE));
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::memory::list::List;
 use crate::memory::range::{BLOCK_BYTES, MARK, block_of, block_start, count_cell};
 use crate::memory::size_class::{class_cell, first_payload};
 use crate::object::{HEADER_BYTES, ObjectRef, prompt_flag};
+use std::sync::atomic::Ordering;
 
 /// Bytes of cells handed out that make a batch: with the tables beside them they fit the second-level cache of most processors.
 pub const BATCH_BYTES: u64 = 512 << 10;
@@ -77,11 +78,11 @@ pub struct Nursery {
 #[derive(Debug, Clone, Copy)]
 pub struct Carved {
     /// Payload of the first.
-    pub first: u64,
+    first: u64,
     /// Bytes from one to the next.
-    pub cell: u64,
+    cell: u64,
     /// How many.
-    pub count: u64,
+    count: u64,
 }
 
 impl Nursery {
@@ -118,30 +119,34 @@ impl CellSpace {
     #[inline(always)]
     pub(super) fn are_born(&mut self, block: u32, first: u64, new: u64, among: u64) {
         if self.born_marked {
-            CellSpace::mark_list(first);
+            // SAFETY: a block of this heap.
+            unsafe { CellSpace::mark_list(first) };
         }
         let entry = entry(block);
-        entry.age = self.nursery.number;
-        self.nursery.bytes += new * class_cell(entry.class as u32);
-        if !entry.young {
+        entry.age.set(self.nursery.number);
+        self.nursery.bytes += new * class_cell(entry.class.get() as u32);
+        if !entry.young.get() {
             if self.nursery.off || new * SPARSE < among {
                 return self.born_grown_up(first);
             }
-            entry.young = true;
+            entry.young.set(true);
             self.nursery.blocks.push(block);
         }
         self.nursery.cells += new;
     }
 
     /// Marks all cells that are linked from `first` on.
+    ///
+    /// # Safety
+    /// The list is one of a heap of this thread, or null.
     #[cold]
-    pub fn mark_list(first: u64) {
-        for_each_linked(first, |cell| MARK.set(cell.address()));
+    pub unsafe fn mark_list(first: u64) {
+        for_each_linked(first, |cell| MARK.set(cell.granule()));
     }
 
     #[inline(never)]
     fn born_grown_up(&mut self, first: u64) {
-        let class = entry(block_of(first)).class;
+        let class = entry(block_of(first)).class.get();
         for_each_linked(first, |cell| {
             cell.set_count(FRESH & !SETTLED);
             self.nursery.alone.push((cell, class));
@@ -152,29 +157,34 @@ impl CellSpace {
     pub fn take_alone(&mut self) -> List<ObjectRef> {
         let is_left = |&(cell, class): &(ObjectRef, u8)| {
             let entry = entry(cell.block());
-            let end = CellSpace::carved(cell.block()).end();
-            let is_cell = entry.class == class && entry.owner == self.owner && cell.address() < end;
+            // SAFETY: a block of this heap.
+            let end = unsafe { CellSpace::carved(cell.block()) }.end();
+            let is_cell =
+                entry.class.get() == class && entry.owner.load(Ordering::Relaxed) == self.owner && cell.address() < end;
             is_cell && cell.meta() != 0 && !cell.has(prompt_flag::DEAD)
         };
         let alone = std::mem::take(&mut self.nursery.alone);
         alone.into_iter().filter(is_left).map(|(cell, _)| cell).collect()
     }
 
-    /// Whether the object at `address` lies in a block of the batch.
+    /// Whether the object lies in a block of the batch.
     #[inline(always)]
-    pub fn is_young(address: u64) -> bool {
-        entry(block_of(address)).young
+    pub fn is_young(object: ObjectRef) -> bool {
+        entry(block_of(object.address())).young.get()
     }
 
-    /// The batch in which cells of the block at `address` were handed out last, in 16 bits.
+    /// The batch in which cells of the object's block were handed out last, in 16 bits.
     #[inline(always)]
-    pub fn age_of(address: u64) -> u16 {
-        entry(block_of(address)).age
+    pub fn age_of(object: ObjectRef) -> u16 {
+        entry(block_of(object.address())).age.get()
     }
 
     /// Whether a block of the batch is judged now, with all that say so.
-    pub fn set_young(block: u32, young: bool) {
-        entry(block).young = young;
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn set_young(block: u32, young: bool) {
+        entry(block).young.set(young);
     }
 
     /// Begins a batch, of a bounded number of blocks or of all; [`end_youth`](Self::end_youth) must follow. Bounded, it has
@@ -188,13 +198,15 @@ impl CellSpace {
         let most = if bounded { for_depth.max(BATCH_BYTES / BLOCK_BYTES) as usize } else { usize::MAX };
         let judged = blocks.len().min(most);
         let rest = &blocks[judged..];
-        rest.iter().for_each(|&block| CellSpace::set_young(block, false));
+        // SAFETY: a block of this heap.
+        rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
         let cells = nursery.cells;
         nursery.bytes = nursery.bytes * rest.len() as u64 / all;
         nursery.cells = cells * rest.len() as u64 / all;
         let members_max = match rest.is_empty() {
             true => cells,
-            false => blocks[..judged].iter().map(|&block| CellSpace::carved(block).count).sum(),
+            // SAFETY: a block of this heap.
+            false => blocks[..judged].iter().map(|&block| unsafe { CellSpace::carved(block) }.count).sum(),
         };
         YoungBlocks { cells: cells - nursery.cells, members_max, judged, blocks }
     }
@@ -206,38 +218,47 @@ impl CellSpace {
         let rest = &blocks[judged..];
         let is_left = |first: &u64| *first != 0 && !rest.contains(&block_of(*first));
         let (left, alone): (List<u64>, List<u64>) =
-            lists.iter().copied().filter(is_left).partition(|&first| CellSpace::is_young(first));
+            lists.iter().copied().filter(is_left).partition(|&first| entry(block_of(first)).young.get());
         for first in alone {
-            let class = entry(block_of(first)).class;
+            let class = entry(block_of(first)).class.get();
             for_each_linked(first, |cell| self.nursery.alone.push((cell, class)));
         }
-        rest.iter().for_each(|&block| CellSpace::set_young(block, true));
-        blocks.drain(..judged).for_each(|block| entry(block).young = false);
+        // SAFETY: a block of this heap.
+        rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, true) });
+        blocks.drain(..judged).for_each(|block| entry(block).young.set(false));
         self.nursery.blocks = blocks;
         for first in left {
             for_each_linked(first, |cell| cell.set_count(FRESH));
             let block = block_of(first);
-            entry(block).young = true;
+            entry(block).young.set(true);
             self.nursery.blocks.push(block);
         }
     }
 
     /// All objects of a block grow up. Its free cells stay as they are, but those on the context's lists.
-    pub fn grow_up(block: u32) {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn grow_up(block: u32) {
         let entry = entry(block);
-        if entry.state == state::CELLS && entry.used == entry.carved {
+        if entry.state.get() == state::CELLS && entry.used.get() == entry.carved.get() {
             // SAFETY: the bytes behind this heap's block.
             let bytes =
                 unsafe { std::slice::from_raw_parts_mut(count_cell(block_start(block)), BLOCK_BYTES as usize / 16) };
             return bytes.iter_mut().for_each(|byte| *byte &= !SETTLED);
         }
-        CellSpace::carved(block).cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
+        // SAFETY: a block of this heap.
+        unsafe { CellSpace::carved(block) }.cells().filter(|cell| cell.meta() != 0).for_each(ObjectRef::unsettle);
     }
 
     /// Where a block's cells lie; none if it is no block of cells.
-    pub fn carved(block: u32) -> Carved {
+    ///
+    /// # Safety
+    /// The block was taken by a heap of this thread.
+    pub unsafe fn carved(block: u32) -> Carved {
         let entry = entry(block);
-        let (count, class) = if entry.state == state::CELLS { (entry.carved, entry.class as u32) } else { (0, 0) };
+        let (count, class) =
+            if entry.state.get() == state::CELLS { (entry.carved.get(), entry.class.get() as u32) } else { (0, 0) };
         Carved { first: block_start(block) + first_payload(class), cell: class_cell(class), count: count as u64 }
     }
 }

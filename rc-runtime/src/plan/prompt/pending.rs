@@ -17,6 +17,11 @@
 //! With a pause goal a drain stops when its slice is used up. The rest goes on at the next safepoints, after what became
 //! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::{Cascade, Prompt};
 use crate::heap::Heap;
 use crate::memory::block_state::state;
@@ -95,7 +100,7 @@ impl Heap {
     #[inline(always)]
     fn pending_at(&self, at: usize) -> ObjectRef {
         // SAFETY: `at` is below the list's length.
-        unsafe { *self.prompt.pending.as_ptr().add(at) }
+        unsafe { *self.prompt.pending.as_ptr().wrapping_add(at) }
     }
 
     /// Closes the gap `kept..at`, where entries were taken from the list.
@@ -104,7 +109,7 @@ impl Heap {
         let list = self.prompt.pending.as_mut_ptr();
         if at != len {
             // SAFETY: both ranges lie in the list.
-            unsafe { std::ptr::copy(list.add(at), list.add(kept), len - at) };
+            unsafe { std::ptr::copy(list.wrapping_add(at), list.wrapping_add(kept), len - at) };
         }
         self.context_mut().pending_top = list as u64 + (kept + len - at) as u64 * 8;
     }
@@ -161,8 +166,10 @@ impl Heap {
             return;
         }
         // SAFETY: the entry of an address in the reserved range.
-        let found = match unsafe { (*block_info(block_of(address))).state } {
-            state::CELLS if self.owns_address(address) => super::CellSpace::object_at(address),
+        let found = match unsafe { (*block_info(block_of(address))).state.get() } {
+            // SAFETY: a block of this heap.
+            // SAFETY: an address in the reserved range.
+            state::CELLS if unsafe { self.owns_address(address) } => unsafe { super::CellSpace::object_at(address) },
             state::CELLS => None,
             _ => self.large.object_at(address),
         };

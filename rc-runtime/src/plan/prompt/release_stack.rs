@@ -95,12 +95,17 @@ impl ReleaseStack {
         }
         self.len -= 1;
         // SAFETY: written by a push, of a reference `[HEADER]`.
-        Some(unsafe { ObjectRef::from_address(self.words[self.len].assume_init()) })
+        let word = unsafe { self.words[self.len].assume_init() };
+        // SAFETY: as above.
+        Some(unsafe { ObjectRef::from_address(word) })
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = ObjectRef> {
+        let words = self.words[..self.len].iter();
         // SAFETY: as in `pop`.
-        self.words[..self.len].iter().map(|word| unsafe { ObjectRef::from_address(word.assume_init()) })
+        let words = words.map(|word| unsafe { word.assume_init() });
+        // SAFETY: as in `pop`.
+        words.map(|word| unsafe { ObjectRef::from_address(word) })
     }
 }
 
@@ -139,7 +144,7 @@ impl ReleaseStack {
                     }
                     if meta & prompt_flag::CANDIDATE != 0 {
                         // The entry in the candidate buffer still leads here: the bit says that it is out of date.
-                        BUFFERED.clear(target.address());
+                        BUFFERED.clear(target.granule());
                     }
                     fields = target.type_info().fixed.as_slice();
                     header = ((meta & !prompt_flag::CANDIDATE) as u64) << 32;
@@ -181,7 +186,11 @@ impl ReleaseStack {
             }
             len -= 1;
             // SAFETY: as in `pop`.
-            target = unsafe { ObjectRef::from_address(self.words.get_unchecked(len).assume_init()) };
+            let word = unsafe { self.words.get_unchecked(len) };
+            // SAFETY: as in `pop`.
+            let word = unsafe { word.assume_init() };
+            // SAFETY: as in `pop`.
+            target = unsafe { ObjectRef::from_address(word) };
         };
         *bin = open;
         (shape.header, shape.fields) = (header, fields);

@@ -1,5 +1,10 @@
 //! Verbs: to list, find and finalize objects with finalizers.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::plan::Plan;

@@ -1,5 +1,10 @@
 //! Verbs: to make, count and find objects, and to make them immortal.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use crate::heap::Heap;
 use crate::memory::list::List;
 use crate::memory::range::MARK;
@@ -88,7 +93,7 @@ impl Heap {
             Plan::Deferred => object.is_mature(),
             Plan::Prompt => true,
         };
-        is_concerned && !MARK.get(object.address())
+        is_concerned && !MARK.get(object.granule())
     }
 
     /// Makes the object immortal. A second call changes nothing.

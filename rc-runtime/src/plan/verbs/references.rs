@@ -105,7 +105,10 @@ impl Heap {
     }
 
     /// Copies `count` words from `source` to `target`, which lie in `object`; the ranges may overlap.
-    pub fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`, `source` as many readable words that such fields may hold.
+    pub unsafe fn copy_references(&mut self, object: ObjectRef, target: Slot, source: u64, count: u64) {
         match self.plan() {
             Plan::Deferred => self.copy_logged(object, target, source, count),
             Plan::Prompt => self.copy_counted(object, target, source, count),
@@ -113,7 +116,10 @@ impl Heap {
     }
 
     /// Writes `word` to `count` words from `target`, which lie in `object`.
-    pub fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
+    ///
+    /// # Safety
+    /// `target` names `count` words of `object`, which may hold `word`.
+    pub unsafe fn fill_references(&mut self, object: ObjectRef, target: Slot, word: u64, count: u64) {
         match self.plan() {
             Plan::Deferred => self.fill_logged(object, target, word, count),
             Plan::Prompt => self.fill_counted(object, target, word, count),

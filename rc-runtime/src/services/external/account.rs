@@ -1,6 +1,6 @@
 //! External bytes are counted; host objects are made.
 
-use super::HostPointer;
+use super::{HostPointer, HostValue};
 use crate::heap::Heap;
 use crate::object::ObjectRef;
 use crate::out_of_memory::OutOfMemory;
@@ -55,14 +55,15 @@ impl Heap {
     /// # Errors
     /// [`OutOfMemory`]; the value is dropped then.
     pub fn new_host_object(&mut self, value: Box<dyn Any>) -> Result<ObjectRef, OutOfMemory> {
+        let value = HostValue::new(value);
         let object = self.allocate_cell(builtin::host(), 0)?;
-        self.set_host_value(object, value);
+        self.rest(object).host = Some(value);
         Ok(object)
     }
 
     /// The object owns `value` from now on, which is dropped when its memory goes; an object of any type.
     pub fn set_host_value(&mut self, object: ObjectRef, value: Box<dyn Any>) {
-        self.rest(object).host = Some(value);
+        self.rest(object).host = Some(HostValue::new(value));
     }
 
     /// The same for a pointer, which is the object's first word, and the function that frees it. A safepoint.
@@ -84,6 +85,6 @@ impl Heap {
 
     /// The value that a host object owns, if it is one.
     pub fn host_value(&mut self, object: ObjectRef) -> Option<&dyn Any> {
-        self.rest_of(object)?.host.as_deref()
+        self.rest_of(object)?.host.as_ref()?.get()
     }
 }

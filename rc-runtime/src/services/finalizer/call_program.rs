@@ -1,5 +1,10 @@
 //! The program is called with an object, which a count holds meanwhile.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::{FRAME_WORDS, Finalizer, FinalizerError, hook};
 use crate::heap::Heap;
 use crate::object::ObjectRef;

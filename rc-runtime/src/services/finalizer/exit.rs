@@ -8,6 +8,11 @@
 //! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
 //! others, roughly the newest first.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::ROUNDS_MAX;
 use super::call_program::RUNNING;
 use crate::descriptor::FinalizeOrder;

@@ -28,9 +28,14 @@ use crate::object::ObjectRef;
 use crate::plan::call_state::CallState;
 
 /// `context.heap` of this thread has landed: calls from frames below `here` are left, and no safepoint may find out later.
-pub fn note_landing(here: u64) {
+///
+/// # Safety
+/// No call of a finalizer that began in a frame below `here` goes on. The heap is not borrowed.
+pub unsafe fn note_landing(here: u64) {
     // SAFETY: this thread's context, and its heap, if it has one.
-    let Some(heap) = (unsafe { (*crate::context::current()).heap.as_mut() }) else { return };
+    let heap = unsafe { (*crate::context::current()).heap };
+    // SAFETY: as above.
+    let Some(heap) = (unsafe { heap.as_mut() }) else { return };
     heap.note_landing_of_host(here);
     heap.note_landed();
     let mut any = false;

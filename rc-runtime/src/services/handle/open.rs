@@ -8,20 +8,26 @@ use crate::object::ObjectRef;
 
 impl Heap {
     /// A new scoped handle: the address of its word.
+    ///
+    /// # Safety
+    /// `word` is a reference or null, or lies outside the heap. `[ROOT]`
     #[inline(always)]
-    pub fn new_handle(&mut self, word: u64) -> u64 {
-        if let Some(handle) = self.context_mut().push_handle(word) {
+    pub unsafe fn new_handle(&mut self, word: u64) -> u64 {
+        // SAFETY: [ROOT] the word is a reference or null.
+        if let Some(handle) = unsafe { self.context_mut().push_handle(word) } {
             return handle;
         }
         self.grow_handles();
-        self.context_mut().push_handle(word).expect("a new chunk has room")
+        // SAFETY: [ROOT] the word is a reference or null.
+        unsafe { self.context_mut().push_handle(word) }.expect("a new chunk has room")
     }
 
     /// The same for an object with a count that becomes the handle's.
     pub fn new_owning_handle(&mut self, object: ObjectRef) -> u64 {
         self.count_new_handles();
         self.note_owning_handle();
-        self.new_handle(object.address())
+        // SAFETY: [ROOT] the word is a reference or null.
+        unsafe { self.new_handle(object.address()) }
     }
 
     #[cold]
@@ -123,7 +129,10 @@ impl Heap {
     }
 
     /// A new global handle.
-    pub fn new_global(&mut self, word: u64) -> u64 {
+    ///
+    /// # Safety
+    /// `word` is a reference or null, or lies outside the heap. `[ROOT]`
+    pub unsafe fn new_global(&mut self, word: u64) -> u64 {
         if self.handles.free_globals.is_empty() {
             let mut chunk = List::filled(FREE, GLOBALS);
             self.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
@@ -153,13 +162,13 @@ impl Heap {
     /// `global` is one of this heap. Freed twice, it stops the program.
     pub unsafe fn free_global(&mut self, global: u64) {
         // SAFETY: by the caller's promise.
-        unsafe {
-            if *(global as *const u64) == FREE {
-                fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
-            }
-            self.set_global(global, 0);
-            *(global as *mut u64) = FREE;
+        if unsafe { *(global as *const u64) } == FREE {
+            fatal::stop(STATUS_USAGE, "tally_global_free: this handle is free already");
         }
+        // SAFETY: as above.
+        unsafe { self.set_global(global, 0) };
+        // SAFETY: as above.
+        unsafe { *(global as *mut u64) = FREE };
         self.handles.free_globals.push(global);
     }
 

@@ -26,7 +26,10 @@ impl Heap {
     }
 
     /// Returns the map's value for `key`, valid until the next safepoint; 0 for none.
-    pub fn weak_map_get(&mut self, map: ObjectRef, key: u64) -> u64 {
+    ///
+    /// # Safety
+    /// Words in the heap range are objects' addresses; `map` is a weak map.
+    pub unsafe fn weak_map_get(&mut self, map: ObjectRef, key: u64) -> u64 {
         match Table::of(map).map(|table| table.find(key)) {
             Some(Ok(entry)) => self.read_side(entry.value()),
             _ => 0,
@@ -37,9 +40,13 @@ impl Heap {
     ///
     /// # Errors
     /// [`OutOfMemory`].
-    pub fn weak_map_set(&mut self, map: ObjectRef, key: u64, value: u64) -> Result<(), OutOfMemory> {
+    ///
+    /// # Safety
+    /// Words in the heap range are objects' addresses; `map` is a weak map.
+    pub unsafe fn weak_map_set(&mut self, map: ObjectRef, key: u64, value: u64) -> Result<(), OutOfMemory> {
         if value == 0 {
-            self.weak_map_remove(map, key);
+            // SAFETY: by the caller's promise.
+            unsafe { self.weak_map_remove(map, key) };
             return Ok(());
         }
         let mode = WeakMode::of_map(map);
@@ -47,7 +54,11 @@ impl Heap {
             self.write_value(entry, value);
             return Ok(());
         }
-        self.holding(&[Some(map), object_of(key), object_of(value)], |heap| {
+        // SAFETY: [HEADER] by the caller's promise, as for `value`.
+        let key_object = unsafe { object_of(key) };
+        // SAFETY: [HEADER] as above.
+        let value_object = unsafe { object_of(value) };
+        self.holding(&[Some(map), key_object, value_object], |heap| {
             let object = heap.allocate_cell(builtin::weak_map_entry(mode), 0)?;
             let entry = Entry { object, mode };
             object.slot(ENTRY_NUMBER).store(map.slot(NUMBER).read());
@@ -73,7 +84,10 @@ impl Heap {
     }
 
     /// Removes the entry of `key`; whether there was one.
-    pub fn weak_map_remove(&mut self, map: ObjectRef, key: u64) -> bool {
+    ///
+    /// # Safety
+    /// Words in the heap range are objects' addresses; `map` is a weak map.
+    pub unsafe fn weak_map_remove(&mut self, map: ObjectRef, key: u64) -> bool {
         let Some(Ok(entry)) = Table::of(map).map(|table| table.find(key)) else { return false };
         self.write_value(entry, 0);
         self.write_key(entry, 0);
@@ -119,7 +133,8 @@ impl Heap {
     /// The word of a side that is alive. A counted reference is; that an upgrade takes it for the root it will be does no harm.
     pub(in crate::services::weak_map) fn read_side(&mut self, slot: Slot) -> u64 {
         let word = slot.read();
-        match object_of(word) {
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        match unsafe { object_of(word) } {
             Some(object) => self.upgrade(object).map_or(0, ObjectRef::address),
             None => word,
         }
@@ -146,7 +161,8 @@ impl Heap {
         word: u64,
         kind: WeakKind,
     ) {
-        self.write_weak(entry, slot, object_of(word), kind);
+        // SAFETY: [HEADER] what a weak map holds is a reference, or no address in the heap.
+        self.write_weak(entry, slot, unsafe { object_of(word) }, kind);
         slot.store(word);
     }
 

@@ -95,7 +95,8 @@ impl Bucket {
     }
 
     pub(super) fn entry(self, at: u64) -> Option<Entry> {
-        let object = self.object.type_info().decode(self.place(at).read())?;
+        // SAFETY: [HEADER] a word of a field of that type.
+        let object = unsafe { self.object.type_info().decode(self.place(at).read()) }?;
         Some(Entry { object, mode: self.mode })
     }
 
@@ -162,7 +163,8 @@ impl Table {
 }
 
 fn directory_of(map: ObjectRef) -> Option<ObjectRef> {
-    map.type_info().decode(map.slot(DIRECTORY).read())
+    // SAFETY: [HEADER] a word of a field of that type.
+    unsafe { map.type_info().decode(map.slot(DIRECTORY).read()) }
 }
 
 /// The change that one more bucket needs first, beside so many.
@@ -177,7 +179,8 @@ fn need_of_split(directory: ObjectRef, buckets: u64) -> Need {
 
 /// Returns the entry at a place of a directory or of a segment.
 fn object_at(directory: ObjectRef, place: u64) -> Option<ObjectRef> {
-    directory.type_info().decode(place_of(directory, place).read())
+    // SAFETY: [HEADER] a word of a field of that type.
+    unsafe { directory.type_info().decode(place_of(directory, place).read()) }
 }
 
 fn place_of(directory: ObjectRef, place: u64) -> Slot {

@@ -242,9 +242,9 @@ fn dead_object_logged_with_its_block_keeps_its_memory() {
     scene.write((0, 0, Some(0)));
     assert!(scene.log().iter().any(|entry| entry.0 == dead));
     while scene.heap.mutator.step(100) {}
-    assert!(scene.heap.mutator.heap().late_queue.contains(&dead) && LIVE.get(dead.address()) && dead.count() == 0);
+    assert!(scene.heap.mutator.heap().late_queue.contains(&dead) && LIVE.get(dead.granule()) && dead.count() == 0);
     scene.heap.flip();
     while scene.heap.mutator.step(1) {}
-    assert!(scene.heap.mutator.heap().late_queue.is_empty() && !LIVE.get(dead.address()));
+    assert!(scene.heap.mutator.heap().late_queue.is_empty() && !LIVE.get(dead.granule()));
     scene.assert_sound();
 }

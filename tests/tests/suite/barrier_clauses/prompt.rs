@@ -85,10 +85,10 @@ proptest! {
         let mut scene = linked(&links);
         let object = scene.objects[4];
         object.unsettle();
-        prop_assert!(!BUFFERED.get(object.address()));
+        prop_assert!(!BUFFERED.get(object.granule()));
         for &(holder, slot) in &holders {
             scene.write((holder, slot, None));
-            prop_assert!(BUFFERED.get(object.address()));
+            prop_assert!(BUFFERED.get(object.granule()));
             let heap = scene.heap.mutator.heap();
             prop_assert_eq!(heap.candidates.iter().filter(|&&candidate| candidate == object).count(), 1);
         }

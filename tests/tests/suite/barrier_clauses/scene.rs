@@ -118,7 +118,7 @@ impl Scene {
 
     /// Whether the next write must log the object.
     pub fn is_unlogged(&self, object: usize) -> bool {
-        UNLOGGED.get(self.objects[object].address())
+        UNLOGGED.get(self.objects[object].granule())
     }
 
     /// The running log. An entry of a plain object that has no words says that all were null; one that has some, that

@@ -16,7 +16,8 @@ const TRIPLE: u64 = 40;
 unsafe extern "C-unwind" fn finalize(_object: *mut std::ffi::c_void) {}
 
 /// Two references, as of a pair, and a finalizer.
-static FINALIZED: TypeDescriptor = TypeDescriptor::plain(c"Finalized", 16, &[0, 8]).finalized(finalize);
+// SAFETY: `finalize` takes any object of the type.
+static FINALIZED: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Finalized", 16, &[0, 8]).finalized(finalize) };
 
 /// A structure of nodes with three references is at root 1, and is let go of.
 fn let_go(world: &mut World) {

@@ -7,6 +7,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{ObjectRef, type_registry};
 pub use tally_kit::nodes::set;
+use tally_kit::nodes::{in_finalizer, new_mutator};
 use tally_tests::setup::both_plans;
 
 /// What the finalizer does besides noting the object's number.
@@ -22,15 +23,19 @@ unsafe extern "C-unwind" fn close(object: *mut c_void) {
     let object = unsafe { ObjectRef::from_address(object as u64) };
     SEEN.with_borrow_mut(|seen| seen.push(object.slot(16).read()));
     if let Some(action) = ACTION.get() {
-        Mutator::in_finalizer(|m| action(m, object)).expect("inside a finalizer");
+        in_finalizer(|m| action(m, object)).expect("inside a finalizer");
     }
 }
 
 /// Two references and a number.
-pub(in crate::scenarios) static FILE: TypeDescriptor = TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+pub(in crate::scenarios) static FILE: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"File", 24, &[0, 8]).finalized(close) };
 pub(in crate::scenarios) static NODE: TypeDescriptor = TypeDescriptor::plain(c"Node", 24, &[0, 8]);
 /// A reference, another, the length, and that many references.
-static FILES: TypeDescriptor = TypeDescriptor::plain(c"Files", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close);
+// SAFETY: `close` takes any object of the type.
+static FILES: TypeDescriptor =
+    unsafe { TypeDescriptor::plain(c"Files", 24, &[0, 8]).with_tail(16, 8, &[0]).finalized(close) };
 
 /// A new object, rooted.
 pub(in crate::scenarios) fn new(m: &mut Mutator, descriptor: &'static TypeDescriptor, number: u64) -> ObjectRef {
@@ -72,7 +77,7 @@ pub(in crate::scenarios) fn each(action: Option<Action>, test: impl Fn(&mut Muta
             println!("{:?}, old: {old}", options.plan);
             SEEN.take();
             ACTION.set(action);
-            let mut m = Mutator::new(options.clone()).expect("address space");
+            let mut m = new_mutator(options.clone()).expect("address space");
             test(&mut m, old);
             ACTION.set(None);
             m.truncate_roots(0);

@@ -8,6 +8,7 @@ use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::{HeapOptions, ObjectRef, type_registry};
+use tally_kit::nodes::{in_finalizer, new_mutator};
 use tally_tests::setup::both_plans;
 
 /// The length, and that many references.
@@ -180,7 +181,7 @@ fn allocation_of_a_weak_reference_collects() {
     for options in both_plans() {
         let small = HeapOptions { heap_limit: Some(256 << 10), ..options.clone() };
         for (options, count) in [(HeapOptions { zeal: true, ..options }, 30), (small, 20_000)] {
-            let mut m = Mutator::new(options).expect("address space");
+            let mut m = new_mutator(options).expect("address space");
             let kept = new(&mut m, &NODE, 3);
             let watched = weak(&mut m, kept);
             for number in 0..count {
@@ -201,7 +202,7 @@ fn allocation_of_a_weak_reference_collects() {
 }
 
 unsafe extern "C-unwind" fn deliver(weak: *mut c_void) {
-    Mutator::in_finalizer(|m| {
+    in_finalizer(|m| {
         // SAFETY: [HEADER] the weak reference that the runtime calls back with.
         let weak = unsafe { ObjectRef::from_address(weak as u64) };
         assert_eq!(upgraded(m, weak), None);
@@ -254,7 +255,7 @@ fn deep_chain_with_a_callback_at_each_level() {
     const LENGTH: u64 = 20_000;
     for options in both_plans() {
         let test = move || {
-            let mut m = Mutator::new(options).expect("address space");
+            let mut m = new_mutator(options).expect("address space");
             CALLS.set(0);
             let table = m.allocate_array(type_registry::register(&TABLE).expect("sound"), LENGTH).expect("room");
             m.push_root(Some(table));

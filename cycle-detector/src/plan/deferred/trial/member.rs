@@ -27,7 +27,7 @@ impl Cohort {
         }
         // SAFETY: the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
-        if info.state == state::LARGE { u32::MAX } else { info.age.abs_diff(self.age) }
+        if info.state.get() == state::LARGE { u32::MAX } else { info.age.get().abs_diff(self.age) }
     }
 }
 

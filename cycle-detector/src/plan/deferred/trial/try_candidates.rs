@@ -20,8 +20,8 @@ impl DeferredDriver {
             prefetch_next(heap);
             // It may have died meanwhile, and then even its address says nothing: the blocks of a large object go back to the
             // process, and what another heap had buffered there was tried, and freed, here.
-            if heap.still_owns(candidate) && BUFFERED.get(candidate.address()) {
-                BUFFERED.clear(candidate.address());
+            if heap.still_owns(candidate) && BUFFERED.get(candidate.granule()) {
+                BUFFERED.clear(candidate.granule());
                 let was_root = heap.candidates.len() < self.trials.former_roots;
                 if is_out_of_question(candidate) {
                 } else if self.trials.is_worth_it(heap, candidate, was_root) {

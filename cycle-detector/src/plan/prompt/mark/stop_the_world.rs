@@ -48,7 +48,7 @@ impl PromptDriver {
         heap.prompt.for_each_dying_reference(|object| marker.show(object));
         let mut units = marker.finish(heap);
         let is_dead =
-            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+            |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
         let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
         let finalizable = unmarked_with_finalizer(heap);
         heap.set_mark_phase(MarkPhase::Condemns);

@@ -182,7 +182,8 @@ impl PromptDriver {
         heap.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
-        heap.free_lists().into_iter().for_each(CellSpace::mark_list);
+        // SAFETY: lists of this heap.
+        heap.free_lists().into_iter().for_each(|first| unsafe { CellSpace::mark_list(first) });
         mark.enter(Stage::Discover);
         mark.waiting_left = heap.finalizers.queue.len();
         heap.list_dying_large();

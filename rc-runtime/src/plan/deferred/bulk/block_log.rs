@@ -23,7 +23,7 @@ impl Heap {
             let plain = shape.fits(object, object.meta(), flag::MATURE);
             let bytes = if plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
             cell = object.address() - HEADER_BYTES + bytes;
-            if !UNLOGGED.get(object.address()) || object.count() == 0 || condemns && !MARK.get(object.address()) {
+            if !UNLOGGED.get(object.granule()) || object.count() == 0 || condemns && !MARK.get(object.granule()) {
                 continue;
             }
             if plain && !shape.fields.is_empty() {

@@ -62,10 +62,11 @@ impl Heap {
     /// unlogged bits, which are cleared where memory is handed out again.
     #[inline(always)]
     fn forget_cell(&mut self, object: ObjectRef, cell: u64, last_block: &mut u32) {
-        if BUFFERED.get(object.address()) {
-            BUFFERED.clear(object.address());
+        if BUFFERED.get(object.granule()) {
+            BUFFERED.clear(object.granule());
         }
-        LIVE.clear_cell(cell_start(object), cell_start(object) + cell);
+        // SAFETY: a block of this heap.
+        unsafe { LIVE.clear_cell(cell_start(object), cell_start(object) + cell) };
         let block = range::block_of(cell_start(object));
         if block != *last_block {
             *last_block = block;
@@ -98,7 +99,7 @@ impl Heap {
                     push(queue, target);
                 } else if count > 1 && count != STUCK {
                     target.set_count(count - 1);
-                    if !BUFFERED.get(target.address()) {
+                    if !BUFFERED.get(target.granule()) {
                         self.buffer_candidate(target);
                     }
                 } else {

@@ -44,9 +44,10 @@ impl Heap {
             queue.pop();
             make_room(queue, N);
             object.set_header(meta | flag::MATURE, 0);
-            LIVE.set_cell(cell_start(object), cell_start(object) + cell);
+            // SAFETY: a block of this heap.
+            unsafe { LIVE.set_cell(cell_start(object), cell_start(object) + cell) };
             if marking {
-                MARK.set(object.address());
+                MARK.set(object.granule());
             }
             promoted += 1;
             units -= 2 + N as i64;

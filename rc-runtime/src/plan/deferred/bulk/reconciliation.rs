@@ -155,7 +155,7 @@ impl Heap {
                 let count = object.count();
                 if count > 1 && count != STUCK {
                     object.set_count(count - 1);
-                    if !BUFFERED.get(object.address()) {
+                    if !BUFFERED.get(object.granule()) {
                         self.buffer_candidate(object);
                     }
                 } else {

@@ -1,5 +1,10 @@
 //! When a drain walks the stack for roots whose address was taken. `[BOUND]`
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::{AddressTakenWalk, BYTES_PER_UNIT, FEW, STACK_PER_UNIT};
 use crate::heap::Heap;
 

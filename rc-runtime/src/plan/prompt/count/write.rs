@@ -73,7 +73,7 @@ impl Heap {
         }
         if self.candidates.len() >= CANDIDATES_MAX || !self.candidates.try_push(object) {
             // Given up: it has no bit.
-            BUFFERED.clear(object.address());
+            BUFFERED.clear(object.granule());
             self.suspects += 1;
         }
     }
@@ -90,7 +90,7 @@ impl Heap {
             return false;
         }
         object.set_meta(meta | prompt_flag::CANDIDATE);
-        BUFFERED.set(object.address());
+        BUFFERED.set(object.granule());
         true
     }
 
@@ -102,10 +102,12 @@ impl Heap {
             let offset = slot.address() - object.address();
             return self.write_traced(object, offset..offset + 8, || slot.store(word));
         }
-        if let Some(new) = info.decode(word) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        if let Some(new) = unsafe { info.decode(word) } {
             new.increment_exact();
         }
-        let old = info.decode(slot.read());
+        // SAFETY: [HEADER] a word of a field of that type.
+        let old = unsafe { info.decode(slot.read()) };
         slot.store(word);
         if let Some(old) = old {
             self.decrement_exact(old);
@@ -124,7 +126,8 @@ impl Heap {
         info.for_each_slot_among(object, bytes.clone(), |slot| {
             // SAFETY: as above: the word that this slot is about to hold.
             let word = unsafe { Slot::from_address(source + (slot.address() - target.address())) }.read();
-            if let Some(new) = info.decode(word) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(new) = unsafe { info.decode(word) } {
                 new.increment_exact();
             }
         });
@@ -140,7 +143,8 @@ impl Heap {
         if let Reading::Traced(_) = info.reading {
             return self.write_traced(object, bytes, || slots.for_each(|slot| slot.store(word)));
         }
-        if let Some(new) = info.decode(word) {
+        // SAFETY: [HEADER] a word of a field of that type.
+        if let Some(new) = unsafe { info.decode(word) } {
             let mut wanted = 0u32;
             info.for_each_slot_among(object, bytes.clone(), |_| wanted = wanted.saturating_add(1));
             new.set_exact_count(new.exact_count().saturating_add(wanted));
@@ -158,7 +162,8 @@ impl Heap {
         bytes: std::ops::Range<u64>,
     ) {
         info.for_each_slot_among(object, bytes, |slot| {
-            if let Some(old) = info.decode(slot.read()) {
+            // SAFETY: [HEADER] a word of a field of that type.
+            if let Some(old) = unsafe { info.decode(slot.read()) } {
                 self.decrement_exact(old);
             }
         });
@@ -188,7 +193,8 @@ impl Heap {
     /// Both are `bytes` bytes, aligned words, and what they hold by `how` obeys `[HEADER]`.
     pub unsafe fn settle_root(&mut self, slot: u64, shadow: u64, how: Option<&TypeInfo>, bytes: u64) {
         let each = |address: u64, found: &mut dyn FnMut(ObjectRef)| match how {
-            Some(info) => info.for_each_reference_in_root(address, found),
+            // SAFETY: [ROOT] a root that this type describes.
+            Some(info) => unsafe { info.for_each_reference_in_root(address, found) },
             None => {
                 for word in (address..address + bytes).step_by(8) {
                     // SAFETY: by the caller's promise.
@@ -204,12 +210,11 @@ impl Heap {
             each(slot, &mut |new| new.increment_exact());
         }
         each(shadow, &mut |old| self.decrement_root(old));
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match slot {
-                0 => std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize),
-                _ => std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize),
-            }
+        match slot {
+            // SAFETY: by the caller's promise.
+            0 => unsafe { std::ptr::write_bytes(shadow as *mut u8, 0, bytes as usize) },
+            // SAFETY: as above.
+            _ => unsafe { std::ptr::copy(slot as *const u8, shadow as *mut u8, bytes as usize) },
         }
     }
 
@@ -234,7 +239,8 @@ impl Heap {
         }
         for place in 0..self.prompt.cells.owned.len() {
             let block = self.prompt.cells.owned[place];
-            for object in super::super::CellSpace::objects_in(block) {
+            // SAFETY: a block of this heap.
+            for object in unsafe { super::super::CellSpace::objects_in(block) } {
                 if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.is_going(object) {
                     visit(self, object);
                 }

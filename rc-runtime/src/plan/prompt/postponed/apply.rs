@@ -49,15 +49,14 @@ impl Heap {
         let mut note = unsettled;
         while pair != end {
             // SAFETY: a pair before the end; it notes one object at most, and there is room for one of each.
-            unsafe {
-                note = self.apply_pair::<FETCH>(pair, note);
-                pair = pair.add(1);
-            }
+            note = unsafe { self.apply_pair::<FETCH>(pair, note) };
+            // SAFETY: as above.
+            pair = unsafe { pair.add(1) };
         }
         // SAFETY: both lie in the same vector.
         for at in 0..unsafe { note.offset_from_unsigned(unsettled) } {
             // SAFETY: written above.
-            self.note_candidate(unsafe { *unsettled.add(at) });
+            self.note_candidate(unsafe { *unsettled.wrapping_add(at) });
         }
     }
 
@@ -71,9 +70,11 @@ impl Heap {
         pair: *const Pair,
         note: *mut ObjectRef,
     ) -> *mut ObjectRef {
-        // SAFETY: by the caller's promise; the vector has `AHEAD` pairs more.
-        let ([new, old], ahead) = unsafe { (*pair, if FETCH { *pair.add(AHEAD) } else { Pair::default() }) };
+        // SAFETY: by the caller's promise.
+        let [new, old] = unsafe { *pair };
         if FETCH {
+            // SAFETY: the vector has `AHEAD` pairs more.
+            let ahead = unsafe { *pair.wrapping_add(AHEAD) };
             ahead.into_iter().for_each(range::prefetch_count);
         }
         if range::in_heap(new) {
@@ -94,9 +95,8 @@ impl Heap {
         // No branch tells the unsettled ones: they come as they please.
         object.set_count(byte | SETTLED);
         // SAFETY: by the caller's promise.
-        unsafe {
-            *note = object;
-            note.add(usize::from(byte < SETTLED))
-        }
+        unsafe { *note = object };
+        // SAFETY: as above.
+        unsafe { note.add(usize::from(byte < SETTLED)) }
     }
 }

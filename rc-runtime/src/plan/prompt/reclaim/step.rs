@@ -1,5 +1,10 @@
 //! How a structure is taken apart, one step after the other. `[RECLAIM]` `[BOUND]`
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::super::count::SETTLED;
 use super::super::{Bin, CellSpace};
 use super::{AT_ONCE, Cascade, DyingLarge, Frame, IN_ORDER, Step, reference_at};
@@ -259,7 +264,7 @@ impl Heap {
     pub fn free_into(&mut self, bin: &mut Bin, object: ObjectRef, meta: u32, buries: bool) {
         if meta & prompt_flag::CANDIDATE != 0 {
             // The entry in the candidate buffer still leads here: the bit says that it is out of date.
-            BUFFERED.clear(object.address());
+            BUFFERED.clear(object.granule());
         }
         if meta & (prompt_flag::LARGE | prompt_flag::SPECIAL) != 0 || buries {
             bin.empty();

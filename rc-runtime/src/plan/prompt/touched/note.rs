@@ -13,8 +13,8 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub fn note_touched(&mut self, object: ObjectRef) {
-        if self.mark_phase().watches() && !MARK.get(object.address()) {
-            MARK.set(object.address());
+        if self.mark_phase().watches() && !MARK.get(object.granule()) {
+            MARK.set(object.granule());
             let touched = &mut self.prompt.touched;
             touched.starved |= !touched.objects.try_push(object);
         }
@@ -23,7 +23,7 @@ impl Heap {
     /// An ephemeron has another key while a mark proves: it may not be dead, whatever was found of its key.
     pub(crate) fn watch_ephemeron(&mut self, ephemeron: ObjectRef) {
         if self.mark_phase().watches() {
-            MARK.set(ephemeron.address());
+            MARK.set(ephemeron.granule());
             let touched = &mut self.prompt.touched;
             touched.starved |= !touched.objects.try_push(ephemeron);
         }
@@ -45,12 +45,12 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
-        let condemned = self.mark_phase().condemns() && !MARK.get(object.address());
+        let condemned = self.mark_phase().condemns() && !MARK.get(object.granule());
         let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
         if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
             return None;
         }
-        if self.mark_phase().watches() && !MARK.get(object.address()) {
+        if self.mark_phase().watches() && !MARK.get(object.granule()) {
             self.note_candidate(object);
         }
         Some(object)
@@ -59,7 +59,7 @@ impl Heap {
     /// The object is among those that a mark has condemned, and that go in slices.
     #[inline(always)]
     pub fn is_going(&self, object: ObjectRef) -> bool {
-        self.mark_phase().frees() && !MARK.get(object.address())
+        self.mark_phase().frees() && !MARK.get(object.granule())
     }
 
     /// An object begins to fade, or has come to its end; or a mark has come to another phase.
@@ -89,8 +89,9 @@ impl Heap {
             return false;
         }
         // SAFETY: the entry of a block of this heap.
-        let is_there = match unsafe { (*block_info(object.block())).state } {
-            state::CELLS => CellSpace::object_at(object.address()) == Some(object),
+        let is_there = match unsafe { (*block_info(object.block())).state.get() } {
+            // SAFETY: a block of this heap.
+            state::CELLS => (unsafe { CellSpace::object_at(object.address()) }) == Some(object),
             state::LARGE => self.large.holds(object),
             _ => false,
         };
@@ -102,10 +103,11 @@ impl Heap {
         if !self.mark_phase().frees() {
             return;
         }
-        let survives = |target: &ObjectRef| MARK.get(target.address());
+        let survives = |target: &ObjectRef| MARK.get(target.granule());
         let is_condemned =
-            |object: &ObjectRef| !MARK.get(object.address()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| CellSpace::objects_in(block));
+            |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
+        // SAFETY: a block of this heap.
+        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
         let large = (0..self.large.places()).filter_map(|place| self.large.at(place));
         for object in blocks.chain(large).filter(is_condemned) {
             Heap::for_each_counted_reference(object, |target| {

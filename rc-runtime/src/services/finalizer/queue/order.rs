@@ -1,5 +1,10 @@
 //! Finalizers are registered, found due, put in order and run.
 
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "a heap that the program may come back to is a pointer, followed step by step"
+)]
+
 use super::ROUNDS_MAX;
 use crate::descriptor::FinalizeOrder;
 use crate::heap::Heap;
@@ -119,8 +124,8 @@ impl Heap {
         debug_assert!(object.needs_finalizer());
         self.increment(object);
         self.note_waiting(object, true);
-        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.address()) {
-            MARK.set(object.address());
+        if self.mark_phase().keeps_the_dead() && object.is_mature() && !MARK.get(object.granule()) {
+            MARK.set(object.granule());
             self.push_marked(object);
         }
     }
