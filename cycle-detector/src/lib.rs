@@ -14,6 +14,7 @@
 //! | [`plan::deferred::mark`] | the backup mark, for what trials cannot decide |
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |
+//! | [`slice`] | how much is done before the program has its turn |
 //! | `step` | an explicit collection in parts |
 //! | `prefetch_queue` | what a mark visits next, on its way to the cache |
 //! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |
@@ -32,6 +33,7 @@ mod record_walk;
 mod recount;
 mod release_to_marked;
 pub mod root_source;
+pub mod slice;
 mod stops;
 mod success_rate;
 

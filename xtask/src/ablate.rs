@@ -40,6 +40,9 @@ pub struct Arguments {
     /// A further program: a C file and its arguments in one word; may be given more than once
     #[arg(long, value_name = "FILE.c ARGUMENTS")]
     program: Vec<String>,
+    /// Only this mode: deferred, prompt, or in-slices (the prompt plan with a pause goal); may be given more than once
+    #[arg(long, value_name = "MODE")]
+    mode: Vec<String>,
     /// Print the table as a row of Markdown each
     #[arg(long)]
     markdown: bool,
@@ -112,7 +115,8 @@ pub fn ablate(arguments: &Arguments) -> Outcome {
     }
     setup::ensure(setup::BUILD_AND_VALGRIND)?;
     let programs = programs::all(&arguments.program)?;
-    let bench = Bench { tally: run::build_tally()?, folder: &folder, programs: &programs };
+    let modes = programs::modes(&arguments.mode)?;
+    let bench = Bench { tally: run::build_tally()?, folder: &folder, programs: &programs, modes };
     let mut results = Results::read(&folder)?;
     bench.measure(&mut results, UNCHANGED, &|_| true)?;
     let mut failed = Vec::new();
@@ -149,12 +153,13 @@ struct Bench<'run> {
     tally: std::path::PathBuf,
     folder: &'run Path,
     programs: &'run [Program],
+    modes: Vec<&'static Mode>,
 }
 
 impl Bench<'_> {
     /// The programs and modes that a row concerns.
     fn wanted(&self, concerns: &dyn Fn(&Mode) -> bool) -> Vec<(&Program, &'static Mode)> {
-        let modes = programs::MODES.iter().filter(|mode| concerns(mode));
+        let modes = self.modes.iter().copied().filter(|mode| concerns(mode));
         modes.flat_map(|mode| self.programs.iter().map(move |program| (program, mode))).collect()
     }
 

@@ -31,7 +31,6 @@ mod proof;
 mod root_snapshot;
 mod round;
 mod sample;
-mod slice;
 mod sliced_mark;
 mod step;
 mod verify;

@@ -40,8 +40,16 @@ const SLICES: &[(&str, &str)] = &[("TALLY_PAUSE_GOAL", "1000s"), ("TALLY_SLICE_U
 pub const MODES: [Mode; 3] = [
     Mode { name: "deferred", plan: "deferred", environment: SLICES },
     Mode { name: "prompt", plan: "prompt", environment: &[] },
-    Mode { name: "prompt in slices", plan: "prompt", environment: SLICES },
+    Mode { name: "in-slices", plan: "prompt", environment: SLICES },
 ];
+
+/// Those that were named, or all.
+pub fn modes(names: &[String]) -> Result<Vec<&'static Mode>, Failure> {
+    if let Some(name) = names.iter().find(|name| !MODES.iter().any(|mode| mode.name == **name)) {
+        return Err(Failure::unprepared(format!("there is no mode `{name}`")));
+    }
+    Ok(MODES.iter().filter(|mode| names.is_empty() || names.iter().any(|name| name == mode.name)).collect())
+}
 
 impl Mode {
     /// What a run is called in the results.
@@ -112,7 +120,7 @@ impl Program {
             counts::total(&text).ok_or_else(|| Failure::step(format!("{} has no sum", out.display())))?;
         let mut timed = process::command(&executable);
         self.prepare(&mut timed, mode);
-        timed.env("TALLY_STATS", &statistics).stdout(Stdio::null());
+        timed.env("TALLY_STATS", &statistics).stdout(Stdio::null()).stderr(Stdio::null());
         let failed = |error: std::io::Error| Failure::step(format!("{title}: {error}"));
         let child = timed.spawn().map_err(failed)?;
         let (status, usage) = measure::wait_with_usage(&child).map_err(failed)?;

@@ -13,9 +13,10 @@
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::may_follow_logged_words;
 use crate::prefetch_queue::PrefetchQueue;
+use crate::slice::CHUNK_UNITS;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -178,7 +179,7 @@ impl DeferredDriver {
             None => return None,
         };
         let mut spent = 32;
-        let found = heap.walk_mature(&mut walk, BLOCK_STEP_UNITS, |heap, object| {
+        let found = heap.walk_mature(&mut walk, CHUNK_UNITS, |heap, object| {
             1 + if is_marked(object) { visit_small(heap, object) } else { 0 }
         });
         if let Some(units) = found {

@@ -26,9 +26,10 @@
 use crate::evidence::Evidence;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
-use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::plan::deferred::epoch::Phase;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
+use crate::slice::CHUNK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
@@ -260,7 +261,7 @@ impl DeferredDriver {
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
     fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             mark.looks_for_owners |= await_if_unmarked(heap, object);
             1
         }) {
@@ -294,7 +295,7 @@ impl DeferredDriver {
             return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
         }
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             if !is_unmarked(object) {
                 return 1;
             }

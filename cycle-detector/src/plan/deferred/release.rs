@@ -7,12 +7,10 @@
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
 use crate::plan::deferred::DeferredDriver;
+use crate::slice::CHUNK_UNITS;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Giving a chunk of the log back may be a system call.
-const DROPPED_CHUNK_UNITS: i64 = 1024;
 
 impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all decrements are done.
@@ -39,7 +37,8 @@ impl DeferredDriver {
                     if !self.last_log.drop_chunk() {
                         return (units, true);
                     }
-                    units -= DROPPED_CHUNK_UNITS;
+                    // Giving the chunk back may be a system call.
+                    units -= CHUNK_UNITS;
                     // The rest of the log has been read.
                     self.release_at = self.last_log.end();
                 }

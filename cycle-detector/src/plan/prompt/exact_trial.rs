@@ -20,8 +20,8 @@
 
 use super::round::{AGES, Source, age_class};
 use super::sample::Sample;
-use super::slice::Slice;
 use crate::plan::prompt::level_budget::{LEVELS, LevelBudget};
+use crate::slice::Slice;
 use tally_heap::memory::list::{List, Queue};
 use tally_heap::memory::range::{self, BUFFERED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
@@ -73,6 +73,8 @@ pub struct Rings {
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
     pub(super) slice: Slice,
+    /// Levels that a trial may come to: it is not interrupted.
+    pub(super) levels: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -171,7 +173,7 @@ impl Rings {
                 return if self.starved { Verdict::Undecided(level) } else { Verdict::Live };
             }
             level += 1;
-            let affordable = level < self.slice.levels && (level <= paid || self.budgets.can_pay(level));
+            let affordable = level < self.levels && (level <= paid || self.budgets.can_pay(level));
             if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);

@@ -159,7 +159,7 @@ impl Rings {
                 objects
             }
             Verdict::Undecided(level) => {
-                let may_wait = level < self.slice.levels && self.waiting[level].len() < WAITING_MAX;
+                let may_wait = level < self.levels && self.waiting[level].len() < WAITING_MAX;
                 if !may_wait || !self.waiting[level].try_push_back(candidate) {
                     give_up(heap, candidate);
                 }

@@ -2,31 +2,23 @@
 
 use super::{Phase, share};
 use crate::plan::deferred::DeferredDriver;
-use crate::stops::CHUNK_UNITS;
+use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
 
 impl DeferredDriver {
     /// One stop of the mutator: does up to `units` of work, but not beyond the slice's time.
     pub fn slice(&mut self, heap: &mut Heap, units: i64) {
-        if let Some(units) = heap.options.slice_units {
-            heap.statistics.slices += 1;
-            return self.stopped(heap, |driver, heap| driver.work_slice(heap, units.into()));
-        }
-        let limit_ns = heap.options.slice_ns;
+        heap.statistics.slices += 1;
         self.stopped(heap, |driver, heap| {
-            let start = Instant::now();
-            let mut left = units;
+            let mut slice = Slice::of_heap(&heap.options, units);
             driver.stops.slice_units = 0;
-            while left > 0 && driver.has_work(heap) {
-                driver.work(heap, CHUNK_UNITS.min(left));
-                left -= CHUNK_UNITS;
-                if start.elapsed().as_nanos() as u64 > limit_ns {
-                    break;
-                }
+            while !slice.ends() && driver.has_work(heap) {
+                let chunk = slice.chunk();
+                driver.work(heap, chunk);
+                slice.spend(chunk);
             }
             driver.stops.note_slice(heap);
-            heap.statistics.slices += 1;
         });
     }
 

@@ -4,7 +4,7 @@ use super::super::proof::{Place, Proof};
 use super::{BATCHES_BEFORE_MAX, Blocks, Stage, clear_at};
 use crate::plan::prompt::PromptDriver;
 use crate::progress::Progress;
-use crate::stops::CHUNK_UNITS;
+use crate::slice::{CHUNK_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::mark_phase::MarkPhase;
@@ -31,16 +31,11 @@ impl PromptDriver {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
         self.stops.slice_units = 0;
-        if let Some(units) = heap.options.slice_units {
-            self.advance_sliced_mark(heap, units.into());
-        } else {
-            let start = Instant::now();
-            while self.sliced_mark.is_running() {
-                self.advance_sliced_mark(heap, CHUNK_UNITS);
-                if start.elapsed().as_nanos() as u64 >= heap.options.slice_ns {
-                    break;
-                }
-            }
+        let mut slice = Slice::of_heap(&heap.options, i64::MAX);
+        while !slice.ends() && self.sliced_mark.is_running() {
+            let chunk = slice.chunk();
+            self.advance_sliced_mark(heap, chunk);
+            slice.spend(chunk);
         }
         self.stops.note_slice(heap);
     }
@@ -48,19 +43,17 @@ impl PromptDriver {
     /// Works for about `ns` nanoseconds, at least a chunk; true when the mark has come to its end.
     pub(crate) fn sliced_mark_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
         self.sliced_mark.marker.note_that_the_program_ran();
-        let start = Instant::now();
-        loop {
-            let units = heap.options.slice_units.map_or(CHUNK_UNITS, i64::from);
+        let mut slice = Slice::of_time(i64::MAX, ns);
+        while !slice.ends() {
             self.stops.slice_units = 0;
-            self.advance_sliced_mark(heap, units);
+            self.advance_sliced_mark(heap, heap.options.slice_units.map_or(slice.chunk(), i64::from));
             self.stops.note_slice(heap);
             if !self.sliced_mark.is_running() {
                 return true;
             }
-            if start.elapsed().as_nanos() as u64 >= ns {
-                return false;
-            }
+            slice.spend(slice.chunk());
         }
+        false
     }
 
     /// Does the rest of the mark, however long it takes.
