@@ -10,7 +10,7 @@
 //! | [`plan::deferred::reconcile`] | increments: promote what survived, count what changed |
 //! | [`plan::deferred::release`] | decrements: old roots, old values, and what dies with them |
 //! | [`plan::deferred::trial`] | local trial deletion on the candidates |
-//! | [`budget`], [`plan::deferred::backoff`] | what trials may cost, and where none is worth it for a while |
+//! | [`budget`] | what trials may cost |
 //! | [`plan::deferred::mark`] | the backup mark, for what trials cannot decide |
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |

@@ -268,10 +268,7 @@ pub struct BlockInfo {
     pub owner: u32,
     /// Whether the recyclable list has an entry for the block.
     pub listed: bool,
-    /// Trials in a row that freed nothing here, since the block was last opened for allocation.
-    pub failures: u8,
-    /// Low bits of the epoch from which candidates here are tried again.
-    pub wakes: u16,
+    unused_too: [u8; 3],
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
@@ -307,7 +304,7 @@ pub fn clear_block_info(block: u32) {
     unsafe {
         let info = &mut *block_info(block);
         (info.age, info.logged, info.state, info.unused) = (0, 0, 0, 0);
-        (info.listed, info.failures, info.wakes) = (false, 0, 0);
+        (info.listed, info.unused_too) = (false, [0; 3]);
     }
 }
 

@@ -31,7 +31,7 @@
 //! **A trial that is cut off judges the objects it has visited**, the candidate's nearest: the others are outside.
 //! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
 //! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
-//! anything, only a sample of the candidates is tried; where trials fail again and again the block [backs off](crate::plan::deferred::backoff).
+//! anything, only a sample of the candidates is tried.
 //! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not tried or
 //! not decided is a suspect, the evidence for the backup mark.
 
@@ -40,7 +40,6 @@ mod try_candidates;
 mod verdict;
 
 use crate::budget::Budget;
-use crate::plan::deferred::backoff;
 use crate::success_rate::SuccessRate;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, may_be_judged, push_within, release_survivor, set_cell};
@@ -155,7 +154,7 @@ impl Trials {
     fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef, was_root: bool) -> bool {
         heap.options.trials
             && !candidate.has(flag::LARGE)
-            && (was_root || !backoff::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
+            && (was_root || self.small.is_turn())
             && self.budget.can_pay(1)
     }
 }

@@ -169,7 +169,6 @@ impl BlockSpace {
         unsafe {
             (*block_info(block)).state = state::TOUCHED;
             (*block_info(block)).age = epoch;
-            (*block_info(block)).failures = 0;
         }
         range::set_owner(block, self.owner);
         self.touched.push(block);

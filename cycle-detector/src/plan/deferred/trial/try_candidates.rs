@@ -3,7 +3,6 @@
 use super::member::{is_out_of_question, prefetch_next};
 use super::verdict::Verdict;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::backoff;
 use tally_heap::memory::range::BUFFERED;
 use tally_heap::{Heap, ObjectRef};
 
@@ -63,11 +62,6 @@ impl DeferredDriver {
         trials.budget.pay(if succeeded { trials.edges } else { 2 * trials.edges });
         trials.budget.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
-        if succeeded {
-            backoff::wake(candidate.block());
-        } else if !was_root {
-            backoff::note_failure(candidate.block(), heap.epoch);
-        }
         if !was_root {
             trials.small.learn(succeeded);
         }
