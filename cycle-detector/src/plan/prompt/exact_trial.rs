@@ -18,7 +18,7 @@
 //!
 //! Large objects are not judged; cycles through them are the mark's.
 
-use super::round::{AGES, Source, age_class};
+use super::round::Source;
 use super::sample::Sample;
 use crate::plan::prompt::level_budget::{LEVELS, LevelBudget};
 use crate::slice::Slice;
@@ -65,10 +65,10 @@ pub struct Rings {
     pub(super) seeds: Source,
     /// Seeds of the batch that is being judged.
     pub(super) new_seeds: List<ObjectRef>,
-    /// Candidates tried with objects of about their age, by age.
-    pub(super) near: [Sample; AGES],
-    /// Candidates tried with all that they reach, by their age.
-    pub(super) far: [Sample; AGES],
+    /// Candidates tried with objects of about their age.
+    pub(super) near: Sample,
+    /// Candidates tried with all that they reach.
+    pub(super) far: Sample,
     /// All candidates are tried, at any cost.
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
@@ -118,17 +118,16 @@ impl Rings {
     ) -> Verdict {
         let (first, paid) = (waited.is_none(), waited.unwrap_or(0));
         self.edges = 0;
-        let age = age_class(heap, candidate);
-        if first && (unbounded || self.near[age].takes()) {
+        if first && (unbounded || self.near.takes()) {
             let verdict = self.try_near(heap, candidate);
             let freed = if let Some(Verdict::Garbage(objects)) = verdict { objects } else { 0 };
-            self.near[age].learn(freed, self.edges as u64);
+            self.near.learn(freed, self.edges as u64);
             if let Some(verdict) = verdict {
                 return verdict;
             }
         }
         if first && !unbounded {
-            if !self.far[age].takes() {
+            if !self.far.takes() {
                 return Verdict::PassedOver;
             }
             if !self.budgets.can_pay(0) {
@@ -139,7 +138,7 @@ impl Rings {
         let verdict = self.try_far(heap, candidate, paid, unbounded);
         if first {
             let freed = if let Verdict::Garbage(objects) = verdict { objects } else { 0 };
-            self.far[age].learn(freed, (self.edges - near) as u64);
+            self.far.learn(freed, (self.edges - near) as u64);
         }
         verdict
     }

@@ -8,9 +8,9 @@
 //!
 //! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next.
 //! Each is tried with objects of about its age, and if that finds nothing with all that it reaches, as far as the budgets
-//! allow. What seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in
-//! other ways than others. A candidate of the first kind that was passed over, or any that was cut off, is a suspect:
-//! it keeps flag and settled byte, without its bit, and is left alone until a mark comes by evidence.
+//! allow. What seldom succeeds is sampled (`sample`): orphans, seeds, trials of the candidate's age, and trials of all
+//! that it reaches. A candidate of the first kind that was passed over, or any that was cut off, is a suspect: it keeps
+//! flag and settled byte, without its bit, and is left alone until a mark comes by evidence.
 
 use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
@@ -18,12 +18,10 @@ use crate::plan::prompt::level_budget::LEVELS;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, REACHED};
 use tally_heap::object::prompt_flag;
-use tally_heap::plan::prompt::{CellSpace, FIRST_ROUND};
+use tally_heap::plan::prompt::FIRST_ROUND;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
-/// Classes of ages.
-pub(super) const AGES: usize = u16::BITS as usize + 1;
 /// Candidates that are tried with every batch, and orphans and seeds that make a round due.
 const FEW: usize = 256;
 /// Candidates that a round tries, or as many as cells were handed out since the last; the others are left for the next.
@@ -226,8 +224,10 @@ impl Rings {
 
     /// Garbage among the candidates that were passed over, by estimate.
     pub(super) fn lost(&mut self) -> u64 {
-        let by_age = self.near.iter_mut().chain(&mut self.far);
-        by_age.chain([&mut self.orphans.sample, &mut self.seeds.sample]).map(Sample::lost).sum()
+        [&mut self.near, &mut self.far, &mut self.orphans.sample, &mut self.seeds.sample]
+            .into_iter()
+            .map(Sample::lost)
+            .sum()
     }
 
     /// Tries orphans and seeds; the number of objects freed.
@@ -265,12 +265,6 @@ impl Rings {
     pub(crate) fn left_over(&self) -> usize {
         self.backlog.len() - self.backlog_at
     }
-}
-
-/// How many batches ago the candidate's block was young, by doublings: objects that live long die in other ways than others.
-pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
-    let batches = heap.prompt.cells.nursery.number.wrapping_sub(CellSpace::age_of(candidate.address()));
-    (u16::BITS - batches.leading_zeros()) as usize
 }
 
 /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.

@@ -1,7 +1,6 @@
 //! Samples: of candidates that are seldom garbage only some are tried.
 //!
-//! Candidates come from three sources, and each has its own luck: what the program dropped a reference to, what a dead ring
-//! referred to, and young objects that were held from outside when their batch was judged. Where trials free less than an eighth
+//! Orphans and seeds (`round`), trials of objects of one age, and those of all that a candidate reaches have a sample each. Where trials free less than an eighth
 //! of a reference followed, only every 2nd, 4th … 256th is tried; one good streak, and all are again. How much the others would
 //! have yielded is evidence for a mark.
 
