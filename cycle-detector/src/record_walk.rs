@@ -3,10 +3,8 @@
 //! The program may run between two steps. Records that it makes or frees meanwhile are of objects that it has, and those are
 //! none of the walk's.
 
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::{Heap, ObjectRef};
-
-/// Records that are looked at in one step.
-const PER_STEP: i64 = 64;
 
 /// How far the walk is.
 #[derive(Debug, Default)]
@@ -28,7 +26,7 @@ impl RecordWalk {
     /// Looks at the next records.
     pub(crate) fn next(&mut self, heap: &Heap, is_wanted: impl Fn(ObjectRef) -> bool) -> Looked {
         let from = self.at;
-        while i64::from(self.at - from) < PER_STEP {
+        while ((self.at - from) as usize) < OBJECTS_PER_STEP {
             if self.at >= heap.specials.last() {
                 return if self.at == from { Looked::AtAll } else { Looked::Past(i64::from(self.at - from)) };
             }
@@ -37,7 +35,7 @@ impl RecordWalk {
                 return Looked::At(object);
             }
         }
-        Looked::Past(PER_STEP)
+        Looked::Past(OBJECTS_PER_STEP as i64)
     }
 
     /// The walk is not done with the object that it has found: the next step finds it again.

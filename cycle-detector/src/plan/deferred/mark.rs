@@ -29,7 +29,7 @@ use crate::plan::deferred::discovery::Discovery;
 use crate::plan::deferred::epoch::Phase;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
-use crate::slice::CHUNK_UNITS;
+use crate::slice::{BLOCK_UNITS, CHUNK_UNITS};
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
@@ -265,7 +265,7 @@ impl DeferredDriver {
             mark.looks_for_owners |= await_if_unmarked(heap, object);
             1
         }) {
-            return Some(32 + spent);
+            return Some(BLOCK_UNITS + spent);
         }
         if mark.large_at < heap.large.places() {
             if let Some(object) = heap.large.at(mark.large_at) {
@@ -302,7 +302,7 @@ impl DeferredDriver {
             mark.freed += 1;
             2 + condemn(heap, object)
         }) {
-            return Some(32 + spent);
+            return Some(BLOCK_UNITS + spent);
         }
         if self.mark.large_at < heap.large.places() {
             let place = self.mark.large_at;

@@ -22,6 +22,7 @@
 //! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
 
 use super::Rings;
+use crate::prefetch_queue::AHEAD;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{self, REACHED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
@@ -35,8 +36,6 @@ const EVERY_MAX: u32 = 64;
 const UNSEEN: u64 = 8;
 /// Blocks that are judged then: if that has not paid, the others of the batch are not.
 const PROBED: usize = 1;
-/// References to the outside whose targets' counts are fetched before it is their turn.
-const AHEAD: usize = 8;
 /// Bytes that one cell is taken for.
 const BYTES_PER_CELL: u64 = 32;
 /// A batch with this part dead has paid for itself.

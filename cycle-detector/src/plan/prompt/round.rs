@@ -15,6 +15,7 @@
 use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
 use crate::plan::prompt::level_budget::LEVELS;
+use crate::prefetch_queue::AHEAD;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, REACHED};
 use tally_heap::object::prompt_flag;
@@ -26,8 +27,6 @@ use tally_heap::{Heap, ObjectRef};
 const FEW: usize = 256;
 /// Candidates that a round tries, or as many as cells were handed out since the last; the others are left for the next.
 const AT_ONCE: usize = 4 * FIRST_ROUND;
-/// Candidates that are fetched before it is their turn.
-const AHEAD: usize = 8;
 /// Units of a candidate besides the references followed.
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.

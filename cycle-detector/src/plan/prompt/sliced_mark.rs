@@ -30,7 +30,7 @@ mod finalizable;
 use super::marker::Marker;
 use super::proof::{Place, Proof};
 use crate::record_walk::RecordWalk;
-use finalizable::HELD_AT_ONCE;
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::Heap;
 use tally_heap::memory::range::MARK;
 
@@ -162,7 +162,7 @@ impl SlicedMark {
         }
         let queue = &heap.finalizers.queue;
         let end = self.waiting_left.min(queue.len());
-        let from = end.saturating_sub(HELD_AT_ONCE);
+        let from = end.saturating_sub(OBJECTS_PER_STEP);
         queue[from..end].iter().for_each(|&object| self.marker.show(object));
         self.waiting_left = from;
         Some(1 + (end - from) as i64)
