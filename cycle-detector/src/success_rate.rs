@@ -27,11 +27,6 @@ impl SuccessRate {
         SuccessRate { one_in, rate: ONE / 4, position: 0 }
     }
 
-    /// Trials that do not pay until the contrary is known.
-    pub(crate) const fn doubtful(one_in: u64) -> SuccessRate {
-        SuccessRate { one_in, rate: 0, position: 0 }
-    }
-
     /// Whether only a sample is tried.
     pub(crate) fn is_sampling(&self) -> bool {
         self.rate < PAYS

@@ -17,8 +17,7 @@
 
 mod run;
 
-/// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
-/// references.
+/// The units by which a slice may exceed its budget: one step. The longest are a trial, and one object's references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
 
 /// Where the passes of the last flip are.

@@ -7,7 +7,7 @@
 //!   back before anyone looks; the count bytes stay as they are. `[TRIAL]`
 //! - Everything in the trial is reachable from the candidate. So if the candidate has something left, all of it is alive; and if
 //!   no member has, all of it is dead: neither result needs a second pass.
-//! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
+//! - It deepens in levels, of many times as many members each. At every level the members whose references have been followed are
 //!   judged for themselves: any subset is sound, since references from outside it keep their targets alive. A small dead ring
 //!   that hangs on a large live heap is found at the first level.
 //! - First of all a candidate is tried with objects of about its age: a ring is made at once, so its block is as old as that of its

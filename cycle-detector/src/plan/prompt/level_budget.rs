@@ -5,11 +5,11 @@
 //! cost a bounded part of the allocation, whatever their number: two references for each cell allocated.
 
 /// Members at which the levels of a trial end.
-pub(super) const LEVELS: [usize; 6] = [8, 64, 512, 4096, 32 << 10, 256 << 10];
+pub(super) const LEVELS: [usize; 4] = [8, 512, 4096, 256 << 10];
 /// With a pause goal a trial has 4,096 members at most; larger rings are left to a mark, which may be interrupted. `[BOUND]`
-pub(super) const SLICED_LEVELS: usize = 4;
+pub(super) const SLICED_LEVELS: usize = 3;
 /// References a level may follow for 64 cells allocated.
-const PER_64_CELLS: [i64; 6] = [64, 16, 4, 4, 4, 4];
+const PER_64_CELLS: [i64; LEVELS.len()] = [64, 16, 4, 4];
 
 /// The budgets of all levels of trials.
 #[derive(Debug)]

@@ -47,7 +47,7 @@ impl DeferredDriver {
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
         (trials.edges, trials.dead_edges) = (0, 0);
-        let verdict = trials.judge(heap, candidate);
+        let verdict = trials.trial(heap, candidate);
         match verdict {
             Verdict::Finalizing => {}
             Verdict::Live => trials.note_alive(heap),
