@@ -33,9 +33,9 @@ mod record_walk;
 mod recount;
 mod release_to_marked;
 pub mod root_source;
+mod sample;
 pub mod slice;
 mod stops;
-mod success_rate;
 
 pub use mutator::Mutator;
 /// Types of the heap that hosts need: options, descriptors, errors.

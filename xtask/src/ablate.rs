@@ -217,6 +217,13 @@ mod tests {
         for row in list.iter().filter(|row| row.text == row.becomes || row.name == UNCHANGED) {
             complaints.push(format!("{}: changes nothing", row.name));
         }
+        let folders = ["cycle-detector/tests", "tests/tests"].map(|folder| tree::root().join(folder));
+        for test in list.iter().filter_map(|row| row.holds.as_deref()) {
+            let function = format!("fn {}(", test.rsplit("::").next().expect("a name"));
+            if !folders.iter().any(|folder| crate::patch::holds(folder, &function)) {
+                complaints.push(format!("there is no test `{test}`"));
+            }
+        }
         for plan in list.iter().filter_map(|row| row.plan.as_deref()) {
             if !programs::MODES.iter().any(|mode| mode.plan == plan) {
                 complaints.push(format!("there is no plan `{plan}`"));

@@ -174,6 +174,7 @@ fn run_mutant(mutant: &Mutant, folder: &Path) -> Result<Verdict, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patch::holds;
     use std::path::PathBuf;
 
     /// Cheap enough for every day: who changes a line that a mutant names changes the mutant, too.
@@ -181,7 +182,8 @@ mod tests {
     fn every_mutant_still_applies_and_names_a_test() {
         let list = List::read(tree::root()).expect("the list can be read").mutants;
         assert!(list.len() >= 12, "{} mutants", list.len());
-        let mut complaints: Vec<String> = list.iter().filter_map(|mutant| mutant.patch().applied(tree::root(), PLACE).err()).collect();
+        let mut complaints: Vec<String> =
+            list.iter().filter_map(|mutant| mutant.patch().applied(tree::root(), PLACE).err()).collect();
         let names: BTreeSet<&str> = list.iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!(names.len(), list.len(), "two mutants have one name");
         for mutant in &list {
@@ -203,14 +205,5 @@ mod tests {
             std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.lines().any(|line| line == name))
         };
         folders.into_iter().find(has_name).unwrap_or_else(|| panic!("no manifest names {package}"))
-    }
-
-    fn holds(folder: &Path, text: &str) -> bool {
-        let entries = std::fs::read_dir(folder).expect("a package's folder");
-        entries.map(|entry| entry.expect("an entry").path()).any(|path| {
-            path.is_dir() && holds(&path, text)
-                || path.extension().is_some_and(|ending| ending == "rs")
-                    && std::fs::read_to_string(&path).is_ok_and(|file| file.contains(text))
-        })
     }
 }

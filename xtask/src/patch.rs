@@ -31,12 +31,7 @@ impl Patch<'_> {
     }
 
     /// Does `work` while the change stands in `tree`; afterwards the file is as it was.
-    pub fn with<T>(
-        &self,
-        tree: &Path,
-        list: &str,
-        work: impl FnOnce() -> Result<T, String>,
-    ) -> Result<T, String> {
+    pub fn with<T>(&self, tree: &Path, list: &str, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
         let changed = self.applied(tree, list)?;
         let place = tree.join(self.file);
         let failed = |error: std::io::Error| format!("{}: {error}", place.display());
@@ -79,6 +74,17 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether a Rust file below the folder has the text.
+#[cfg(test)]
+pub fn holds(folder: &Path, text: &str) -> bool {
+    let entries = std::fs::read_dir(folder).expect("a package's folder");
+    entries.map(|entry| entry.expect("an entry").path()).any(|path| {
+        path.is_dir() && holds(&path, text)
+            || path.extension().is_some_and(|ending| ending == "rs")
+                && std::fs::read_to_string(&path).is_ok_and(|file| file.contains(text))
+    })
 }
 
 #[cfg(test)]

@@ -64,8 +64,7 @@ impl Results {
     /// What `row` has changed against `base`, over the runs that both have.
     pub fn summary<'name>(&self, row: &'name str, base: &str) -> Summary<'name> {
         let none = BTreeMap::new();
-        let (changed, unchanged) =
-            (self.of_rows.get(row).unwrap_or(&none), self.of_rows.get(base).unwrap_or(&none));
+        let (changed, unchanged) = (self.of_rows.get(row).unwrap_or(&none), self.of_rows.get(base).unwrap_or(&none));
         let pairs: Vec<_> =
             changed.iter().filter_map(|(run, after)| Some((run.as_str(), *after, *unchanged.get(run)?))).collect();
         let changes = |of: fn(Measured) -> u64| {

@@ -9,6 +9,7 @@
 //!
 //! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
+use crate::plan::deferred::flip::FRAMES_PER_STEP;
 use crate::plan::deferred::{DeferredDriver, Lapsed};
 use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::object::flag;
@@ -19,8 +20,6 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;
-/// Frames visited in one step.
-const FRAMES_PER_STEP: usize = 256;
 
 impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all increments are done.

@@ -28,7 +28,6 @@ impl DeferredDriver {
                     heap.show_to_mark(root);
                 }
                 heap.decrement(root);
-                self.trials.note_former_root(heap.candidates.len());
                 units -= 1;
             } else {
                 let (left, read) = heap.release_logged(&mut self.last_log, &mut self.release_at, units);

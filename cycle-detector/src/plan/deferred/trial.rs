@@ -27,17 +27,17 @@
 //! flip included, and the mutator can only reach objects that were reachable then or are younger.
 //!
 //! **A trial that is cut off judges the objects it has visited**, the candidate's nearest: the others are outside.
-//! A small structure that refers to a live one dies so without that being followed to its end. When fewer than one in
-//! eight trials frees anything, only a sample of the candidates is tried.
-//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not tried or
-//! not decided is a suspect, the evidence for the backup mark.
+//! A small structure that refers to a live one dies so without that being followed to its end. Where trials free
+//! little, only a sample of the candidates is tried.
+//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not
+//! decided is a suspect, the evidence for the backup mark; one not tried is a doubt, weaker evidence.
 
 mod member;
 mod try_candidates;
 mod verdict;
 
 use crate::budget::Budget;
-use crate::success_rate::SuccessRate;
+use crate::sample::Sample;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, may_be_judged, push_within, release_survivor, set_cell};
 use tally_heap::memory::list::List;
@@ -59,9 +59,6 @@ const MET_MAX: usize = EDGES as usize + OBJECT_EDGES_MAX;
 /// The most by which a trial may exceed its budget.
 pub const EDGES_OVERDRAWN: u64 = 2 * MET_MAX as u64;
 
-/// As many candidates that were not tried count as one suspect.
-const PASSED_OVER_PER_SUSPECT: u64 = 16;
-
 /// Trial state that outlives one trial; the arrays are reserved once.
 #[derive(Debug)]
 pub struct Trials {
@@ -81,13 +78,8 @@ pub struct Trials {
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
     dead_edges: i64,
-    budget: Budget,
-    small: SuccessRate,
-    /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
-    /// about the program's cycles.
-    former_roots: usize,
-    /// Candidates that were not tried.
-    passed_over: u64,
+    budget: Budget<1>,
+    sample: Sample,
     /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
     /// candidates that were not tried, and survivors that dead cycles released: no measure of garbage, but without any
     /// there is none.
@@ -106,34 +98,23 @@ impl Default for Trials {
             counts: 0,
             edges: 0,
             dead_edges: 0,
-            budget: Budget::default(),
-            small: SuccessRate::promising(64),
-            former_roots: 0,
-            passed_over: 0,
+            budget: Budget::of_levels([NODES]),
+            sample: Sample::default(),
             doubts: 0,
         }
     }
 }
 
 impl Trials {
-    /// A root of the flip before was released; there are `candidates` now.
-    pub(crate) fn note_former_root(&mut self, candidates: usize) {
-        self.former_roots = candidates.min(256);
-    }
-
     /// A candidate is not tried: weak evidence.
     fn pass_over(&mut self, heap: &mut Heap) {
-        self.passed_over += 1;
         self.doubts += 1;
-        heap.suspects += u64::from(!heap.options.trials || self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
+        heap.suspects += u64::from(!heap.options.trials);
     }
 
     /// Whether the candidate is to be tried now.
-    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef, was_root: bool) -> bool {
-        heap.options.trials
-            && !candidate.has(flag::LARGE)
-            && (was_root || self.small.is_turn())
-            && self.budget.can_pay(1)
+    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef) -> bool {
+        heap.options.trials && !candidate.has(flag::LARGE) && self.sample.takes() && self.budget.can_pay(0, 1)
     }
 }
 

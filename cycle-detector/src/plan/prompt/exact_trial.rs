@@ -18,9 +18,10 @@
 //!
 //! Large objects are not judged; cycles through them are the mark's.
 
+use super::levels::LEVELS;
 use super::round::Source;
-use super::sample::Sample;
-use crate::plan::prompt::level_budget::{LEVELS, LevelBudget};
+use crate::budget::Budget;
+use crate::sample::Sample;
 use crate::slice::Slice;
 use tally_heap::memory::list::{List, Queue};
 use tally_heap::memory::range::{self, BUFFERED};
@@ -47,7 +48,7 @@ pub struct Rings {
     starved: bool,
     /// Members are about as old as this.
     within: Option<u16>,
-    pub(super) budgets: LevelBudget,
+    pub(super) budget: Budget<{ LEVELS.len() }>,
     /// The candidates that a round has taken over from the heap, and how many of them have been tried.
     pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
@@ -55,8 +56,6 @@ pub struct Rings {
     pub(super) catches_up: bool,
     /// Candidates that roots hold: they were passed over, and go back when the round ends.
     pub(super) held: List<ObjectRef>,
-    /// Candidates that a sample has passed over.
-    pub(super) passed_over: u32,
     /// Candidates that wait for their level's budget.
     pub(super) waiting: [Queue<ObjectRef>; LEVELS.len()],
     /// Objects that lost references from dead rings.
@@ -130,7 +129,7 @@ impl Rings {
             if !self.far.takes() {
                 return Verdict::PassedOver;
             }
-            if !self.budgets.can_pay(0) {
+            if !self.can_pay(0) {
                 return Verdict::Undecided(0);
             }
         }
@@ -156,14 +155,14 @@ impl Rings {
                 return Verdict::Undecided(level);
             }
             if !unbounded {
-                self.budgets.pay(level, self.edges - before);
+                self.budget.pay(level, self.edges - before);
             }
             let complete = next == self.members.len();
             if candidate.stamp() == 0
                 && let Some(verdict) = self.judge(heap, next)
             {
                 if !unbounded && let Verdict::Garbage(objects) = verdict {
-                    self.budgets.reward(level, self.edges, objects as i64);
+                    self.reward(level, objects as i64);
                 }
                 return verdict;
             }
@@ -172,7 +171,7 @@ impl Rings {
                 return if self.starved { Verdict::Undecided(level) } else { Verdict::Live };
             }
             level += 1;
-            let affordable = level < self.levels && (level <= paid || self.budgets.can_pay(level));
+            let affordable = level < self.levels && (level <= paid || self.can_pay(level));
             if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);

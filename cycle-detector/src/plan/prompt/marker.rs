@@ -14,8 +14,8 @@ use tally_heap::plan::prompt::CellSpace;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Objects on a stack that has not grown. With none a list would be looked for node by node.
-const RESERVED: usize = 512;
+/// Objects on a stack, or in a root snapshot, whose memory is kept. With none a list would be looked for node by node.
+pub(super) const RESERVED: usize = 512;
 
 /// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
-use crate::plan::prompt::level_budget::{LEVELS, SLICED_LEVELS};
+use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
 use crate::progress::Progress;
 use crate::slice::Slice;
 use std::time::Instant;
@@ -144,7 +144,6 @@ impl PromptDriver {
         let judged = self.batch.judge(heap, &mut self.rings, always);
         heap.statistics.trial_edges += judged.edges;
         self.stops.report.freed_by_trial += judged.freed;
-        self.counted_marks.lost += judged.lost + self.rings.lost();
         judged.freed
     }
 

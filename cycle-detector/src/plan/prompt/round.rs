@@ -9,13 +9,13 @@
 //! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next.
 //! Each is tried with objects of about its age, and if that finds nothing with all that it reaches, as far as the budgets
 //! allow. What seldom succeeds is sampled (`sample`): orphans, seeds, trials of the candidate's age, and trials of all
-//! that it reaches. A candidate of the first kind that was passed over, or any that was cut off, is a suspect: it keeps
-//! flag and settled byte, without its bit, and is left alone until a mark comes by evidence.
+//! that it reaches. One that was cut off is a suspect. It keeps flag and settled byte, without its bit, and
+//! is left alone until a mark comes by evidence; so does a candidate of the first kind that was passed over.
 
-use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
-use crate::plan::prompt::level_budget::LEVELS;
+use crate::plan::prompt::levels::LEVELS;
 use crate::prefetch_queue::AHEAD;
+use crate::sample::Sample;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, REACHED};
 use tally_heap::object::prompt_flag;
@@ -31,8 +31,6 @@ const AT_ONCE: usize = 4 * FIRST_ROUND;
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
-/// Candidates passed over by a sample that are evidence like one that was cut off.
-const PASSED_OVER_PER_SUSPECT: u32 = 16;
 /// Candidates of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -61,7 +59,7 @@ impl Rings {
         }
         let handed = heap.prompt.cells.handed_cells();
         let cells = handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed);
-        self.budgets.fill(cells as i64);
+        self.fill_budget(cells);
         let mut freed = self.try_sources(heap, report, unbounded);
         let most = if unbounded { usize::MAX } else { AT_ONCE.max(cells as usize) };
         let mut tried = most.min(self.left_over() + heap.candidates.len());
@@ -87,7 +85,7 @@ impl Rings {
             freed += self.try_sources(heap, report, unbounded);
         }
         for level in 0..LEVELS.len() {
-            while !self.slice.ends() && (unbounded || self.budgets.can_pay(level)) {
+            while !self.slice.ends() && (unbounded || self.can_pay(level)) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, Turn::Waited(level), unbounded);
             }
@@ -167,18 +165,11 @@ impl Rings {
                 match turn {
                     // The next decrement may tell.
                     Turn::Brought => unbuffer(candidate),
-                    _ => self.pass_over(heap, candidate),
+                    _ => BUFFERED.clear(candidate.address()),
                 }
                 0
             }
         }
-    }
-
-    /// The same, but its sample says that most of its like live: many of them are as good as one suspect.
-    fn pass_over(&mut self, heap: &mut Heap, candidate: ObjectRef) {
-        BUFFERED.clear(candidate.address());
-        self.passed_over += 1;
-        heap.suspects += u64::from(self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
     }
 
     /// The object loses a reference from something dead. It may be part of another dead ring; or of a large live heap that rings
@@ -219,14 +210,6 @@ impl Rings {
             || heap.candidates.len() >= heap.prompt.round_at
             || heap.candidates.len() < FEW
             || others >= FEW
-    }
-
-    /// Garbage among the candidates that were passed over, by estimate.
-    pub(super) fn lost(&mut self) -> u64 {
-        [&mut self.near, &mut self.far, &mut self.orphans.sample, &mut self.seeds.sample]
-            .into_iter()
-            .map(Sample::lost)
-            .sum()
     }
 
     /// Tries orphans and seeds; the number of objects freed.

@@ -2,6 +2,7 @@
 
 use super::member::{is_out_of_question, prefetch_next};
 use super::verdict::Verdict;
+use crate::budget::BYTES_PER_EDGE;
 use crate::plan::deferred::DeferredDriver;
 use tally_heap::memory::range::BUFFERED;
 use tally_heap::{Heap, ObjectRef};
@@ -9,7 +10,7 @@ use tally_heap::{Heap, ObjectRef};
 impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
     pub(crate) fn fill_purse(&mut self) {
-        self.trials.budget.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
+        self.trials.budget.put(0, (self.stops.report.given_bytes / BYTES_PER_EDGE) as i64);
     }
 
     /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
@@ -21,10 +22,9 @@ impl DeferredDriver {
             // process, and what another heap had buffered there was tried, and freed, here.
             if heap.still_owns(candidate) && BUFFERED.get(candidate.address()) {
                 BUFFERED.clear(candidate.address());
-                let was_root = heap.candidates.len() < self.trials.former_roots;
                 if is_out_of_question(candidate) {
-                } else if self.trials.is_worth_it(heap, candidate, was_root) {
-                    units -= self.try_candidate(heap, candidate, was_root);
+                } else if self.trials.is_worth_it(heap, candidate) {
+                    units -= self.try_candidate(heap, candidate);
                 } else {
                     self.trials.pass_over(heap);
                 }
@@ -33,16 +33,10 @@ impl DeferredDriver {
                 return (units, heap.candidates.is_empty());
             }
         }
-        self.trials.former_roots = 0;
         (units, true)
     }
 
-    pub(in crate::plan::deferred::trial) fn try_candidate(
-        &mut self,
-        heap: &mut Heap,
-        candidate: ObjectRef,
-        was_root: bool,
-    ) -> i64 {
+    pub(in crate::plan::deferred::trial) fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef) -> i64 {
         self.stops.report.trials += 1;
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
@@ -57,14 +51,12 @@ impl DeferredDriver {
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
-        let succeeded = verdict.has_freed();
-        // A trial in vain costs twice: more such trials for the same budget found no more garbage.
-        trials.budget.pay(if succeeded { trials.edges } else { 2 * trials.edges });
+        trials.budget.pay(0, trials.edges);
         trials.budget.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
-        if !was_root {
-            trials.small.learn(succeeded);
-        }
+        // What waits for its finalizers is as good as freed.
+        let freed = if matches!(verdict, Verdict::Finalizing) { trials.edges } else { trials.dead_edges };
+        trials.sample.learn(freed as u64, trials.edges as u64);
         4 + trials.edges
     }
 }

@@ -81,7 +81,6 @@ impl PromptDriver {
     pub(in crate::plan::prompt::sliced_mark) fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
         heap.suspects += self.sliced_mark.suspects;
-        self.counted_marks.lost += self.sliced_mark.lost;
         self.end_watch(heap);
     }
 
@@ -171,7 +170,6 @@ impl PromptDriver {
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);
-        mark.lost = std::mem::take(&mut self.counted_marks.lost);
         heap.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
@@ -201,7 +199,7 @@ impl PromptDriver {
 
     pub(in crate::plan::prompt::sliced_mark) fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
         let mark = &mut self.sliced_mark;
-        let (freed, lost, suspects) = (mark.freed, mark.lost, mark.suspects);
+        let (freed, suspects) = (mark.freed, mark.suspects);
         let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
         if floats {
             heap.prompt.passed_over.note();
@@ -211,7 +209,7 @@ impl PromptDriver {
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
-        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.learn_from_mark(heap, freed, awaited, suspects);
         self.counted_marks.cap.note_mark(heap, true, awaited);
         self.open_round(heap);
         self.stops.report.freed_by_mark = freed;
