@@ -30,16 +30,20 @@ static int run(int count, char **arguments) {
         fprintf(stderr,
             "usage: %s bintrees14|bintrees16|bintrees18|gcbench|cycles|mutate|sustained|list|bigheap|fifo|lru|rings|parents|havlak|toggle|nop"
             " [small|OBJECTS [ROUNDS]]\n"
-            "OBJECTS, from 1000 to a billion, is the size of the live heap of mutate, sustained, bigheap, fifo, havlak and toggle.\n"
-            "ROUNDS is how many rings bigheap and fifo make, and a quarter of those of toggle.\n",
+            "OBJECTS, from 1000 to a billion, is the size of the live heap of mutate, sustained, bigheap, fifo, havlak and toggle,\n"
+            "and of a list. ROUNDS is how many rings bigheap and fifo make, and a quarter of those of toggle; how often lru, rings,\n"
+            "parents and havlak replace something; how many nodes cycles drops (of lru and cycles the power of two below).\n",
             arguments[0]);
         return 2;
     }
     const char *name = arguments[1];
     long sum = 0;
     if (small) sizes = small_sizes;
-    if (objects) sizes.live_objects = objects;
-    if (rounds) sizes.rounds = rounds;
+    if (objects) sizes.live_objects = sizes.list_length = objects;
+    if (rounds) {
+        sizes.rounds = sizes.replacements = rounds;
+        sizes.access_bits = sizes.cycle_bits = 63 - __builtin_clzl(rounds);
+    }
     if (strcmp(name, "bintrees14") == 0) sum = bintrees(14 - sizes.depth_off);
     else if (strcmp(name, "bintrees16") == 0) sum = bintrees(16 - sizes.depth_off);
     else if (strcmp(name, "bintrees18") == 0) sum = bintrees(18 - sizes.depth_off);

@@ -30,10 +30,8 @@ pub const TURNOVER: u64 = 16;
 pub const GARBAGE_MAX: u64 = 10;
 /// Turnover of a log entry: a small object and its death.
 const BYTES_PER_ENTRY: u64 = 64;
-/// Largest factor of [`TURNOVER`].
-const TURNOVERS_MAX: u64 = 8;
-/// The most growth that marks which find little ask for, in halves.
-const HALVES_MAX: u64 = 8;
+/// The most growth that marks which find little ask for, in halves, and the largest factor of [`TURNOVER`].
+pub(crate) const HALVES_MAX: u64 = 8;
 /// Marks in a row that may be given up because counting frees enough.
 const ABORTED_MAX: u32 = 2;
 
@@ -116,7 +114,7 @@ impl Evidence {
         let base = self.base.max(self.base_of_abort).max(epoch);
         let halves = (self.halves * patience).min(2 * GROWTH_MAX);
         let grown = live > base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch);
-        let turned_over = self.turnover / (TURNOVER * halves.min(TURNOVERS_MAX)) > live.saturating_add(epoch);
+        let turned_over = self.turnover / (TURNOVER * halves.min(HALVES_MAX)) > live.saturating_add(epoch);
         grown || turned_over
     }
 

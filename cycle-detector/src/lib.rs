@@ -10,10 +10,11 @@
 //! | [`plan::deferred::reconcile`] | increments: promote what survived, count what changed |
 //! | [`plan::deferred::release`] | decrements: old roots, old values, and what dies with them |
 //! | [`plan::deferred::trial`] | local trial deletion on the candidates |
-//! | [`budget`], [`plan::deferred::backoff`] | what trials may cost, and where none is worth it for a while |
+//! | [`budget`] | what trials may cost |
 //! | [`plan::deferred::mark`] | the backup mark, for what trials cannot decide |
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |
+//! | [`slice`] | how much is done before the program has its turn |
 //! | `step` | an explicit collection in parts |
 //! | `prefetch_queue` | what a mark visits next, on its way to the cache |
 //! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |
@@ -34,8 +35,9 @@ mod record_walk;
 mod recount;
 mod release_to_marked;
 pub mod root_source;
+mod sample;
+pub mod slice;
 mod stops;
-mod success_rate;
 
 pub use mutator::Mutator;
 /// Types of the heap that hosts need: options, descriptors, errors.

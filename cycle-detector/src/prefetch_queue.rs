@@ -8,20 +8,23 @@ use tally_heap::ObjectRef;
 use tally_heap::memory::range;
 use tally_heap::object::HEADER_BYTES;
 
-/// A queue of `AHEAD` objects.
-pub(crate) struct PrefetchQueue<const AHEAD: usize> {
+/// Objects that are fetched before it is their turn, here and where a list is gone through.
+pub(crate) const AHEAD: usize = 8;
+
+/// A queue of [`AHEAD`] objects.
+pub(crate) struct PrefetchQueue {
     objects: [Option<ObjectRef>; AHEAD],
     at: usize,
     waiting: usize,
 }
 
-impl<const AHEAD: usize> Default for PrefetchQueue<AHEAD> {
+impl Default for PrefetchQueue {
     fn default() -> Self {
         PrefetchQueue { objects: [None; AHEAD], at: 0, waiting: 0 }
     }
 }
 
-impl<const AHEAD: usize> PrefetchQueue<AHEAD> {
+impl PrefetchQueue {
     /// The next to be visited; the queue is filled up by `pop`.
     #[inline(always)]
     pub(crate) fn next(&mut self, mut pop: impl FnMut() -> Option<ObjectRef>) -> Option<ObjectRef> {
@@ -61,7 +64,7 @@ mod tests {
     #[test]
     fn all_that_goes_in_comes_out_once_also_what_has_not_been_visited() {
         let mut stack: Vec<ObjectRef> = (0..20).map(object).collect();
-        let mut soon = PrefetchQueue::<8>::default();
+        let mut soon = PrefetchQueue::default();
         let mut seen: Vec<ObjectRef> = (0..7).map(|_| soon.next(|| stack.pop()).expect("more than that")).collect();
         assert_eq!(seen[..2], [object(19), object(18)], "as from a stack");
         assert_eq!(stack.len(), 6, "eight are on their way, the first of them out already");

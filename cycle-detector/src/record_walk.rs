@@ -3,13 +3,10 @@
 //! The program may run between two steps. Records that it makes or frees meanwhile are of objects that it has, and those are
 //! none of the walk's.
 
+use crate::prefetch_queue::AHEAD;
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::services::special::Special;
 use tally_heap::{Heap, ObjectRef};
-
-/// Records that are looked at in one step.
-const PER_STEP: i64 = 64;
-/// Records between the one that is looked at and the one whose object is fetched.
-const AHEAD: u32 = 8;
 
 /// How far the walk is.
 #[derive(Debug, Default)]
@@ -37,19 +34,19 @@ impl RecordWalk {
     ) -> Looked {
         let from = self.at;
         let object_of = |number| heap.specials.record(number).filter(|record| may_be(record)).and_then(Special::object);
-        while i64::from(self.at - from) < PER_STEP {
+        while ((self.at - from) as usize) < OBJECTS_PER_STEP {
             if self.at >= heap.specials.last() {
                 return if self.at == from { Looked::AtAll } else { Looked::Past(i64::from(self.at - from)) };
             }
             self.at += 1;
-            if let Some(object) = object_of(self.at + AHEAD) {
+            if let Some(object) = object_of(self.at + AHEAD as u32) {
                 object.prefetch_for_mark();
             }
             if let Some(object) = object_of(self.at).filter(|&object| is_wanted(object)) {
                 return Looked::At(object);
             }
         }
-        Looked::Past(PER_STEP)
+        Looked::Past(OBJECTS_PER_STEP as i64)
     }
 
     /// The walk is not done with the object that it has found: the next step finds it again.

@@ -8,9 +8,6 @@ use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::report::epoch_report::EpochReport;
 
-/// Units of work between two looks at the clock: 0.1 to 0.2 ms where nothing is in the cache.
-pub(crate) const CHUNK_UNITS: i64 = 1024;
-
 /// The last stop of the program, the work of the running slice, and the reports of two epochs.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {

@@ -14,10 +14,10 @@
 pub mod build;
 mod chart;
 pub mod compare;
-mod counts;
+pub mod counts;
 mod document;
 mod lowering;
-mod measure;
+pub mod measure;
 mod peers;
 mod scaling;
 mod utilisation;

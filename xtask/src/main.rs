@@ -8,12 +8,14 @@
 //! Exit status: that of the program for `run`, otherwise 0, 1 for a step that failed, and 2 for a wrong command
 //! line or a machine that lacks something `xtask` may not install.
 
+mod ablate;
 mod bench;
 mod check;
 mod coverage;
 mod failure;
 mod map;
 mod mutants;
+mod patch;
 mod process;
 mod record;
 mod replay;
@@ -58,6 +60,8 @@ enum Command {
     Coverage(coverage::Arguments),
     /// Break rules on purpose, one at a time, and see that a test notices
     Mutants(mutants::Arguments),
+    /// Switch heuristics off, one at a time, and print what each has earned
+    Ablate(ablate::Arguments),
     /// List the files below a folder, each with the sentence that it opens with
     Map(map::Arguments),
     /// Run a long check and note what came of it in docs/work/record.md
@@ -78,6 +82,7 @@ fn main() -> ExitCode {
         Command::Soak(arguments) => replay::soak(&arguments),
         Command::Coverage(arguments) => coverage::coverage(&arguments),
         Command::Mutants(arguments) => mutants::mutants(&arguments),
+        Command::Ablate(arguments) => ablate::ablate(&arguments),
         Command::Map(arguments) => map::map(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Scenarios(arguments) => scenarios::scenarios(&arguments),

@@ -7,10 +7,11 @@
 //! says so, and counts as not killed.
 
 use crate::failure::{Failure, Outcome};
+use crate::patch::{Patch, copy_tree};
 use crate::{process, tree};
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,15 +70,8 @@ impl List {
 }
 
 impl Mutant {
-    /// The file with the change.
-    fn applied(&self, root: &Path) -> Result<String, String> {
-        let text = std::fs::read_to_string(root.join(&self.file)).map_err(|error| format!("{}: {error}", self.file))?;
-        match text.matches(&self.text).count() {
-            1 => Ok(text.replacen(&self.text, &self.becomes, 1)),
-            count => {
-                Err(format!("{}: the text of `{}` stands there {count} times; mend {PLACE}", self.file, self.name))
-            }
-        }
+    fn patch(&self) -> Patch<'_> {
+        Patch { name: &self.name, file: &self.file, text: &self.text, becomes: &self.becomes }
     }
 
     fn cargo_test(&self, folder: &Path) -> Command {
@@ -114,7 +108,7 @@ pub fn mutants(arguments: &Arguments) -> Outcome {
         if sound.insert((&mutant.package, &mutant.target, &mutant.test)) {
             passes_unchanged(mutant, &folder)?;
         }
-        let outcome = try_mutant(mutant, &folder);
+        let outcome = mutant.patch().with(&folder.join("tree"), PLACE, || run_mutant(mutant, &folder));
         println!("{:<40} {}", mutant.name, outcome.as_ref().map_or_else(|problem| problem.clone(), Verdict::to_string));
         if !matches!(outcome, Ok(Verdict::Killed(_))) {
             unkilled.push(mutant.name.as_str());
@@ -153,18 +147,6 @@ fn passes_unchanged(mutant: &Mutant, folder: &Path) -> Result<(), Failure> {
     Err(Failure::step(format!("{PLACE}: there is no test `{test}` in {package}, target {target}")))
 }
 
-/// Puts the mutant into the copy, and takes it out again.
-fn try_mutant(mutant: &Mutant, folder: &Path) -> Result<Verdict, String> {
-    let changed = mutant.applied(tree::root())?;
-    let place = folder.join("tree").join(&mutant.file);
-    let write = |text: &str| std::fs::write(&place, text).map_err(|error| format!("{}: {error}", place.display()));
-    write(&changed)?;
-    let verdict = run_mutant(mutant, folder);
-    let original = std::fs::read_to_string(tree::root().join(&mutant.file));
-    write(&original.map_err(|error| format!("{}: {error}", mutant.file))?)?;
-    verdict
-}
-
 fn run_mutant(mutant: &Mutant, folder: &Path) -> Result<Verdict, String> {
     // Warnings are to be expected: variables that nobody uses now.
     process::output_of(mutant.cargo_test(folder).arg("--no-run"))
@@ -189,49 +171,19 @@ fn run_mutant(mutant: &Mutant, folder: &Path) -> Result<Verdict, String> {
     }
 }
 
-/// Brings the copy up to date. Files that are the same are left alone, so that cargo builds only what has changed.
-fn copy_tree(from: &Path, to: &Path) -> Result<(), Failure> {
-    let problem = |path: &Path, error: std::io::Error| Failure::step(format!("{}: {error}", path.display()));
-    let mut wanted = BTreeSet::new();
-    std::fs::create_dir_all(to).map_err(|error| problem(to, error))?;
-    for entry in std::fs::read_dir(from).map_err(|error| problem(from, error))? {
-        let source = entry.map_err(|error| problem(from, error))?.path();
-        let name = source.file_name().expect("an entry has a name").to_owned();
-        let shown = name.to_string_lossy();
-        if shown == "target" || shown.starts_with('.') && shown != ".cargo" {
-            continue;
-        }
-        let copy = to.join(&name);
-        wanted.insert(name.clone());
-        if source.is_dir() {
-            copy_tree(&source, &copy)?;
-        } else {
-            let bytes = std::fs::read(&source).map_err(|error| problem(&source, error))?;
-            if std::fs::read(&copy).ok().as_deref() != Some(&bytes[..]) {
-                std::fs::write(&copy, bytes).map_err(|error| problem(&copy, error))?;
-            }
-        }
-    }
-    for entry in std::fs::read_dir(to).map_err(|error| problem(to, error))? {
-        let stale: PathBuf = entry.map_err(|error| problem(to, error))?.path();
-        if !wanted.contains(stale.file_name().expect("an entry has a name")) {
-            let removed = if stale.is_dir() { std::fs::remove_dir_all(&stale) } else { std::fs::remove_file(&stale) };
-            removed.map_err(|error| problem(&stale, error))?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::patch::holds;
+    use std::path::PathBuf;
 
     /// Cheap enough for every day: who changes a line that a mutant names changes the mutant, too.
     #[test]
     fn every_mutant_still_applies_and_names_a_test() {
         let list = List::read(tree::root()).expect("the list can be read").mutants;
         assert!(list.len() >= 12, "{} mutants", list.len());
-        let mut complaints: Vec<String> = list.iter().filter_map(|mutant| mutant.applied(tree::root()).err()).collect();
+        let mut complaints: Vec<String> =
+            list.iter().filter_map(|mutant| mutant.patch().applied(tree::root(), PLACE).err()).collect();
         let names: BTreeSet<&str> = list.iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!(names.len(), list.len(), "two mutants have one name");
         for mutant in &list {
@@ -253,46 +205,5 @@ mod tests {
             std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.lines().any(|line| line == name))
         };
         folders.into_iter().find(has_name).unwrap_or_else(|| panic!("no manifest names {package}"))
-    }
-
-    fn holds(folder: &Path, text: &str) -> bool {
-        let entries = std::fs::read_dir(folder).expect("a package's folder");
-        entries.map(|entry| entry.expect("an entry").path()).any(|path| {
-            path.is_dir() && holds(&path, text)
-                || path.extension().is_some_and(|ending| ending == "rs")
-                    && std::fs::read_to_string(&path).is_ok_and(|file| file.contains(text))
-        })
-    }
-
-    fn mutant(text: &str) -> Mutant {
-        let [name, breaks, package, target, test] = ["m", "a rule", "xtask", "lib", "t"].map(str::to_owned);
-        let (file, text, becomes) = ("code.rs".to_owned(), text.to_owned(), "two".to_owned());
-        Mutant { name, breaks, file, text, becomes, package, target, test }
-    }
-
-    #[test]
-    fn text_that_is_gone_or_stands_twice_is_an_error_that_says_so() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("code.rs"), "one three three").expect("it can be written to");
-        assert_eq!(mutant("one").applied(folder.path()).as_deref(), Ok("two three three"));
-        for (text, count) in [("four", "0 times"), ("three", "2 times")] {
-            let complaint = mutant(text).applied(folder.path()).expect_err("it does not apply");
-            assert!(complaint.contains(count) && complaint.contains("code.rs"), "{complaint}");
-        }
-    }
-
-    #[test]
-    fn copy_follows_the_tree_and_leaves_out_what_is_built() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-        std::fs::create_dir_all(from.join("src")).expect("a folder");
-        std::fs::create_dir_all(from.join("target")).expect("a folder");
-        std::fs::write(from.join("src/a.rs"), "a").expect("a file");
-        copy_tree(&from, &to).expect("a copy");
-        assert!(to.join("src/a.rs").is_file() && !to.join("target").exists());
-        std::fs::remove_file(from.join("src/a.rs")).expect("it was there");
-        std::fs::write(from.join("src/b.rs"), "b").expect("a file");
-        copy_tree(&from, &to).expect("a copy");
-        assert!(to.join("src/b.rs").is_file() && !to.join("src/a.rs").exists());
     }
 }

@@ -1,7 +1,6 @@
 //! The deferred plan: epochs, from the flip to the last decrement, and the mark beside them.
 //!
 //! [`DeferredDriver`] is the state between slices. Nothing here touches an object; the rooms do, and say what their fields mean.
-pub mod backoff;
 pub(crate) mod company;
 pub(crate) mod discovery;
 mod driver;

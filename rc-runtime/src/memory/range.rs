@@ -269,10 +269,7 @@ pub struct BlockInfo {
     pub owner: AtomicU32,
     /// Whether the recyclable list has an entry for the block.
     pub listed: Cell<bool>,
-    /// Trials in a row that freed nothing here, since the block was last opened for allocation.
-    pub failures: Cell<u8>,
-    /// Low bits of the epoch from which candidates here are tried again.
-    pub wakes: Cell<u16>,
+    unused_too: Cell<[u8; 3]>,
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
@@ -316,8 +313,7 @@ pub unsafe fn clear_block_info(block: u32) {
     info.state.set(0);
     info.unused.set(0);
     info.listed.set(false);
-    info.failures.set(0);
-    info.wakes.set(0);
+    info.unused_too.set([0; 3]);
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

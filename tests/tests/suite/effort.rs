@@ -10,7 +10,7 @@ mod garbage_shapes;
 mod memory;
 mod slices;
 
-use tally_collector::budget::{BYTES_PER_EDGE, EDGES_AT_FIRST, EDGES_MAX, EDGES_PER_ENTRY};
+use tally_collector::budget::{BYTES_PER_EDGE, EDGES_MAX};
 use tally_collector::plan::deferred::trial::EDGES_OVERDRAWN;
 use tally_heap::plan::Plan;
 use tally_heap::report::statistics::Statistics;
@@ -191,7 +191,7 @@ impl Effort {
 
     /// `[BOUND]` What trials may follow, whatever the program.
     fn check_trials(&self) {
-        let limit = EDGES_AT_FIRST as u64 + EDGES_MAX * (self.bytes + self.entries);
+        let limit = EDGES_MAX * self.bytes;
         assert!(
             self.edges <= limit,
             "{} references followed, {} bytes and {} entries",
@@ -203,7 +203,7 @@ impl Effort {
 
     /// The same for trials that free nothing: they have what was allocated and logged, and what they saved before.
     fn check_trials_in_vain(&self, saved: u64) {
-        let paid = 2 * self.bytes / BYTES_PER_EDGE + self.entries * EDGES_PER_ENTRY + EDGES_AT_FIRST as u64;
+        let paid = 2 * self.bytes / BYTES_PER_EDGE;
         let limit = paid + saved + EDGES_OVERDRAWN;
         assert!(self.edges <= limit, "{} references followed, {limit} paid for", self.edges);
     }

@@ -139,7 +139,8 @@ fn is_closed_within(output: &mut ChildStdout, end: Instant) -> std::io::Result<O
 }
 
 /// Waits for the child and returns its wait status and what it used.
-fn wait_with_usage(child: &Child) -> std::io::Result<(i32, libc::rusage)> {
+/// Waits for a child, and returns its status and what it used.
+pub fn wait_with_usage(child: &Child) -> std::io::Result<(i32, libc::rusage)> {
     let id = i32::try_from(child.id()).expect("process ids fit an i32 on Linux");
     let mut status = 0;
     // SAFETY: rusage is plain numbers, for which zero is a value.

@@ -13,9 +13,10 @@
 //! Between the stack and its visit each object passes through a short queue, in which its line is fetched.
 
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::may_follow_logged_words;
 use crate::prefetch_queue::PrefetchQueue;
+use crate::slice::{BLOCK_UNITS, CHUNK_UNITS, OBJECTS_PER_STEP};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
@@ -25,11 +26,6 @@ use tally_heap::plan::deferred::mature::BlockWalk;
 use tally_heap::services::ephemeron::EPHEMERONS_AT_ONCE;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Objects whose lines are being fetched.
-pub(crate) const AHEAD: usize = 8;
-/// Roots shown in one step.
-const ROOTS_PER_STEP: usize = 64;
 
 /// The cursors of a mark that discovers.
 #[derive(Debug, Default)]
@@ -82,7 +78,7 @@ impl DeferredDriver {
     /// Does up to `units` of discovery; `None` when it must wait for the epoch's passes.
     pub(crate) fn discover(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let mut spent = 0;
-        let mut soon = PrefetchQueue::<AHEAD>::default();
+        let mut soon = PrefetchQueue::default();
         let (is_for_finalizers, mut awaited) = (self.mark.finalizable_found, 0);
         let must_wait = loop {
             if spent >= units {
@@ -139,7 +135,7 @@ impl DeferredDriver {
     /// Shows a few of the roots; `None` when all were.
     pub(crate) fn show_roots(&mut self, heap: &mut Heap) -> Option<i64> {
         let mut shown = 0;
-        while shown < ROOTS_PER_STEP
+        while shown < OBJECTS_PER_STEP
             && let Some(root) = self.next_root(heap)
         {
             heap.show_to_mark(root);
@@ -192,8 +188,8 @@ impl DeferredDriver {
             None if std::mem::take(&mut heap.mark_overflowed) => Default::default(),
             None => return None,
         };
-        let mut spent = 32;
-        let found = heap.walk_mature(&mut walk, BLOCK_STEP_UNITS, |heap, object| {
+        let mut spent = BLOCK_UNITS;
+        let found = heap.walk_mature(&mut walk, CHUNK_UNITS, |heap, object| {
             1 + if is_marked(object) { visit_small(heap, object) } else { 0 }
         });
         if let Some(units) = found {

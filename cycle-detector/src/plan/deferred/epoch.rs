@@ -17,12 +17,8 @@
 
 mod run;
 
-/// The units by which a slice may exceed its budget: one step. The longest are a trial with its larger bound, and one object's
-/// references.
+/// The units by which a slice may exceed its budget: one step. The longest are a trial, and one object's references.
 pub const STEP_UNITS_MAX: u64 = 16_384;
-
-/// Units of a step of the mark in one block, but for its last object: a whole block of dead objects takes half a millisecond.
-pub const BLOCK_STEP_UNITS: i64 = 1024;
 
 /// Where the passes of the last flip are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

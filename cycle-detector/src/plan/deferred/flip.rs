@@ -24,10 +24,10 @@ use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
+/// Frames visited in one step, or when the program comes back to one that waits.
+pub(crate) const FRAMES_PER_STEP: usize = 1024;
 /// Frames that a flip visits; those below wait for slices.
 pub const FRAMES_AT_FLIP: usize = 4096;
-/// Frames that are visited when the program comes back to one that waits.
-const FRAMES_AT_RETURN: usize = 1024;
 
 impl DeferredDriver {
     /// Flips. The passes of the last flip must be done.
@@ -110,7 +110,7 @@ impl DeferredDriver {
     /// The program is about to come back to a frame that waits: what it holds is noted before it may change.
     pub(crate) fn frame_is_reached(&mut self, heap: &mut Heap) {
         if self.stack.has_rest() {
-            self.stopped(heap, |driver, heap| driver.walk_on(heap, FRAMES_AT_RETURN));
+            self.stopped(heap, |driver, heap| driver.walk_on(heap, FRAMES_PER_STEP));
         }
     }
 

@@ -25,10 +25,12 @@
 
 use crate::evidence::Evidence;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::discovery::{AHEAD, Discovery};
-use crate::plan::deferred::epoch::{BLOCK_STEP_UNITS, Phase};
+use crate::plan::deferred::discovery::Discovery;
+use crate::plan::deferred::epoch::Phase;
+use crate::prefetch_queue::AHEAD;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
+use crate::slice::{BLOCK_UNITS, CHUNK_UNITS};
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
@@ -259,11 +261,11 @@ impl DeferredDriver {
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
     fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             mark.looks_for_owners |= await_if_unmarked(heap, object);
             1
         }) {
-            return Some(32 + spent);
+            return Some(BLOCK_UNITS + spent);
         }
         if mark.large_at < heap.large.places() {
             if let Some(object) = heap.large.at(mark.large_at) {
@@ -293,14 +295,14 @@ impl DeferredDriver {
             return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
         }
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, BLOCK_STEP_UNITS, |heap, object| {
+        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             if !is_unmarked(object) {
                 return 1;
             }
             mark.freed += 1;
             2 + condemn(heap, object)
         }) {
-            return Some(32 + spent);
+            return Some(BLOCK_UNITS + spent);
         }
         if self.mark.large_at < heap.large.places() {
             let place = self.mark.large_at;

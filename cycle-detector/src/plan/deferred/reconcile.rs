@@ -9,7 +9,9 @@
 //!
 //! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
+use crate::plan::deferred::flip::FRAMES_PER_STEP;
 use crate::plan::deferred::{DeferredDriver, Lapsed};
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::Entry;
 use tally_heap::type_registry::Reading;
@@ -18,10 +20,6 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Giving the blocks of a large object back is a system call that takes microseconds.
 const YOUNG_LARGE_UNITS: i64 = 256;
-/// Frames visited in one step.
-const FRAMES_PER_STEP: usize = 256;
-/// Roots counted in one step.
-const ROOTS_PER_STEP: usize = 32;
 
 impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all increments are done.
@@ -69,13 +67,13 @@ impl DeferredDriver {
     fn count_roots(&mut self, heap: &mut Heap) -> i64 {
         for Lapsed { objects, flagged } in [&mut self.last_upgraded, &mut self.last_roots] {
             if *flagged > 0 {
-                let rest = flagged.saturating_sub(ROOTS_PER_STEP);
+                let rest = flagged.saturating_sub(OBJECTS_PER_STEP);
                 objects[rest..*flagged].iter().for_each(|root| root.remove_flags(flag::ROOTED));
                 *flagged = rest;
-                return ROOTS_PER_STEP as i64;
+                return OBJECTS_PER_STEP as i64;
             }
         }
-        let end = (self.counted_roots + ROOTS_PER_STEP).min(self.roots.len());
+        let end = (self.counted_roots + OBJECTS_PER_STEP).min(self.roots.len());
         let step = &self.roots[self.counted_roots..end];
         step.iter().for_each(|root| root.prefetch());
         for &root in step {
@@ -84,7 +82,7 @@ impl DeferredDriver {
         }
         self.counted_roots = end;
         heap.roots_uncounted = end < self.roots.len();
-        2 * ROOTS_PER_STEP as i64
+        2 * OBJECTS_PER_STEP as i64
     }
 
     /// The increments are done: objects young at the flip and not mature now are dead.

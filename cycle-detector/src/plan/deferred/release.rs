@@ -7,13 +7,11 @@
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::discovery::AHEAD;
+use crate::prefetch_queue::AHEAD;
+use crate::slice::CHUNK_UNITS;
 use tally_heap::object::flag;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
-
-/// Giving a chunk of the log back may be a system call.
-const DROPPED_CHUNK_UNITS: i64 = 1024;
 
 impl DeferredDriver {
     /// Does up to `units` of work; returns the units left, and whether all decrements are done.
@@ -31,7 +29,6 @@ impl DeferredDriver {
                     heap.show_to_mark(root);
                 }
                 heap.decrement(root);
-                self.trials.note_former_root(heap.candidates.len());
                 units -= 1;
             } else {
                 let (left, read) = heap.release_logged(&mut self.last_log, &mut self.release_at, units);
@@ -40,7 +37,8 @@ impl DeferredDriver {
                     if !self.last_log.drop_chunk() {
                         return (units, true);
                     }
-                    units -= DROPPED_CHUNK_UNITS;
+                    // Giving the chunk back may be a system call.
+                    units -= CHUNK_UNITS;
                     // The rest of the log has been read.
                     self.release_at = self.last_log.end();
                 }

@@ -12,24 +12,22 @@
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::progress::Progress;
-use crate::stops::CHUNK_UNITS;
-use std::time::Instant;
+use crate::slice::Slice;
 use tally_heap::Heap;
 
 impl DeferredDriver {
     /// Works for about `ns` nanoseconds, at least one chunk; true when a collection has come to its end.
     pub(crate) fn step_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
-        let start = Instant::now();
-        loop {
+        let mut slice = Slice::of_time(i64::MAX, ns);
+        while !slice.ends() {
             if self.judges(heap) {
-                self.work(heap, CHUNK_UNITS);
+                self.work(heap, slice.chunk());
             } else if self.go_on(heap) {
                 return true;
             }
-            if start.elapsed().as_nanos() as u64 >= ns {
-                return false;
-            }
+            slice.spend(slice.chunk());
         }
+        false
     }
 
     /// Nothing is left to do for this part: begins the next. True when that was the last.

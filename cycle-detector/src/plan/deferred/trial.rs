@@ -11,11 +11,9 @@
 //!
 //! Deviations, each for a reason:
 //! - The subgraph is bounded: nodes reachable from the candidate that were allocated in the same epoch (its *cohort*,
-//!   by block age), and if that is alive and leads there, in a neighbouring one, too; as many as a `Level` says. Where
-//!   holes are used again a block's age is that of its youngest objects only; so a few nodes around the candidate are
-//!   tried whatever their age, as long as that pays. Any subset is sound: references from outside it keep their targets
-//!   alive. A candidate that hangs over a large live heap costs one bounded trial, not the heap; and all trials
-//!   together what the [budget](crate::budget) has.
+//!   by block age), `NODES` of them, or `EDGES` references. Any subset is sound: references from outside it keep
+//!   their targets alive. A candidate that hangs over a large live heap costs one bounded trial, not the heap; and all
+//!   trials together what the [budget](crate::budget) has.
 //! - Counts are not written. The trial counts internal references in a byte table of its own and compares at the end; the
 //!   heap is bit-identical until a verdict commits, so abandoning costs nothing. `TRIAL`
 //! - Nothing that is logged, pending, stuck or dead is judged: its count does not belong to its words. It is outside, too. `LOG`
@@ -29,19 +27,17 @@
 //! flip included, and the mutator can only reach objects that were reachable then or are younger.
 //!
 //! **A trial that is cut off judges the objects it has visited**, the candidate's nearest: the others are outside.
-//! A small structure that refers to a live one dies so without that being followed to its end. If nothing died, a trial
-//! with the next level's bound follows, when enough of those have succeeded. When fewer than one in eight trials frees
-//! anything, only a sample of the candidates is tried; where trials fail again and again the block [backs off](crate::plan::deferred::backoff).
-//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not tried or
-//! not decided is a suspect, the evidence for the backup mark.
+//! A small structure that refers to a live one dies so without that being followed to its end. Where trials free
+//! little, only a sample of the candidates is tried.
+//! When all that a candidate reaches is alive, the candidates among it need no trial of their own. A candidate not
+//! decided is a suspect, the evidence for the backup mark; one not tried is a doubt, weaker evidence.
 
 mod member;
 mod try_candidates;
 mod verdict;
 
 use crate::budget::Budget;
-use crate::plan::deferred::backoff;
-use crate::success_rate::SuccessRate;
+use crate::sample::Sample;
 use member::{COUNT_MAX, Cohort, LIVE};
 use member::{cell_of, may_be_judged, push_within, release_survivor, set_cell};
 use tally_heap::memory::list::List;
@@ -52,28 +48,16 @@ use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 use verdict::{Verdict, Walk};
 
-/// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two.
-#[derive(Debug, Clone, Copy)]
-struct Level {
-    nodes: usize,
-    edges: i64,
-}
-
-/// The bounds, the usual one first. The edges keep a trial among the steps that one slice may do too much. `[BOUND]`
-const LEVELS: [Level; 2] = [Level { nodes: 128, edges: 512 }, Level { nodes: 512, edges: 1536 }];
-/// The bound where age is none: a few objects around the candidate, all of which may be cold.
-const NEAR: Level = Level { nodes: 32, edges: 128 };
-/// More epochs than there can be between two blocks.
-const ANY_AGE: u32 = u32::MAX - 1;
+/// How far a trial may go before it is cut off: it ends with the object at which it passes one of the two. The edges
+/// keep a trial among the steps that one slice may do too much. `[BOUND]`
+const NODES: usize = 128;
+const EDGES: i64 = 512;
 /// References of one small object, which is the least that a trial looks at.
 const OBJECT_EDGES_MAX: usize = 2048;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
-const MET_MAX: usize = LEVELS[1].edges as usize + OBJECT_EDGES_MAX;
+const MET_MAX: usize = EDGES as usize + OBJECT_EDGES_MAX;
 /// The most by which a trial may exceed its budget.
-pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
-
-/// As many candidates that were not tried count as one suspect.
-const PASSED_OVER_PER_SUSPECT: u64 = 16;
+pub const EDGES_OVERDRAWN: u64 = 2 * MET_MAX as u64;
 
 /// Trial state that outlives one trial; the arrays are reserved once.
 #[derive(Debug)]
@@ -88,25 +72,14 @@ pub struct Trials {
     shape: Shape,
     /// A reference leads to something that may not be judged now, and is outside for that reason.
     met_unjudged: bool,
-    /// A reference leads to the next cohort or the one before.
-    leads_to_neighbours: bool,
-    /// A reference leads to a small object of another cohort.
-    leads_away: bool,
     /// Counts of all nodes together.
     counts: i64,
     /// References followed by the running trial.
     edges: i64,
     /// Of those, in the subgraph that was judged: by objects that were found dead.
     dead_edges: i64,
-    budget: Budget,
-    small: SuccessRate,
-    large: SuccessRate,
-    near: SuccessRate,
-    /// Candidates at the front of the buffer that were roots of the flip before: they are always tried, and say nothing
-    /// about the program's cycles.
-    former_roots: usize,
-    /// Candidates that were not tried.
-    passed_over: u64,
+    budget: Budget<1>,
+    sample: Sample,
     /// Verdicts "alive" since the last mark (something outside the cohort holds it, which may be garbage, too),
     /// candidates that were not tried, and survivors that dead cycles released: no measure of garbage, but without any
     /// there is none.
@@ -122,80 +95,36 @@ impl Default for Trials {
             worklist: List::with_capacity(MET_MAX),
             shape: Shape::NONE,
             met_unjudged: false,
-            leads_to_neighbours: false,
-            leads_away: false,
             counts: 0,
             edges: 0,
             dead_edges: 0,
-            budget: Budget::default(),
-            small: SuccessRate::promising(64),
-            large: SuccessRate::doubtful(16),
-            near: SuccessRate::promising(16),
-            former_roots: 0,
-            passed_over: 0,
+            budget: Budget::of_levels([NODES]),
+            sample: Sample::default(),
             doubts: 0,
         }
     }
 }
 
 impl Trials {
-    /// A root of the flip before was released; there are `candidates` now.
-    pub(crate) fn note_former_root(&mut self, candidates: usize) {
-        self.former_roots = candidates.min(256);
-    }
-
     /// A candidate is not tried: weak evidence.
     fn pass_over(&mut self, heap: &mut Heap) {
-        self.passed_over += 1;
         self.doubts += 1;
-        heap.suspects += u64::from(!heap.options.trials || self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
+        heap.suspects += u64::from(!heap.options.trials);
     }
 
     /// Whether the candidate is to be tried now.
-    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef, was_root: bool) -> bool {
-        heap.options.trials
-            && !candidate.has(flag::LARGE)
-            && (was_root || !backoff::is_napping(candidate.block(), heap.epoch) && self.small.is_turn())
-            && self.budget.can_pay(1)
+    fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef) -> bool {
+        heap.options.trials && !candidate.has(flag::LARGE) && self.sample.takes() && self.budget.can_pay(0, 1)
     }
 }
 
 impl Trials {
-    /// All that is done for one candidate.
-    fn judge(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Verdict {
-        if heap.zeal.is_some() {
-            // Nearly every object has an epoch of its own there; the cohort is the whole heap.
-            return self.trial(heap, candidate, ANY_AGE, LEVELS[0]);
-        }
-        let mut verdict = self.trial(heap, candidate, 0, LEVELS[0]);
-        if matches!(verdict, Verdict::Live) && self.leads_to_neighbours {
-            verdict = self.trial(heap, candidate, 1, LEVELS[0]);
-        }
-        match verdict {
-            Verdict::Live if self.leads_away && self.near.is_turn() => {
-                let verdict = self.trial(heap, candidate, ANY_AGE, NEAR);
-                self.near.learn(verdict.has_freed());
-                verdict
-            }
-            Verdict::CutOff if self.may_go_on() => {
-                let verdict = self.trial(heap, candidate, 0, LEVELS[1]);
-                self.large.learn(verdict.has_freed());
-                verdict
-            }
-            verdict => verdict,
-        }
-    }
-
-    fn may_go_on(&mut self) -> bool {
-        !self.small.is_sampling() && self.budget.can_pay(self.edges + LEVELS[1].edges) && self.large.is_turn()
-    }
-
-    /// One trial over the nodes whose blocks are at most `slack` epochs older or younger than the candidate's.
-    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef, slack: u32, level: Level) -> Verdict {
+    /// One trial over the candidate's cohort.
+    fn trial(&mut self, heap: &mut Heap, candidate: ObjectRef) -> Verdict {
         self.nodes.clear();
         self.outside.clear();
         self.visited = 0;
-        (self.leads_to_neighbours, self.leads_away, self.met_unjudged) = (false, false, false);
+        self.met_unjudged = false;
         if !may_be_judged(candidate) {
             return Verdict::Undecided;
         }
@@ -203,7 +132,7 @@ impl Trials {
         set_cell(candidate, 1);
         self.counts = candidate.count() as i64;
         let before = self.edges;
-        let walk = self.gather(candidate, slack, level, before);
+        let walk = self.gather(candidate, heap.zeal.is_some(), before);
         let verdict = if walk == Walk::Abandoned {
             Verdict::Undecided
         } else {
@@ -226,14 +155,15 @@ impl Trials {
     }
 
     /// MarkGray: the cohort's nodes reachable from `candidate`, with their internal counts, from the first that was not visited.
-    fn gather(&mut self, candidate: ObjectRef, slack: u32, level: Level, before: i64) -> Walk {
+    fn gather(&mut self, candidate: ObjectRef, zeal: bool, before: i64) -> Walk {
         let home = candidate.block();
         // SAFETY: the block of an object of this heap.
         let age = unsafe { (*block_info(home)).age.get() };
-        let cohort = Cohort { home, age, slack };
+        // Under zeal nearly every object has an epoch of its own; the cohort is the whole heap.
+        let cohort = Cohort { home, age, all: zeal };
         let (mut abandoned, mut shape) = (false, self.shape);
         while let Some(&object) = self.nodes.get(self.visited) {
-            if self.visited >= level.nodes || self.edges - before >= level.edges {
+            if self.visited >= NODES || self.edges - before >= EDGES {
                 return Walk::CutOff;
             }
             self.visited += 1;
@@ -268,10 +198,7 @@ impl Trials {
     /// A reference leads to `target`: a node already, a new one, or outside. False when the trial ends here.
     #[inline(always)]
     fn meet(&mut self, target: ObjectRef, cohort: &Cohort, shape: &mut Shape) -> bool {
-        let distance = cohort.distance(target);
-        if distance > cohort.slack {
-            self.leads_to_neighbours |= distance == 1;
-            self.leads_away |= distance <= ANY_AGE;
+        if !cohort.has(target) {
             target.prefetch_count();
             return push_within(&mut self.outside, target);
         }

@@ -18,10 +18,13 @@
 //! survivor that is held from outside may be in a dead ring with old objects: it becomes a candidate, as far as such trials pay
 //! (`Sample`). What it reaches is judged with it. So are objects that were born grown up: roots have released them unnoted.
 //!
-//! Where batches free next to nothing, only every 2nd, 4th … 64th is judged. In the others all grow up unseen; how much garbage
-//! that loses is estimated from the next one that is judged, and counts as evidence for a mark.
+//! Where batches free next to nothing, only every 2nd, 4th … 256th is judged. In the others all grow up unseen: garbage
+//! among them is a mark's.
 
 use super::Rings;
+use crate::plan::prompt::mark::BYTES_PER_OBJECT;
+use crate::prefetch_queue::AHEAD;
+use crate::sample::{EVERY_MAX, PAYS};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{self, REACHED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
@@ -29,18 +32,10 @@ use tally_heap::plan::prompt::{Bin, CellSpace};
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Batches between two that are judged, at most.
-const EVERY_MAX: u32 = 64;
-/// Nor may more be passed over in a row than this part of the memory in use, so that a change of the program is seen soon.
+/// No more may be passed over in a row than this part of the memory in use, so that a change of the program is seen soon.
 const UNSEEN: u64 = 8;
 /// Blocks that are judged then: if that has not paid, the others of the batch are not.
 const PROBED: usize = 1;
-/// References to the outside whose targets' counts are fetched before it is their turn.
-const AHEAD: usize = 8;
-/// Bytes that one cell is taken for.
-const BYTES_PER_CELL: u64 = 32;
-/// A batch with this part dead has paid for itself.
-const PAYS: u64 = 16;
 /// In a header: no member. Its count does not say, or the trial does not, whether it is alive; or it is a candidate by itself.
 const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | prompt_flag::CANDIDATE
@@ -77,8 +72,6 @@ pub struct Batch {
 pub struct Judged {
     pub(super) freed: u64,
     pub(super) edges: u64,
-    /// Dead objects that were passed over, by this batch.
-    pub(super) lost: u64,
 }
 
 impl Default for Batch {
@@ -113,9 +106,9 @@ impl Batch {
             self.let_grow_up(heap, blocks, cells);
         } else if always || self.passed_over >= self.every {
             self.judge_blocks(heap, rings, blocks, &mut judged);
-            self.learn(&mut judged, cells);
+            self.learn(&judged, cells);
             self.passed_over = 0;
-        } else if (self.cells_passed_over + cells) * BYTES_PER_CELL > heap.kept_bytes() / UNSEEN {
+        } else if (self.cells_passed_over + cells) * BYTES_PER_OBJECT > heap.kept_bytes() / UNSEEN {
             self.probe(heap, rings, (blocks, cells), &mut judged);
         } else {
             self.let_grow_up(heap, blocks, cells);
@@ -357,8 +350,7 @@ impl Batch {
     }
 
     /// `seen` cells were judged.
-    fn learn(&mut self, judged: &mut Judged, seen: u64) {
-        judged.lost = self.cells_passed_over * judged.freed / seen.max(1);
+    fn learn(&mut self, judged: &Judged, seen: u64) {
         self.cells_passed_over = 0;
         self.every = if judged.freed * PAYS >= seen { 1 } else { (self.every * 2).min(EVERY_MAX) };
     }

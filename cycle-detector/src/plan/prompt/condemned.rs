@@ -21,6 +21,7 @@ use super::proof::{Place, Proof, is_suspected};
 use super::sliced_mark::{Blocks, SlicedMark, Stage};
 use crate::record_walk::Looked;
 use crate::release_to_marked::release_to_marked;
+use crate::slice::BLOCK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
@@ -132,7 +133,7 @@ impl SlicedMark {
         }
         bin.empty();
         self.freed += freed;
-        Some(32 + 2 * freed as i64 + heap.large.leaving.take_units())
+        Some(BLOCK_UNITS + 2 * freed as i64 + heap.large.leaving.take_units())
     }
 }
 
@@ -146,7 +147,7 @@ fn release_chunk(heap: &mut Heap) -> Option<i64> {
 }
 
 fn release_at(heap: &mut Heap, place: Place) -> i64 {
-    let mut spent = 32;
+    let mut spent = BLOCK_UNITS;
     for object in place.objects().filter(|&object| is_suspected(object)) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {

@@ -7,7 +7,7 @@
 //!   back before anyone looks; the count bytes stay as they are. `[TRIAL]`
 //! - Everything in the trial is reachable from the candidate. So if the candidate has something left, all of it is alive; and if
 //!   no member has, all of it is dead: neither result needs a second pass.
-//! - It deepens in levels, eight times as many members each. At every level the members whose references have been followed are
+//! - It deepens in levels, of many times as many members each. At every level the members whose references have been followed are
 //!   judged for themselves: any subset is sound, since references from outside it keep their targets alive. A small dead ring
 //!   that hangs on a large live heap is found at the first level.
 //! - First of all a candidate is tried with objects of about its age: a ring is made at once, so its block is as old as that of its
@@ -18,10 +18,11 @@
 //!
 //! Large objects are not judged; cycles through them are the mark's.
 
-use super::round::{AGES, Source, age_class};
-use super::sample::Sample;
-use super::slice::Slice;
-use crate::plan::prompt::level_budget::{LEVELS, LevelBudget};
+use super::levels::LEVELS;
+use super::round::Source;
+use crate::budget::Budget;
+use crate::sample::Sample;
+use crate::slice::Slice;
 use tally_heap::memory::list::{List, Queue};
 use tally_heap::memory::range::{self, BUFFERED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
@@ -47,7 +48,7 @@ pub struct Rings {
     starved: bool,
     /// Members are about as old as this.
     within: Option<u16>,
-    pub(super) budgets: LevelBudget,
+    pub(super) budget: Budget<{ LEVELS.len() }>,
     /// The candidates that a round has taken over from the heap, and how many of them have been tried.
     pub(super) backlog: List<ObjectRef>,
     pub(super) backlog_at: usize,
@@ -55,8 +56,6 @@ pub struct Rings {
     pub(super) catches_up: bool,
     /// Candidates that roots hold: they were passed over, and go back when the round ends.
     pub(super) held: List<ObjectRef>,
-    /// Candidates that a sample has passed over.
-    pub(super) passed_over: u32,
     /// Candidates that wait for their level's budget.
     pub(super) waiting: [Queue<ObjectRef>; LEVELS.len()],
     /// Objects that lost references from dead rings.
@@ -65,14 +64,16 @@ pub struct Rings {
     pub(super) seeds: Source,
     /// Seeds of the batch that is being judged.
     pub(super) new_seeds: List<ObjectRef>,
-    /// Candidates tried with objects of about their age, by age.
-    pub(super) near: [Sample; AGES],
-    /// Candidates tried with all that they reach, by their age.
-    pub(super) far: [Sample; AGES],
+    /// Candidates tried with objects of about their age.
+    pub(super) near: Sample,
+    /// Candidates tried with all that they reach.
+    pub(super) far: Sample,
     /// All candidates are tried, at any cost.
     pub(super) unbounded: bool,
     /// How many trials may follow before the program has its turn.
     pub(super) slice: Slice,
+    /// Levels that a trial may come to: it is not interrupted.
+    pub(super) levels: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -116,20 +117,19 @@ impl Rings {
     ) -> Verdict {
         let (first, paid) = (waited.is_none(), waited.unwrap_or(0));
         self.edges = 0;
-        let age = age_class(heap, candidate);
-        if first && (unbounded || self.near[age].takes()) {
+        if first && (unbounded || self.near.takes()) {
             let verdict = self.try_near(heap, candidate);
             let freed = if let Some(Verdict::Garbage(objects)) = verdict { objects } else { 0 };
-            self.near[age].learn(freed, self.edges as u64);
+            self.near.learn(freed, self.edges as u64);
             if let Some(verdict) = verdict {
                 return verdict;
             }
         }
         if first && !unbounded {
-            if !self.far[age].takes() {
+            if !self.far.takes() {
                 return Verdict::PassedOver;
             }
-            if !self.budgets.can_pay(0) {
+            if !self.can_pay(0) {
                 return Verdict::Undecided(0);
             }
         }
@@ -137,7 +137,7 @@ impl Rings {
         let verdict = self.try_far(heap, candidate, paid, unbounded);
         if first {
             let freed = if let Verdict::Garbage(objects) = verdict { objects } else { 0 };
-            self.far[age].learn(freed, (self.edges - near) as u64);
+            self.far.learn(freed, (self.edges - near) as u64);
         }
         verdict
     }
@@ -155,14 +155,14 @@ impl Rings {
                 return Verdict::Undecided(level);
             }
             if !unbounded {
-                self.budgets.pay(level, self.edges - before);
+                self.budget.pay(level, self.edges - before);
             }
             let complete = next == self.members.len();
             if candidate.stamp() == 0
                 && let Some(verdict) = self.judge(heap, next)
             {
                 if !unbounded && let Verdict::Garbage(objects) = verdict {
-                    self.budgets.reward(level, self.edges, objects as i64);
+                    self.reward(level, objects as i64);
                 }
                 return verdict;
             }
@@ -171,7 +171,7 @@ impl Rings {
                 return if self.starved { Verdict::Undecided(level) } else { Verdict::Live };
             }
             level += 1;
-            let affordable = level < self.slice.levels && (level <= paid || self.budgets.can_pay(level));
+            let affordable = level < self.levels && (level <= paid || self.can_pay(level));
             if !affordable && !unbounded {
                 self.restore(false);
                 return Verdict::Undecided(level);

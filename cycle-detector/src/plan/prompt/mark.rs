@@ -24,10 +24,7 @@ use tally_heap::{Heap, ObjectRef};
 /// Patience with evidence that is worth next to nothing, as far as one can tell.
 const NEXT_TO_NOTHING: u64 = 256;
 /// Bytes that one object is taken for.
-const BYTES_PER_OBJECT: f64 = 32.0;
-
-/// Candidates that wait for a budget count as one suspect: most cut-off candidates hang on living objects.
-const WAITING_PER_SUSPECT: u64 = 16;
+pub(super) const BYTES_PER_OBJECT: u64 = 32;
 
 /// The evidence of earlier marks.
 #[derive(Debug)]
@@ -37,8 +34,6 @@ pub struct CountedMarks {
     base_bytes: u64,
     growth_halves: u64,
     yield_per_suspect: f64,
-    /// Unnoted garbage, by estimate.
-    pub(super) lost: u64,
     /// How much there may be whatever the evidence says.
     pub(super) cap: GarbageCap,
     /// Waits for a mark.
@@ -51,19 +46,16 @@ impl Default for CountedMarks {
             base_bytes: 0,
             growth_halves: 1,
             yield_per_suspect: 64.0,
-            lost: 0,
             cap: GarbageCap::default(),
             marker: Marker::reserved(),
         }
     }
 }
 
-/// How much more must be in use than evidence worth a quarter of it asks for.
+/// How much more must be in use than a mark that found much asks for.
 fn patience(worth: f64, used: u64) -> u64 {
     match worth {
-        _ if worth > used as f64 / 4.0 => 1,
-        _ if worth > used as f64 / 64.0 => 4,
-        _ if worth > used as f64 / 128.0 => 8,
+        _ if worth > used as f64 / 128.0 => 4,
         _ => NEXT_TO_NOTHING,
     }
 }

@@ -5,7 +5,8 @@
 //! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
 //! again, as [`crate::plan::deferred::discovery`] does it.
 
-use crate::prefetch_queue::PrefetchQueue;
+use crate::prefetch_queue::{AHEAD, PrefetchQueue};
+use crate::slice::{BLOCK_UNITS, OBJECTS_PER_STEP};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
@@ -13,14 +14,8 @@ use tally_heap::plan::prompt::CellSpace;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Objects that are fetched before it is their turn.
-const AHEAD: usize = 16;
-/// Objects on a stack that has not grown. With none a list would be looked for node by node.
-const RESERVED: usize = 512;
-/// One that was looked for is visited before the next is: with room for none it would be forgotten for ever.
-const RESERVED_LARGE: usize = 8;
-/// Objects from an earlier part that are looked at together.
-const CONFIRMED_AT_ONCE: usize = 64;
+/// Objects on a stack, or in a root snapshot, whose memory is kept. With none a list would be looked for node by node.
+pub(super) const RESERVED: usize = 512;
 
 /// Follows references from living objects, at once or in parts.
 #[derive(Debug, Default)]
@@ -47,7 +42,8 @@ pub(super) struct Marker {
 impl Marker {
     /// One that has memory for a short stack, whatever comes.
     pub(super) fn reserved() -> Marker {
-        Marker { stack: List::with_capacity(RESERVED), large: List::with_capacity(RESERVED_LARGE), ..Marker::default() }
+        // A large object that was looked for is visited before the next is: with room for none it would be forgotten for ever.
+        Marker { stack: List::with_capacity(RESERVED), large: List::with_capacity(1), ..Marker::default() }
     }
 
     /// As it was at first.
@@ -116,7 +112,7 @@ impl Marker {
 
     /// Does up to `units` of work, and a visit more at most; returns how many.
     pub(super) fn advance(&mut self, heap: &mut Heap, units: i64) -> i64 {
-        let (mut spent, mut soon) = (0, PrefetchQueue::<AHEAD>::default());
+        let (mut spent, mut soon) = (0, PrefetchQueue::default());
         while spent < units {
             while self.doubtful != 0 && self.stack.len() < self.doubtful + AHEAD {
                 spent += self.leave_out_what_has_gone(heap);
@@ -157,7 +153,7 @@ impl Marker {
             None if std::mem::take(&mut self.forgot) => (0, 0),
             None => return 0,
         };
-        let mut spent = 32;
+        let mut spent = BLOCK_UNITS;
         if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
             self.search_at = Some((block_at + 1, large_at));
             // SAFETY: a block of this heap.
@@ -182,7 +178,7 @@ impl Marker {
     /// Some of what was on the stack when the program ran, the topmost of that: entries that are no objects any more are taken off.
     #[cold]
     fn leave_out_what_has_gone(&mut self, heap: &Heap) -> i64 {
-        let from = self.doubtful.saturating_sub(CONFIRMED_AT_ONCE);
+        let from = self.doubtful.saturating_sub(OBJECTS_PER_STEP);
         for place in (from..self.doubtful).rev() {
             if !heap.is_still_there(self.stack[place]) {
                 self.stack.swap_remove(place);

@@ -4,8 +4,9 @@
 
 use crate::plan::prompt::PromptDriver;
 use crate::plan::prompt::garbage_cap::Haste;
-use crate::plan::prompt::slice::Slice;
+use crate::plan::prompt::levels::{LEVELS, SLICED_LEVELS};
 use crate::progress::Progress;
+use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::memory::list::List;
 use tally_heap::plan::prompt::FIRST_ROUND;
@@ -97,17 +98,16 @@ impl PromptDriver {
         let judges = unbounded || self.rings.are_due(heap);
         if judges {
             self.held.set_marks(true);
-            self.rings.slice = match heap.marks_in_slices() && !unbounded {
-                true => trial_slice(heap, start),
-                false => Slice::default(),
-            };
+            let bounded = heap.marks_in_slices() && !unbounded;
+            self.rings.slice = if bounded { trial_slice(heap, start) } else { Slice::default() };
+            self.rings.levels = if bounded { SLICED_LEVELS } else { LEVELS.len() };
             freed += self.rings_round(heap, unbounded);
             self.held.set_marks(false);
         }
         let noted = self.held.note(heap);
         heap.prompt.round_at = match judges {
             // The others have their turn with the next batch, if not before.
-            true if self.rings.slice.ended => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
+            true if self.rings.slice.has_ended() => heap.candidates.len() + FIRST_ROUND.max(self.held.gap()),
             true => heap.candidates.len() + self.round_gap.max(FIRST_ROUND).max(self.held.gap()),
             false => heap.prompt.round_at + noted,
         };
@@ -144,7 +144,6 @@ impl PromptDriver {
         let judged = self.batch.judge(heap, &mut self.rings, always);
         heap.statistics.trial_edges += judged.edges;
         self.stops.report.freed_by_trial += judged.freed;
-        self.counted_marks.lost += judged.lost + self.rings.lost();
         judged.freed
     }
 

@@ -34,6 +34,7 @@
 //! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
+use crate::slice::BLOCK_UNITS;
 use std::collections::HashMap;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
@@ -44,8 +45,6 @@ use tally_heap::{Heap, ObjectRef};
 
 /// A sum that does not fit a byte stands in the table.
 const IN_TABLE: u8 = 255;
-/// Units that a block costs whatever lies in it.
-const BLOCK_UNITS: i64 = 32;
 
 /// The proof that unmarked objects are dead, and its cursors.
 #[derive(Debug, Default)]

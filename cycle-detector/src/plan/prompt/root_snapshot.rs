@@ -32,8 +32,6 @@ use tally_heap::{Heap, ObjectRef};
 
 /// Candidates noted for so many frames and slots of the stack that the next round walks, at least.
 const WALKED_PER_CANDIDATE: u64 = 2;
-/// Objects whose memory is kept from one walk to the next.
-const KEPT: usize = 4096;
 
 /// The objects that roots held at the last look.
 #[derive(Debug, Default)]

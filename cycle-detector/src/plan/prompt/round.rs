@@ -8,34 +8,29 @@
 //!
 //! A round tries as many as cells were handed out since the last one, oldest first; the others are left for the next.
 //! Each is tried with objects of about its age, and if that finds nothing with all that it reaches, as far as the budgets
-//! allow. What seldom succeeds is sampled (`sample`): each source, and each age, since objects that live long die in
-//! other ways than others. A candidate of the first kind that was passed over, or any that was cut off, is a suspect:
-//! it keeps flag and settled byte, without its bit, and is left alone until a mark comes by evidence.
+//! allow. What seldom succeeds is sampled (`sample`): orphans, seeds, trials of the candidate's age, and trials of all
+//! that it reaches. One that was cut off is a suspect. It keeps flag and settled byte, without its bit, and
+//! is left alone until a mark comes by evidence; so does a candidate of the first kind that was passed over.
 
-use super::sample::Sample;
 use crate::plan::prompt::exact_trial::{Rings, Verdict, unbuffer};
-use crate::plan::prompt::level_budget::LEVELS;
+use crate::plan::prompt::levels::LEVELS;
+use crate::prefetch_queue::AHEAD;
+use crate::sample::Sample;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, REACHED};
 use tally_heap::object::prompt_flag;
-use tally_heap::plan::prompt::{CellSpace, FIRST_ROUND};
+use tally_heap::plan::prompt::FIRST_ROUND;
 use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::{Heap, ObjectRef};
 
-/// Classes of ages.
-pub(super) const AGES: usize = u16::BITS as usize + 1;
 /// Candidates that are tried with every batch, and orphans and seeds that make a round due.
 const FEW: usize = 256;
 /// Candidates that a round tries, or as many as cells were handed out since the last; the others are left for the next.
 const AT_ONCE: usize = 4 * FIRST_ROUND;
-/// Candidates that are fetched before it is their turn.
-const AHEAD: usize = 8;
 /// Units of a candidate besides the references followed.
 const UNITS_PER_CANDIDATE: i64 = 4;
 /// Candidates that wait for one level, at most.
 const WAITING_MAX: usize = 64 << 10;
-/// Candidates passed over by a sample that are evidence like one that was cut off.
-const PASSED_OVER_PER_SUSPECT: u32 = 16;
 /// Candidates of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Source {
@@ -64,7 +59,7 @@ impl Rings {
         }
         let handed = heap.prompt.cells.handed_cells();
         let cells = handed - std::mem::replace(&mut heap.prompt.handed_at_round, handed);
-        self.budgets.fill(cells as i64);
+        self.fill_budget(cells);
         let mut freed = self.try_sources(heap, report, unbounded);
         let most = if unbounded { usize::MAX } else { AT_ONCE.max(cells as usize) };
         let mut tried = most.min(self.left_over() + heap.candidates.len());
@@ -90,7 +85,7 @@ impl Rings {
             freed += self.try_sources(heap, report, unbounded);
         }
         for level in 0..LEVELS.len() {
-            while !self.slice.ends() && (unbounded || self.budgets.can_pay(level)) {
+            while !self.slice.ends() && (unbounded || self.can_pay(level)) {
                 let Some(candidate) = self.waiting[level].pop_front() else { break };
                 freed += self.try_at(heap, report, candidate, Turn::Waited(level), unbounded);
             }
@@ -159,7 +154,7 @@ impl Rings {
                 objects
             }
             Verdict::Undecided(level) => {
-                let may_wait = level < self.slice.levels && self.waiting[level].len() < WAITING_MAX;
+                let may_wait = level < self.levels && self.waiting[level].len() < WAITING_MAX;
                 if !may_wait || !self.waiting[level].try_push_back(candidate) {
                     give_up(heap, candidate);
                 }
@@ -170,18 +165,11 @@ impl Rings {
                 match turn {
                     // The next decrement may tell.
                     Turn::Brought => unbuffer(candidate),
-                    _ => self.pass_over(heap, candidate),
+                    _ => BUFFERED.clear(candidate.granule()),
                 }
                 0
             }
         }
-    }
-
-    /// The same, but its sample says that most of its like live: many of them are as good as one suspect.
-    fn pass_over(&mut self, heap: &mut Heap, candidate: ObjectRef) {
-        BUFFERED.clear(candidate.granule());
-        self.passed_over += 1;
-        heap.suspects += u64::from(self.passed_over.is_multiple_of(PASSED_OVER_PER_SUSPECT));
     }
 
     /// The object loses a reference from something dead. It may be part of another dead ring; or of a large live heap that rings
@@ -224,12 +212,6 @@ impl Rings {
             || others >= FEW
     }
 
-    /// Garbage among the candidates that were passed over, by estimate.
-    pub(super) fn lost(&mut self) -> u64 {
-        let by_age = self.near.iter_mut().chain(&mut self.far);
-        by_age.chain([&mut self.orphans.sample, &mut self.seeds.sample]).map(Sample::lost).sum()
-    }
-
     /// Tries orphans and seeds; the number of objects freed.
     fn try_sources(&mut self, heap: &mut Heap, report: &mut EpochReport, unbounded: bool) -> u64 {
         let mut freed = 0;
@@ -265,12 +247,6 @@ impl Rings {
     pub(crate) fn left_over(&self) -> usize {
         self.backlog.len() - self.backlog_at
     }
-}
-
-/// How many batches ago the candidate's block was young, by doublings: objects that live long die in other ways than others.
-pub(super) fn age_class(heap: &Heap, candidate: ObjectRef) -> usize {
-    let batches = heap.prompt.cells.nursery.number.wrapping_sub(CellSpace::age_of(candidate));
-    (u16::BITS - batches.leading_zeros()) as usize
 }
 
 /// Only a mark can tell: until then the object stays settled and flagged, so that it is no candidate again.

@@ -30,7 +30,7 @@ mod finalizable;
 use super::marker::Marker;
 use super::proof::{Place, Proof};
 use crate::record_walk::RecordWalk;
-use finalizable::HELD_AT_ONCE;
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::Heap;
 use tally_heap::memory::range::MARK;
 
@@ -79,7 +79,6 @@ pub struct SlicedMark {
     batches_before: u32,
     pub(super) freed: u64,
     suspects: u64,
-    lost: u64,
     /// Marks of the last one are still there.
     left_marks: bool,
     /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.
@@ -162,7 +161,7 @@ impl SlicedMark {
         }
         let queue = &heap.finalizers.queue;
         let end = self.waiting_left.min(queue.len());
-        let from = end.saturating_sub(HELD_AT_ONCE);
+        let from = end.saturating_sub(OBJECTS_PER_STEP);
         queue[from..end].iter().for_each(|&object| self.marker.show(object));
         self.waiting_left = from;
         Some(1 + (end - from) as i64)

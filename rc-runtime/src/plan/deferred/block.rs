@@ -170,7 +170,6 @@ impl BlockSpace {
         let info = unsafe { &*block_info(block) };
         info.state.set(state::TOUCHED);
         info.age.set(epoch);
-        info.failures.set(0);
         // SAFETY: the block was taken for this heap.
         unsafe { range::set_owner(block, self.owner) };
         self.touched.push(block);

@@ -1,7 +1,8 @@
 //! `[BOUND]` No slice does more than its budget and one step, whatever is in the heap. The flip is no slice.
 
 use crate::effort::{World, options};
-use tally_collector::plan::deferred::epoch::{BLOCK_STEP_UNITS, STEP_UNITS_MAX};
+use tally_collector::plan::deferred::epoch::STEP_UNITS_MAX;
+use tally_collector::slice::CHUNK_UNITS;
 use tally_heap::HeapOptions;
 use tally_tests::heap_under_test::HeapUnderTest;
 use tally_tests::shape::Kind;
@@ -82,7 +83,7 @@ fn block_full_of_the_dead_is_condemned_in_parts() {
     while world.heap.mutator.step(SLICE_UNITS.into()) {}
     let now = world.statistics();
     assert!(now.marks > before.marks && now.live_objects == 0, "{now:?}");
-    let limit = u64::from(SLICE_UNITS) + BLOCK_STEP_UNITS as u64 + 64;
+    let limit = u64::from(SLICE_UNITS) + CHUNK_UNITS as u64 + 64;
     assert!(now.slice_units_max <= limit, "a slice did {} units, {limit} are allowed", now.slice_units_max);
 }
 

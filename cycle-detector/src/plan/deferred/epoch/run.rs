@@ -2,7 +2,7 @@
 
 use super::{Phase, share};
 use crate::plan::deferred::DeferredDriver;
-use crate::stops::CHUNK_UNITS;
+use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
 
@@ -24,28 +24,16 @@ impl DeferredDriver {
     }
 
     fn slice_of(&mut self, heap: &mut Heap, units: i64, work: impl Fn(&mut Self, &mut Heap, i64)) {
-        if let Some(units) = heap.options.slice_units {
-            heap.statistics.slices += 1;
-            return self.stopped(heap, |driver, heap| {
-                driver.stops.slice_units = 0;
-                work(driver, heap, units.into());
-                driver.stops.note_slice(heap);
-            });
-        }
-        let limit_ns = heap.options.slice_ns;
+        heap.statistics.slices += 1;
         self.stopped(heap, |driver, heap| {
-            let start = Instant::now();
-            let mut left = units;
+            let mut slice = Slice::of_heap(&heap.options, units);
             driver.stops.slice_units = 0;
-            while left > 0 && driver.has_work(heap) {
-                work(driver, heap, CHUNK_UNITS.min(left));
-                left -= CHUNK_UNITS;
-                if start.elapsed().as_nanos() as u64 > limit_ns {
-                    break;
-                }
+            while !slice.ends() && driver.has_work(heap) {
+                let chunk = slice.chunk();
+                work(driver, heap, chunk);
+                slice.spend(chunk);
             }
             driver.stops.note_slice(heap);
-            heap.statistics.slices += 1;
         });
     }
 

@@ -12,22 +12,22 @@ pub(super) struct Cohort {
     pub(super) home: u32,
     /// Its age.
     pub(super) age: u32,
-    /// Epochs that another block may be older or younger.
-    pub(super) slack: u32,
+    /// It is the whole heap.
+    pub(super) all: bool,
 }
 
 impl Cohort {
-    /// How many epochs lie between the target's block and the candidate's; far for large objects. Told from the block
+    /// Whether the target's block is as old as the candidate's; large objects are in no cohort. Told from the block
     /// table alone, because most references that leave a ring lead to cold memory.
     #[inline(always)]
-    pub(super) fn distance(&self, target: ObjectRef) -> u32 {
+    pub(super) fn has(&self, target: ObjectRef) -> bool {
         let block = target.block();
         if block == self.home {
-            return 0;
+            return true;
         }
         // SAFETY: the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
-        if info.state.get() == state::LARGE { u32::MAX } else { info.age.get().abs_diff(self.age) }
+        info.state.get() != state::LARGE && (self.all || info.age.get() == self.age)
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::member::{is_out_of_question, prefetch_next};
 use super::verdict::Verdict;
+use crate::budget::BYTES_PER_EDGE;
 use crate::plan::deferred::DeferredDriver;
-use crate::plan::deferred::backoff;
 use tally_heap::memory::range::BUFFERED;
 use tally_heap::{Heap, ObjectRef};
 
 impl DeferredDriver {
     /// Trials are about to begin: the epoch that they belong to pays for them.
     pub(crate) fn fill_purse(&mut self) {
-        self.trials.budget.fill(self.stops.report.given_bytes, self.stops.report.log_entries);
+        self.trials.budget.put(0, (self.stops.report.given_bytes / BYTES_PER_EDGE) as i64);
     }
 
     /// Tries candidates with up to `units` of work; returns the units left, and whether no candidate is.
@@ -22,10 +22,9 @@ impl DeferredDriver {
             // process, and what another heap had buffered there was tried, and freed, here.
             if heap.still_owns(candidate) && BUFFERED.get(candidate.granule()) {
                 BUFFERED.clear(candidate.granule());
-                let was_root = heap.candidates.len() < self.trials.former_roots;
                 if is_out_of_question(candidate) {
-                } else if self.trials.is_worth_it(heap, candidate, was_root) {
-                    units -= self.try_candidate(heap, candidate, was_root);
+                } else if self.trials.is_worth_it(heap, candidate) {
+                    units -= self.try_candidate(heap, candidate);
                 } else {
                     self.trials.pass_over(heap);
                 }
@@ -34,21 +33,15 @@ impl DeferredDriver {
                 return (units, heap.candidates.is_empty());
             }
         }
-        self.trials.former_roots = 0;
         (units, true)
     }
 
-    pub(in crate::plan::deferred::trial) fn try_candidate(
-        &mut self,
-        heap: &mut Heap,
-        candidate: ObjectRef,
-        was_root: bool,
-    ) -> i64 {
+    pub(in crate::plan::deferred::trial) fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef) -> i64 {
         self.stops.report.trials += 1;
         heap.statistics.trial_runs += 1;
         let trials = &mut self.trials;
         (trials.edges, trials.dead_edges) = (0, 0);
-        let verdict = trials.judge(heap, candidate);
+        let verdict = trials.trial(heap, candidate);
         match verdict {
             Verdict::Finalizing => {}
             Verdict::Live => trials.note_alive(heap),
@@ -58,19 +51,12 @@ impl DeferredDriver {
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
-        let succeeded = verdict.has_freed();
-        // A trial in vain costs twice: more such trials for the same budget found no more garbage.
-        trials.budget.pay(if succeeded { trials.edges } else { 2 * trials.edges });
+        trials.budget.pay(0, trials.edges);
         trials.budget.reward(trials.dead_edges);
         heap.statistics.trial_edges += trials.edges as u64;
-        if succeeded {
-            backoff::wake(candidate.block());
-        } else if !was_root {
-            backoff::note_failure(candidate.block(), heap.epoch);
-        }
-        if !was_root {
-            trials.small.learn(succeeded);
-        }
+        // What waits for its finalizers is as good as freed.
+        let freed = if matches!(verdict, Verdict::Finalizing) { trials.edges } else { trials.dead_edges };
+        trials.sample.learn(freed as u64, trials.edges as u64);
         4 + trials.edges
     }
 }

@@ -14,13 +14,6 @@ pub(super) enum Verdict {
     Undecided,
 }
 
-impl Verdict {
-    /// Whether there is garbage.
-    pub(super) fn has_freed(&self) -> bool {
-        matches!(self, Verdict::Garbage(_) | Verdict::Finalizing)
-    }
-}
-
 /// The result of a walk over a cohort.
 #[derive(PartialEq, Eq)]
 pub(super) enum Walk {

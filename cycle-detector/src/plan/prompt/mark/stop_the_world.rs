@@ -1,9 +1,8 @@
 //! The mark that stops the world.
 
 use super::super::marker::Marker;
-use super::{
-    BYTES_PER_OBJECT, NEXT_TO_NOTHING, WAITING_PER_SUSPECT, clear_marks, patience, sweep, unmarked_with_finalizer,
-};
+use super::{BYTES_PER_OBJECT, NEXT_TO_NOTHING, clear_marks, patience, sweep, unmarked_with_finalizer};
+use crate::evidence::HALVES_MAX;
 use crate::plan::prompt::PromptDriver;
 use std::time::Instant;
 use tally_heap::mark_phase::MarkPhase;
@@ -15,9 +14,8 @@ use tally_heap::{Heap, ObjectRef};
 impl PromptDriver {
     /// Whether suspects and growth together say that a mark would pay.
     pub(in crate::plan::prompt) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
-        let suspects = heap.suspects + self.rings.waiting() as u64 / WAITING_PER_SUSPECT;
         let marks = &mut self.counted_marks;
-        let worth = (suspects as f64 * marks.yield_per_suspect + marks.lost as f64) * BYTES_PER_OBJECT;
+        let worth = heap.suspects as f64 * marks.yield_per_suspect * BYTES_PER_OBJECT as f64;
         let patience = patience(worth, heap.kept_bytes());
         if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
             return true;
@@ -40,7 +38,6 @@ impl PromptDriver {
         self.open_round(heap);
         heap.statistics.marks += 1;
         let suspects = std::mem::take(&mut heap.suspects);
-        let lost = std::mem::take(&mut self.counted_marks.lost);
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
@@ -86,7 +83,7 @@ impl PromptDriver {
         clear_marks(heap);
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
-        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.learn_from_mark(heap, freed, awaited, suspects);
         self.counted_marks.cap.note_mark(heap, false, awaited);
         self.close_round(heap);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
@@ -118,23 +115,16 @@ impl PromptDriver {
         self.stops.report.roots = marker.waiting();
     }
 
-    /// It freed so many objects, and found so many bytes that only finalizers still need, which are as good as freed; and it
-    /// freed so many objects more than samples and batches had led to expect.
-    pub(in crate::plan::prompt) fn learn_from_mark(
-        &mut self,
-        heap: &Heap,
-        found: (u64, u64),
-        unexpected: u64,
-        suspects: u64,
-    ) {
-        let (freed, awaited) = found;
+    /// A mark for so many suspects freed so many objects, and found so many bytes that only finalizers still need, which
+    /// are as good as freed.
+    pub(in crate::plan::prompt) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, awaited: u64, suspects: u64) {
         let (marks, used) = (&mut self.counted_marks, heap.kept_bytes().saturating_sub(awaited));
         marks.base_bytes = used;
         if suspects != 0 {
-            marks.yield_per_suspect = (marks.yield_per_suspect + unexpected as f64 / suspects as f64) / 2.0;
+            marks.yield_per_suspect = (marks.yield_per_suspect + freed as f64 / suspects as f64) / 2.0;
         }
-        marks.growth_halves = match freed as f64 * BYTES_PER_OBJECT + (awaited as f64) < used as f64 / 8.0 {
-            true => (marks.growth_halves * 2).min(8),
+        marks.growth_halves = match freed * BYTES_PER_OBJECT + awaited < used / 8 {
+            true => (marks.growth_halves * 2).min(HALVES_MAX),
             false => 1,
         };
     }

@@ -1,7 +1,8 @@
 //! The roots are looked at.
 
-use super::{KEPT, visit};
+use super::visit;
 use crate::plan::prompt::PromptDriver;
+use crate::plan::prompt::marker::RESERVED;
 use tally_heap::Heap;
 
 impl PromptDriver {
@@ -9,7 +10,7 @@ impl PromptDriver {
     pub(in crate::plan::prompt) fn find_held(&mut self, heap: &mut Heap) {
         let walked = |heap: &Heap| heap.statistics.frames_walked + heap.statistics.roots_walked;
         let (before, held) = (walked(heap), &mut self.held);
-        held.objects.clear_to(KEPT);
+        held.objects.clear_to(RESERVED);
         visit(&mut *self.stack, heap, &mut held.objects);
         held.walked = walked(heap) - before;
         heap.prompt.cells.nursery.set_depth(held.walked);

@@ -4,7 +4,7 @@ use super::super::proof::{Place, Proof};
 use super::{BATCHES_BEFORE_MAX, Blocks, Stage, clear_at};
 use crate::plan::prompt::PromptDriver;
 use crate::progress::Progress;
-use crate::stops::CHUNK_UNITS;
+use crate::slice::{CHUNK_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::mark_phase::MarkPhase;
@@ -31,16 +31,11 @@ impl PromptDriver {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
         self.stops.slice_units = 0;
-        if let Some(units) = heap.options.slice_units {
-            self.advance_sliced_mark(heap, units.into());
-        } else {
-            let start = Instant::now();
-            while self.sliced_mark.is_running() {
-                self.advance_sliced_mark(heap, CHUNK_UNITS);
-                if start.elapsed().as_nanos() as u64 >= heap.options.slice_ns {
-                    break;
-                }
-            }
+        let mut slice = Slice::of_heap(&heap.options, i64::MAX);
+        while !slice.ends() && self.sliced_mark.is_running() {
+            let chunk = slice.chunk();
+            self.advance_sliced_mark(heap, chunk);
+            slice.spend(chunk);
         }
         self.stops.note_slice(heap);
     }
@@ -48,19 +43,17 @@ impl PromptDriver {
     /// Works for about `ns` nanoseconds, at least a chunk; true when the mark has come to its end.
     pub(crate) fn sliced_mark_for(&mut self, heap: &mut Heap, ns: u64) -> bool {
         self.sliced_mark.marker.note_that_the_program_ran();
-        let start = Instant::now();
-        loop {
-            let units = heap.options.slice_units.map_or(CHUNK_UNITS, i64::from);
+        let mut slice = Slice::of_time(i64::MAX, ns);
+        while !slice.ends() {
             self.stops.slice_units = 0;
-            self.advance_sliced_mark(heap, units);
+            self.advance_sliced_mark(heap, heap.options.slice_units.map_or(slice.chunk(), i64::from));
             self.stops.note_slice(heap);
             if !self.sliced_mark.is_running() {
                 return true;
             }
-            if start.elapsed().as_nanos() as u64 >= ns {
-                return false;
-            }
+            slice.spend(slice.chunk());
         }
+        false
     }
 
     /// Does the rest of the mark, however long it takes.
@@ -88,7 +81,6 @@ impl PromptDriver {
     pub(in crate::plan::prompt::sliced_mark) fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
         heap.suspects += self.sliced_mark.suspects;
-        self.counted_marks.lost += self.sliced_mark.lost;
         self.end_watch(heap);
     }
 
@@ -178,7 +170,6 @@ impl PromptDriver {
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);
-        mark.lost = std::mem::take(&mut self.counted_marks.lost);
         heap.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
@@ -209,7 +200,7 @@ impl PromptDriver {
 
     pub(in crate::plan::prompt::sliced_mark) fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
         let mark = &mut self.sliced_mark;
-        let (freed, lost, suspects) = (mark.freed, mark.lost, mark.suspects);
+        let (freed, suspects) = (mark.freed, mark.suspects);
         let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
         if floats {
             heap.prompt.passed_over.note();
@@ -219,7 +210,7 @@ impl PromptDriver {
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
-        self.learn_from_mark(heap, (freed, awaited), freed.saturating_sub(lost), suspects);
+        self.learn_from_mark(heap, freed, awaited, suspects);
         self.counted_marks.cap.note_mark(heap, true, awaited);
         self.open_round(heap);
         self.stops.report.freed_by_mark = freed;

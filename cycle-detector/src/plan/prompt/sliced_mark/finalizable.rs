@@ -6,19 +6,17 @@
 
 use super::super::proof::is_suspected;
 use super::{SlicedMark, Stage};
+use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::Heap;
 use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::list::List;
-
-/// Objects that one step goes through.
-pub(super) const HELD_AT_ONCE: usize = 512;
 
 impl SlicedMark {
     /// All that have finalizers are held before the first of them is followed: those that only others of them reach belong
     /// to the set as well.
     pub(super) fn hold_finalizable(&mut self, heap: &mut Heap) -> i64 {
         let (from, all) = (self.queued, self.proof.finalizable.len());
-        self.queued = (from + HELD_AT_ONCE).min(all);
+        self.queued = (from + OBJECTS_PER_STEP).min(all);
         for &object in &self.proof.finalizable[from..self.queued] {
             if heap.is_still_there(object) && is_suspected(object) {
                 heap.hold_with_set(object);
@@ -36,7 +34,7 @@ impl SlicedMark {
     pub(super) fn show_finalizable(&mut self, heap: &mut Heap) -> i64 {
         let found = heap.found_by_mark();
         let from = self.queued;
-        self.queued = (from + HELD_AT_ONCE).min(found.len());
+        self.queued = (from + OBJECTS_PER_STEP).min(found.len());
         if from == 0 && self.queued != 0 {
             self.marker.count_bytes();
         }

@@ -1,43 +1,37 @@
 //! Samples: of candidates that are seldom garbage only some are tried.
 //!
-//! Candidates come from three sources, and each has its own luck: what the program dropped a reference to, what a dead ring
-//! referred to, and young objects that were held from outside when their batch was judged. Where trials free less than an eighth
-//! of a reference followed, only every 2nd, 4th … 256th is tried; one good streak, and all are again. How much the others would
-//! have yielded is evidence for a mark.
+//! Orphans and seeds (`round`), trials of objects of one age, and those of all that a candidate reaches have a sample each. Where trials free less than an eighth
+//! of a reference followed, only every 2nd, 4th … 256th is tried; one good streak, and all are again.
 
 /// Trials between two decisions.
 const STREAK: u32 = 32;
-/// One in so many is tried at least.
-const EVERY_MAX: u32 = 256;
+/// One in so many is tried at least; of batches, too.
+pub(crate) const EVERY_MAX: u32 = 256;
 /// A trial has paid if it freed an object for so many references followed.
-const PAYS: u64 = 8;
+pub(crate) const PAYS: u64 = 8;
 
 /// The sample of one source.
 #[derive(Debug)]
-pub struct Sample {
+pub(crate) struct Sample {
     every: u32,
     at: u32,
     tried: u32,
     freed: u64,
     edges: u64,
-    skipped: u64,
-    /// Freed by each trial of the last streak, in 256ths.
-    gain: u64,
 }
 
 impl Default for Sample {
     fn default() -> Self {
-        Sample { every: 1, at: 0, tried: 0, freed: 0, edges: 0, skipped: 0, gain: 0 }
+        Sample { every: 1, at: 0, tried: 0, freed: 0, edges: 0 }
     }
 }
 
 impl Sample {
     /// Whether the next candidate is tried.
     #[inline(always)]
-    pub fn takes(&mut self) -> bool {
+    pub(crate) fn takes(&mut self) -> bool {
         self.at += 1;
         if self.at < self.every {
-            self.skipped += 1;
             return false;
         }
         self.at = 0;
@@ -45,7 +39,7 @@ impl Sample {
     }
 
     /// A trial freed so many objects, and followed so many references.
-    pub fn learn(&mut self, freed: u64, edges: u64) {
+    pub(crate) fn learn(&mut self, freed: u64, edges: u64) {
         self.tried += 1;
         self.freed += freed;
         self.edges += edges;
@@ -54,15 +48,9 @@ impl Sample {
         if self.tried < STREAK && !is_found {
             return;
         }
-        self.gain = self.freed * 256 / u64::from(self.tried);
         let has_paid = is_found || self.freed != 0 && self.freed * PAYS >= self.edges;
         self.every = if has_paid { (self.every / 8).max(1) } else { (self.every * 2).min(EVERY_MAX) };
         (self.tried, self.freed, self.edges) = (0, 0, 0);
-    }
-
-    /// Garbage among the candidates that were passed over since this was last asked, by estimate.
-    pub fn lost(&mut self) -> u64 {
-        std::mem::take(&mut self.skipped) * self.gain / 256
     }
 }
 
@@ -81,7 +69,6 @@ mod tests {
             }
         }
         assert!((300..800).contains(&tries), "{tries}");
-        assert_eq!(sample.lost(), 0);
         let mut unlooked = Sample::default();
         (0..100).for_each(|_| unlooked.learn(0, 0));
         assert!(!(0..3).any(|_| unlooked.takes()), "trials that were not even begun have not paid");
@@ -91,6 +78,5 @@ mod tests {
             }
         }
         assert!((0..10).all(|_| sample.takes()), "all are tried again");
-        assert!(sample.lost() > 100, "the last were passed over when others like them were garbage");
     }
 }
