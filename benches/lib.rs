@@ -196,11 +196,15 @@ mod tests {
         for plan in [Plan::Deferred, Plan::Prompt] {
             let mut state = weak_references(plan, 10);
             let target = state.mutator.root(tally_heap::services::host_roots::RootIndex(0));
-            let upgraded = state.mutator.heap().specials.upgraded.len();
+            let upgraded = state.mutator.heap().services.specials.upgraded.len();
             for weak in state.objects.clone() {
                 assert_eq!(state.mutator.read_weak(weak.slot(0)), target);
             }
-            assert_eq!(state.mutator.heap().specials.upgraded.len(), upgraded, "no upgrade was the first of the epoch");
+            assert_eq!(
+                state.mutator.heap().services.specials.upgraded.len(),
+                upgraded,
+                "no upgrade was the first of the epoch"
+            );
         }
     }
 

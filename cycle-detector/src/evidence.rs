@@ -100,7 +100,7 @@ impl Evidence {
         if heap.suspects + doubts == 0 {
             return false;
         }
-        let (live, epoch) = (needed_bytes(heap), heap.options.epoch_bytes);
+        let (live, epoch) = (needed_bytes(heap), heap.options().epoch_bytes);
         let worth = heap.suspects as f64 * self.yield_per_suspect;
         let patience = if worth > live as f64 / 4.0 {
             1
@@ -121,7 +121,7 @@ impl Evidence {
     /// Whether the heap has grown so far that a mark which is running must hurry: the allocation until it ends would exceed
     /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
     pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
-        let epoch = heap.options.epoch_bytes;
+        let epoch = heap.options().epoch_bytes;
         let base = self.base.max(epoch);
         let grown = base.saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
         live_bytes(heap) > grown.saturating_add(epoch)
@@ -167,7 +167,7 @@ impl Evidence {
 
 /// Bytes of objects not known to be dead, and of the records of special objects: these may take as much as the objects.
 fn live_bytes(heap: &Heap) -> u64 {
-    heap.statistics.live_bytes + heap.specials.used_bytes()
+    heap.statistics.live_bytes + heap.services.specials.used_bytes()
 }
 
 /// The same without dead entries of weak maps.

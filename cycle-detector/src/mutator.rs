@@ -144,7 +144,7 @@ impl Mutator {
 
     /// Sets the hook for exceptions that escape a finalizer, in place of a line on standard error.
     pub fn on_finalizer_error(&mut self, listener: impl FnMut(&FinalizerError<'_>) + 'static) {
-        self.heap.finalizers.on_error = Some(Box::new(listener));
+        self.heap.services.finalizers.on_error = Some(Box::new(listener));
     }
 
     /// Inside a finalizer: calls `run` with the mutator whose collector has called it, which may do anything there.
@@ -234,24 +234,24 @@ impl Mutator {
     /// Pushes a root.
     pub fn push_root(&mut self, object: Option<ObjectRef>) -> RootIndex {
         self.heap.recount_root(object, None);
-        self.heap.host_roots.stack.push(object);
-        RootIndex(self.heap.host_roots.stack.len() - 1)
+        self.heap.services.host_roots.stack.push(object);
+        RootIndex(self.heap.services.host_roots.stack.len() - 1)
     }
 
     /// Overwrites a root.
     pub fn set_root(&mut self, root: RootIndex, object: Option<ObjectRef>) {
-        let old = std::mem::replace(&mut self.heap.host_roots.stack[root.0], object);
+        let old = std::mem::replace(&mut self.heap.services.host_roots.stack[root.0], object);
         self.heap.recount_root(object, old);
     }
 
     /// Returns the object of a root.
     pub fn root(&self, root: RootIndex) -> Option<ObjectRef> {
-        self.heap.host_roots.stack[root.0]
+        self.heap.services.host_roots.stack[root.0]
     }
 
     /// Number of roots on the stack.
     pub fn root_count(&self) -> usize {
-        self.heap.host_roots.stack.len()
+        self.heap.services.host_roots.stack.len()
     }
 
     /// Pops roots until `count` are left, the last first.

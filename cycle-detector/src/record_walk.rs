@@ -33,9 +33,10 @@ impl RecordWalk {
         is_wanted: impl Fn(ObjectRef) -> bool,
     ) -> Looked {
         let from = self.at;
-        let object_of = |number| heap.specials.record(number).filter(|record| may_be(record)).and_then(Special::object);
+        let object_of =
+            |number| heap.services.specials.record(number).filter(|record| may_be(record)).and_then(Special::object);
         while ((self.at - from) as usize) < OBJECTS_PER_STEP {
-            if self.at >= heap.specials.last() {
+            if self.at >= heap.services.specials.last() {
                 return if self.at == from { Looked::AtAll } else { Looked::Past(i64::from(self.at - from)) };
             }
             self.at += 1;

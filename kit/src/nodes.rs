@@ -43,5 +43,5 @@ pub fn nothing_is_left(m: &mut Mutator) {
     m.collect();
     m.collect();
     assert_eq!(m.live_objects(), []);
-    assert!(m.heap().specials.is_empty());
+    assert!(m.heap().services.specials.is_empty());
 }

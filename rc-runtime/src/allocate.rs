@@ -111,12 +111,12 @@ impl Heap {
         if self.zeal.is_some() && self.is_running() {
             self.with_driver(|driver, heap| driver.epoch(heap));
         }
-        if self.finalizers.are_ready() && self.is_running() {
+        if self.services.finalizers.are_ready() && self.is_running() {
             self.finalizer_safepoint();
         }
         self.fails_as_asked(info, cell)?;
         let object = match self.allocate_anywhere(info, cell, length) {
-            Err(_) if !self.finalizers.queue.is_empty() => {
+            Err(_) if !self.services.finalizers.queue.is_empty() => {
                 self.finalize_for_room();
                 self.allocate_anywhere(info, cell, length)?
             }
@@ -185,18 +185,18 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn do_what_is_due(&mut self) {
-        if self.limits.soft_is_due {
+        if self.services.limits.soft_is_due {
             // SAFETY: as in `finalizer_safepoint`.
             unsafe { Heap::run_soft_limit_callback(self) };
         }
         self.due_at_allocation =
-            self.every_allocation_calls() || self.limits.soft_is_due || self.finalizers.are_ready();
+            self.every_allocation_calls() || self.services.limits.soft_is_due || self.services.finalizers.are_ready();
     }
 
     fn write_header(&mut self, start: u64, meta: u32) -> ObjectRef {
         // SAFETY: [HEADER] the header of a cell of this heap is written in the next two lines.
         let object = unsafe { ObjectRef::from_address(start + HEADER_BYTES) };
-        object.set_stamp(self.epoch);
+        object.set_stamp(self.clock.epoch);
         object.set_meta(meta);
         object
     }
@@ -204,7 +204,7 @@ impl Heap {
     /// Bumps the cursor in the current hole.
     #[inline(always)]
     fn carve(&mut self, cell: u64, align: u64) -> Option<u64> {
-        let end = self.hole.end;
+        let end = self.deferred.hole.end;
         let context = self.context_mut();
         let start = aligned_start(context.cursor, align);
         if start + cell > end {
@@ -216,8 +216,8 @@ impl Heap {
     }
 
     fn carve_overflow(&mut self, info: &TypeInfo, cell: u64) -> Result<u64, OutOfMemory> {
-        let mut start = aligned_start(self.overflow.start, info.align);
-        if start + cell > self.overflow.end {
+        let mut start = aligned_start(self.deferred.overflow.start, info.align);
+        if start + cell > self.deferred.overflow.end {
             self.with_driver(|driver, heap| driver.on_block_taken(heap));
             if !self.open_overflow_block() {
                 if let Some(start) = self.carve_in_recyclable_blocks(cell, info.align) {
@@ -229,17 +229,18 @@ impl Heap {
                     return start.ok_or_else(|| self.refusal(BLOCK_BYTES, info));
                 }
             }
-            start = aligned_start(self.overflow.start, info.align);
+            start = aligned_start(self.deferred.overflow.start, info.align);
         }
-        self.overflow.start = start + cell;
-        self.given_bytes += cell;
+        self.deferred.overflow.start = start + cell;
+        self.clock.given_bytes += cell;
         self.count_birth(cell);
         Ok(start)
     }
 
     fn open_overflow_block(&mut self) -> bool {
-        let hole = if self.allows(BLOCK_BYTES) { self.blocks.open_overflow_block(self.epoch) } else { None };
-        self.overflow = hole.unwrap_or(self.overflow);
+        let hole =
+            if self.allows(BLOCK_BYTES) { self.deferred.blocks.open_overflow_block(self.clock.epoch) } else { None };
+        self.deferred.overflow = hole.unwrap_or(self.deferred.overflow);
         self.note_growth();
         hole.is_some()
     }
@@ -249,25 +250,25 @@ impl Heap {
     fn carve_in_recyclable_blocks(&mut self, cell: u64, align: u64) -> Option<u64> {
         loop {
             self.retire_hole();
-            while let Some(hole) = self.blocks.next_hole() {
+            while let Some(hole) = self.deferred.blocks.next_hole() {
                 self.enter_hole(hole);
                 if let Some(start) = self.carve(cell, align) {
                     return Some(start);
                 }
             }
-            self.blocks.open_recyclable_block(self.epoch)?;
+            self.deferred.blocks.open_recyclable_block(self.clock.epoch)?;
         }
     }
 
     /// Retires the current hole and opens the next, or a block with one.
     fn next_hole(&mut self, info: &TypeInfo) -> Result<(), OutOfMemory> {
         self.retire_hole();
-        if std::mem::take(&mut self.external.is_due) {
+        if std::mem::take(&mut self.services.external.is_due) {
             self.with_driver(|driver, heap| driver.on_block_taken(heap));
         }
         let mut collected = false;
         loop {
-            if let Some(hole) = self.blocks.next_hole() {
+            if let Some(hole) = self.deferred.blocks.next_hole() {
                 self.enter_hole(hole);
                 return Ok(());
             }
@@ -284,9 +285,9 @@ impl Heap {
     }
 
     fn enter_hole(&mut self, hole: Hole) {
-        self.hole = hole;
-        self.hole_start = hole.start;
-        self.given_bytes += hole.end - hole.start;
+        self.deferred.hole = hole;
+        self.deferred.hole_start = hole.start;
+        self.clock.given_bytes += hole.end - hole.start;
         let calls = self.every_allocation_calls();
         let context = self.context_mut();
         context.cursor = hole.start;
@@ -295,10 +296,10 @@ impl Heap {
 
     /// Recyclable blocks are in use already: at the limit they are the last.
     fn open_block(&mut self) -> bool {
-        let epoch = self.epoch;
+        let epoch = self.clock.epoch;
         let opened = match self.makes_room(BLOCK_BYTES) {
-            true => self.blocks.open_block(epoch),
-            false => self.blocks.open_recyclable_block(epoch),
+            true => self.deferred.blocks.open_block(epoch),
+            false => self.deferred.blocks.open_recyclable_block(epoch),
         };
         self.note_growth();
         opened.is_some()
@@ -333,10 +334,10 @@ impl Heap {
         };
         let object = self.write_header(payload - HEADER_BYTES, info.fresh_meta_deferred() | flag::LARGE);
         let chunks = info.chunk_count(length);
-        let epoch = self.epoch;
+        let epoch = self.clock.epoch;
         self.large.adopt(object, blocks, chunks, epoch);
         self.note_growth();
-        self.given_bytes += cell;
+        self.clock.given_bytes += cell;
         self.count_birth(cell);
         Ok(object)
     }

@@ -42,7 +42,7 @@ impl Heap {
         // SAFETY: the block of an object of this heap.
         let info = unsafe { &*block_info(block) };
         if info.logged.get() == 0 {
-            self.blocks.logged.push(block);
+            self.deferred.blocks.logged.push(block);
         }
         info.logged.set(info.logged.get() + 1);
         if info.logged.get() == self.options.block_log_after {
@@ -53,21 +53,21 @@ impl Heap {
 
     #[inline(always)]
     pub(crate) fn log_object(&mut self, object: ObjectRef) {
-        debug_assert!(object.is_mature() || object.stamp() == self.epoch - 1, "a young object needs no log");
-        if self.counting && object.stamp() == self.epoch - 1 {
+        debug_assert!(object.is_mature() || object.stamp() == self.clock.epoch - 1, "a young object needs no log");
+        if self.deferred.counting && object.stamp() == self.clock.epoch - 1 {
             self.count_pending(object);
         }
         let info = object.type_info();
         if info.simple {
             let fields = info.fixed.as_slice();
-            if !log::copy_references(object, fields, self.log.append(object, Part::Whole, fields.len())) {
-                self.log.shorten(fields.len());
+            if !log::copy_references(object, fields, self.deferred.log.append(object, Part::Whole, fields.len())) {
+                self.deferred.log.shorten(fields.len());
             }
         } else {
-            let words = self.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
+            let words = self.deferred.log.append(object, Part::Whole, info.snapshot_words(object, Part::Whole));
             info.take_snapshot(object, Part::Whole, words);
         }
-        object.set_stamp(self.epoch);
+        object.set_stamp(self.clock.epoch);
         clear_unlogged(object, info.cell_bytes_of(object));
     }
 
@@ -76,22 +76,22 @@ impl Heap {
             return; // nothing to log; such an object has one stamp, whatever its length
         }
         let stamp = self.large.stamps(object)[chunk as usize];
-        if stamp == self.epoch {
+        if stamp == self.clock.epoch {
             return;
         }
-        if self.counting && stamp == self.epoch - 1 {
+        if self.deferred.counting && stamp == self.clock.epoch - 1 {
             self.count_pending_chunk(object, chunk);
         }
         let (info, part) = (object.type_info(), Part::Chunk(chunk));
-        let words = self.log.append(object, part, info.snapshot_words(object, part));
+        let words = self.deferred.log.append(object, part, info.snapshot_words(object, part));
         info.take_snapshot(object, part, words);
-        self.large.note_logged(object, chunk, self.epoch);
+        self.large.note_logged(object, chunk, self.clock.epoch);
         self.note_log_growth();
     }
 
     #[inline(always)]
     fn note_log_growth(&mut self) {
-        if self.log.entries >= self.log_poll_at {
+        if self.deferred.log.entries >= self.deferred.log_poll_at {
             self.set_poll(true);
         }
     }

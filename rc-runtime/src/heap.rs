@@ -4,6 +4,7 @@
 //! counting in `count`; what happens between two flips is decided by the [`EpochDriver`] that was installed when the
 //! heap was made (`tally-collector`). The heap calls the driver, never the other way round without being handed the heap.
 
+pub mod clock;
 mod life;
 
 use crate::context::Context;
@@ -11,22 +12,15 @@ use crate::epoch_driver::EpochDriver;
 use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
-use crate::memory::object_stack::ObjectStack;
 use crate::object::ObjectRef;
 use crate::plan::Plan;
-use crate::plan::deferred::block::BlockSpace;
-use crate::plan::deferred::log::Log;
+use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
-use crate::services::external::External;
-use crate::services::finalizer::Finalizers;
-use crate::services::handle::Handles;
-use crate::services::host_roots::HostRoots;
-use crate::services::immortal::Immortals;
-use crate::services::limits::Limits;
-use crate::services::special::Specials;
+use crate::services::Services;
 use crate::zeal::Zeal;
+use clock::Clock;
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
 pub const FIRST_EPOCH: u32 = 2;
@@ -104,81 +98,33 @@ static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32:
 pub struct Heap {
     number: u32,
     plan: Plan,
-    /// How it was set up.
-    pub options: HeapOptions,
-    /// Where compiled code (or the host) allocates: the thread's context while attached, else `own_context`.
-    pub context: *mut Context,
+    pub(crate) options: HeapOptions,
+    pub(crate) context: *mut Context,
     own_context: Box<Context>,
-    /// The running epoch.
-    pub epoch: u32,
-    /// Small objects.
-    pub blocks: BlockSpace,
+    /// What has been allocated since when.
+    pub clock: Clock,
     /// Large objects.
     pub large: LargeSpace,
-    pub(crate) hole: crate::plan::deferred::block::Hole,
-    pub(crate) hole_start: u64,
-    pub(crate) overflow: crate::plan::deferred::block::Hole,
-    /// Bytes handed out for allocation since the last flip.
-    pub given_bytes: u64,
-    /// The running epoch's log.
-    pub log: Log,
-    /// Entries in `log` at which the poll flag is raised.
-    pub log_poll_at: u64,
-    /// True while the last flip's increments are running: pending objects may exist. `[PENDING]`
-    pub counting: bool,
-    /// True from a flip until its roots are counted: flags say what roots held at the flip before.
-    pub roots_uncounted: bool,
-    /// Young objects that were counted and await promotion.
-    pub promotion_queue: List<ObjectRef>,
-    /// Large objects being promoted, with the chunk to count next.
-    pub large_promotion: List<(ObjectRef, u64)>,
-    /// Objects whose count has reached zero.
-    pub free_queue: List<ObjectRef>,
-    /// Dead, but named by the running log.
-    pub late_queue: List<ObjectRef>,
     /// Objects that may root a garbage cycle. `[CANDIDATE]`
     pub candidates: List<ObjectRef>,
     /// Candidates that found no room or no verdict, and references to stuck counts that went away: evidence for the backup
     /// mark.
     pub suspects: u64,
-    /// What a running mark means to the program.
     mark_phase: MarkPhase,
-    /// Objects the mark has reached but not visited.
-    pub mark_stack: ObjectStack,
-    /// The mark has reached others for which there was no room there.
-    pub mark_overflowed: bool,
-    /// Objects that died while the mark was running.
-    pub dead_queue: ObjectStack,
-    /// Records of special objects.
-    pub specials: Specials,
-    /// Roots that a host in Rust holds on its stack.
-    pub host_roots: HostRoots,
-    /// Roots that native code holds by handles.
-    pub handles: Handles,
-    /// Objects that never die.
-    pub immortals: Immortals,
-    /// Memory that objects own outside the heap.
-    pub external: External,
-    /// Memory of the passes for the words of one entry.
-    pub scratch: List<u64>,
+    /// The deferred plan's part.
+    pub deferred: Deferred,
+    /// The prompt plan's part.
+    pub prompt: Prompt,
+    /// What languages have beside objects.
+    pub services: Services,
     /// Counters.
     pub statistics: Statistics,
     /// The last stops, for those of the counters that say what they left to the program.
     pub(crate) utilisation: Utilisation,
-    /// `statistics.allocated_bytes` at the last flip.
-    pub allocated_bytes_at_flip: u64,
     /// The paranoid bookkeeping, in zeal.
     pub zeal: Option<Box<Zeal>>,
-    /// Finalizers that are to run.
-    pub finalizers: Finalizers,
-    /// The state of the prompt plan.
-    pub prompt: Prompt,
-    /// Whether drains of the pending list are sliced.
-    pub(crate) sliced_drains: bool,
     /// True while an allocation may have to think of more than its cell; found anew when it was.
     pub(crate) due_at_allocation: bool,
-    /// Limits, and the handlers for memory that runs out.
-    pub(crate) limits: Limits,
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,
     driver: Box<dyn EpochDriver>,

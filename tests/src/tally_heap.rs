@@ -236,7 +236,7 @@ impl HeapUnderTest for TallyHeap {
         // Objects that wait for their finalizer, and those that an upgrade has yielded since the flip, are held by a
         // count, too.
         let heap = self.mutator.heap();
-        let services = heap.finalizers.held().chain(heap.specials.upgraded.iter().copied());
+        let services = heap.services.finalizers.held().chain(heap.services.specials.upgraded.iter().copied());
         held.extend(services.map(ObjectRef::address));
         let listed: Vec<u64> = self.present().into_iter().map(ObjectRef::address).collect();
         recount(&mut self.mutator, &listed, &held)

@@ -247,7 +247,7 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
     // SAFETY: this thread's context; an attached heap outlives its attachment, and nothing has borrowed it.
     let heap = unsafe { (*tally_heap::context::current()).heap };
     // SAFETY: as above; the borrow ends here.
-    let runs_none = unsafe { heap.as_ref() }.is_some_and(|heap| heap.finalizers.depth() == 0);
+    let runs_none = unsafe { heap.as_ref() }.is_some_and(|heap| heap.services.finalizers.depth() == 0);
     if runs_none {
         let is_meant = |info: &TypeInfo| types.iter().any(|one| one.id == info.id);
         // SAFETY: as above, for each borrow of the context: none is kept while finalizers run.

@@ -110,7 +110,7 @@ impl StackRoots {
         let is_left = registers.sp > here && stack.read(registers.sp - 8) == Some(registers.pc);
         is_left
             && heap.zeal.is_none()
-            && !heap.options.stop_the_world
+            && !heap.options().stop_the_world
             && heap.is_attached()
             && self.snapshot.say_what_they_lend
             && diversion::is_free(here)

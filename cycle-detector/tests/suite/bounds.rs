@@ -97,7 +97,7 @@ fn a_mark_clears_the_bits_of_the_last_one_block_by_block() {
     assert!(one_per_block.len() > 200);
     let marked = || one_per_block.iter().filter(|object| MARK.get(object.granule())).count();
     assert_eq!(marked(), one_per_block.len(), "the collection has marked");
-    m.heap().options.eager_marks = true;
+    m.heap().options_mut().eager_marks = true;
     m.flip();
     let (mut before, mut least) = (marked(), marked());
     let mut more = true;

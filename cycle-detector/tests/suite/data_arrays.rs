@@ -113,13 +113,13 @@ fn write_to_a_field_before_data_is_logged_once() {
     let mut m = new_mutator(HeapOptions::default()).expect("address space");
     let symbol = symbol(&mut m, BYTES, BYTES);
     m.collect();
-    let before = m.heap().log.entries;
+    let before = m.heap().deferred.log.entries;
     for _ in 0..3 {
         for offset in [8, 16] {
             m.write(symbol, symbol.slot(offset), 0);
         }
     }
-    assert_eq!(m.heap().log.entries - before, 1, "two fields and 64 MiB of data are one chunk");
+    assert_eq!(m.heap().deferred.log.entries - before, 1, "two fields and 64 MiB of data are one chunk");
     m.collect();
     assert_eq!(m.statistics().live_objects, 1, "what the fields held has died");
 }

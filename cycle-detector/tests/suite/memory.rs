@@ -88,7 +88,7 @@ fn a_handler_makes_room_and_the_allocation_succeeds() {
         let note = note_of(&told);
         m.on_out_of_memory(move |heap, _| {
             note(heap.used_bytes());
-            let limit = heap.options.heap_limit.expect("set above");
+            let limit = heap.options().heap_limit.expect("set above");
             heap.set_limits(None, Some(limit * 2));
             limit < 1 << 20
         });

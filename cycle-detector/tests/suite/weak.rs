@@ -68,7 +68,7 @@ fn target_dies_young() {
         m.truncate_roots(top);
         m.epoch();
         assert_eq!(holder.slot(WEAK).read(), 0);
-        assert!(m.heap().specials.is_empty(), "nothing is known about either any more");
+        assert!(m.heap().services.specials.is_empty(), "nothing is known about either any more");
         assert!(!holder.has(flag::SPECIAL));
         m.truncate_roots(root);
     });
@@ -87,7 +87,7 @@ fn target_dies_by_its_count() {
         m.epoch();
         m.epoch();
         assert_eq!(holder.slot(WEAK).read(), 0);
-        assert!(m.heap().specials.is_empty());
+        assert!(m.heap().services.specials.is_empty());
     });
 }
 
@@ -104,7 +104,7 @@ fn large_targets_die_young_and_old() {
             m.epoch();
             m.epoch();
             assert_eq!(holder.slot(WEAK).read(), 0, "after {epochs} epochs");
-            assert!(m.heap().specials.is_empty());
+            assert!(m.heap().services.specials.is_empty());
         }
     });
 }
@@ -125,7 +125,7 @@ fn weak_reference_to_a_member_of_a_dead_ring() {
             m.epoch();
             m.epoch();
             assert_eq!(holder.slot(WEAK).read(), 0, "after {epochs} epochs");
-            assert!(m.heap().specials.is_empty());
+            assert!(m.heap().services.specials.is_empty());
         }
     });
 }
@@ -143,7 +143,7 @@ fn ring_that_only_a_mark_finds() {
         m.truncate_roots(top);
         m.collect();
         assert_eq!(holder.slot(WEAK).read(), 0);
-        assert!(m.heap().specials.is_empty());
+        assert!(m.heap().services.specials.is_empty());
         m.verify().expect("sound");
     }
 }
@@ -159,7 +159,7 @@ fn holder_dies_before_its_target() {
             m.truncate_roots(top);
             m.epoch();
             m.epoch();
-            assert!(m.heap().specials.is_empty(), "after {epochs} epochs");
+            assert!(m.heap().services.specials.is_empty(), "after {epochs} epochs");
         }
         assert!(!target.has(flag::SPECIAL));
     });
@@ -190,7 +190,7 @@ fn slot_is_written_again() {
         m.truncate_roots(0);
         m.epoch();
         m.epoch();
-        assert!(m.heap().specials.is_empty());
+        assert!(m.heap().services.specials.is_empty());
     });
 }
 
@@ -200,7 +200,7 @@ fn plain_objects_have_no_records() {
         ring(m);
         m.truncate_roots(0);
         m.collect();
-        assert!(m.heap().specials.is_empty());
+        assert!(m.heap().services.specials.is_empty());
     });
 }
 
@@ -296,7 +296,7 @@ fn weak_slots_of_many_small_objects_cost_what_is_promised() {
                 m.write_weak(holder, holder.slot(0), Some(pairs[if distinct { at } else { 0 }].1));
             }
             let (cells, tables) = (CELL, if distinct { CELL } else { CELL / 2 });
-            let each = m.heap().specials.bytes().div_ceil(MANY) + cells + tables;
+            let each = m.heap().services.specials.bytes().div_ceil(MANY) + cells + tables;
             assert!(each <= 96, "{plan:?}, distinct targets {distinct}: {each} bytes each");
             let read = pairs.iter().filter(|(holder, _)| m.read_weak(holder.slot(0)).is_some()).count();
             assert_eq!(read as u64, MANY);
@@ -304,7 +304,11 @@ fn weak_slots_of_many_small_objects_cost_what_is_promised() {
             m.collect();
             m.collect();
             m.verify().expect("sound");
-            assert!(m.live_objects().is_empty() && m.heap().specials.is_empty() && m.heap().specials.slots() == 0);
+            assert!(
+                m.live_objects().is_empty()
+                    && m.heap().services.specials.is_empty()
+                    && m.heap().services.specials.slots() == 0
+            );
         }
     }
 }

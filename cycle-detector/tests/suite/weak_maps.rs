@@ -219,7 +219,7 @@ fn map_dies_before_its_keys_and_keys_die_during_iteration() {
             m.collect();
         }
         assert_eq!(m.live_objects().len(), 2);
-        assert!(m.heap().specials.is_empty());
+        assert!(m.heap().services.specials.is_empty());
     });
 }
 

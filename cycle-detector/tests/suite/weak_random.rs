@@ -275,7 +275,7 @@ fn run(plan: Plan, steps: usize) {
                 (0..ROOTS).for_each(|root| program.set_root(root, None));
                 program.m.collect();
                 program.m.verify().expect("sound");
-                assert!(program.m.heap().specials.is_empty());
+                assert!(program.m.heap().services.specials.is_empty());
             });
             if let Err(panic) = std::panic::catch_unwind(run) {
                 eprintln!("{plan:?}, options {kind}, seed {seed}");

@@ -132,7 +132,7 @@ fn collect_in_parts(
     m.collect();
     m.collect();
     assert_eq!(m.live_objects(), [], "{what:?}");
-    assert!(m.heap().specials.is_empty() && m.heap().specials.slots() == 0);
+    assert!(m.heap().services.specials.is_empty() && m.heap().services.specials.slots() == 0);
 }
 
 fn for_all_deaths(situation: impl Fn(&mut Mutator, (Plan, Death))) {
@@ -198,7 +198,7 @@ fn a_holder_of_many_weak_slots_dies_in_slices() {
             m.write_weak(holder, holder.slot(16 + 8 * index), Some(target));
         }
         m.set_root(root, None);
-        collect_in_parts(m, what, |m| m.heap().specials.slots().into(), |_| {});
+        collect_in_parts(m, what, |m| m.heap().services.specials.slots().into(), |_| {});
     });
 }
 
@@ -216,7 +216,7 @@ fn a_key_of_many_ephemerons_dies_in_slices() {
             m.push_root(Some(ephemeron));
         }
         m.set_root(root, None);
-        let left = |m: &mut Mutator| m.heap().specials.slots().into();
+        let left = |m: &mut Mutator| m.heap().services.specials.slots().into();
         collect_in_parts(m, what, left, |m| assert_eq!(m.ephemeron_value(first), None, "{what:?}"));
     });
 }
@@ -260,7 +260,7 @@ fn a_chain_of_ephemerons_dies_in_slices() {
         grow_up(m, what.1);
         m.set_root(top, None);
         m.set_root(first, None);
-        collect_in_parts(m, what, |m| m.heap().specials.slots().into(), |_| {});
+        collect_in_parts(m, what, |m| m.heap().services.specials.slots().into(), |_| {});
     });
 }
 
@@ -383,6 +383,6 @@ fn slots_of_a_target_that_dies_in_slices_are_written_and_dropped() {
         m.collect();
         m.verify().unwrap_or_else(|violation| panic!("{what:?}: {violation}"));
         assert_eq!(m.live_objects(), []);
-        assert!(m.heap().specials.is_empty() && m.heap().specials.slots() == 0);
+        assert!(m.heap().services.specials.is_empty() && m.heap().services.specials.slots() == 0);
     });
 }

@@ -5,28 +5,21 @@
     reason = "a heap that the program may come back to is a pointer, followed step by step"
 )]
 
+use super::clock::Clock;
 use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
 use crate::mark_phase::MarkPhase;
 use crate::memory::large::LargeSpace;
 use crate::memory::list::List;
-use crate::memory::object_stack::ObjectStack;
 use crate::memory::range::{self, RangeError};
 use crate::object::ObjectRef;
 use crate::plan::Plan;
-use crate::plan::deferred::block::BlockSpace;
-use crate::plan::deferred::log::Log;
+use crate::plan::deferred::Deferred;
 use crate::plan::prompt::Prompt;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
-use crate::services::external::External;
-use crate::services::finalizer::Finalizers;
-use crate::services::handle::Handles;
-use crate::services::host_roots::HostRoots;
-use crate::services::immortal::Immortals;
-use crate::services::limits::Limits;
-use crate::services::special::Specials;
+use crate::services::Services;
 
 impl Heap {
     /// A heap with nothing in it. The box stays where it is: compiled code holds its address.
@@ -39,60 +32,51 @@ impl Heap {
     /// is of the plan of the options.
     pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
-        let nowhere = crate::plan::deferred::block::Hole { start: 0, end: 0 };
         let mut heap = Box::new(Heap {
             number: 0,
             plan: options.plan,
             context: std::ptr::null_mut(),
             own_context: Box::default(),
-            epoch: FIRST_EPOCH,
-            blocks: BlockSpace::default(),
+            clock: Clock::default(),
             large: LargeSpace::default(),
-            hole: nowhere,
-            hole_start: 0,
-            overflow: nowhere,
-            given_bytes: 0,
-            log: Log::default(),
-            log_poll_at: options.log_entries,
-            counting: false,
-            roots_uncounted: false,
-            promotion_queue: List::new(),
-            large_promotion: List::new(),
-            free_queue: List::new(),
-            late_queue: List::new(),
             candidates: List::new(),
             suspects: 0,
             mark_phase: MarkPhase::Off,
-            mark_stack: options.plan.mark_stack(&options),
-            mark_overflowed: false,
-            dead_queue: ObjectStack::default(),
-            specials: Specials::default(),
-            host_roots: HostRoots::default(),
-            handles: Handles::default(),
-            immortals: Immortals::default(),
-            external: External::default(),
-            scratch: List::new(),
+            deferred: Deferred::new(&options),
+            prompt: Prompt::default(),
+            services: Services::new(&options),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),
-            allocated_bytes_at_flip: 0,
             zeal: options.zeal.then(Box::default),
-            finalizers: Finalizers::default(),
-            prompt: Prompt::default(),
-            sliced_drains: options.pause_goal_ns.is_some(),
             due_at_allocation: true,
-            limits: Limits::failing(options.fail_allocation),
             stopped: false,
             driver,
             options,
         });
-        heap.blocks.quarantine = heap.options.zeal;
         heap.number = NEXT_NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        (heap.blocks.owner, heap.large.owner) = (heap.number, heap.number);
-        heap.prompt.begin(heap.number, heap.options.trials);
+        (heap.deferred.blocks.owner, heap.large.owner) = (heap.number, heap.number);
+        heap.prompt.begin(heap.number, &heap.options);
         heap.context = &raw mut *heap.own_context;
         heap.context_mut().stamp = FIRST_EPOCH;
         heap.context_mut().heap = &raw mut *heap;
         Ok(heap)
+    }
+
+    /// How it was set up.
+    #[inline(always)]
+    pub fn options(&self) -> &HeapOptions {
+        &self.options
+    }
+
+    /// The same, to be changed while the heap runs.
+    pub fn options_mut(&mut self) -> &mut HeapOptions {
+        &mut self.options
+    }
+
+    /// Where compiled code (or the host) allocates: the thread's context while attached, else the heap's own.
+    #[inline(always)]
+    pub fn context(&self) -> *mut Context {
+        self.context
     }
 
     /// When objects are counted and die.
@@ -243,6 +227,6 @@ impl Drop for Heap {
 
 impl std::fmt::Debug for Heap {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Heap(epoch {}, {} live objects)", self.epoch, self.statistics.live_objects)
+        write!(f, "Heap(epoch {}, {} live objects)", self.clock.epoch, self.statistics.live_objects)
     }
 }

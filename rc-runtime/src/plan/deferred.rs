@@ -1,4 +1,5 @@
 //! The deferred plan's part of a heap: blocks with holes, the log, counts that epochs reconcile.
+
 pub mod block;
 pub mod bulk;
 pub mod count;
@@ -11,3 +12,71 @@ mod retire;
 mod safepoint;
 mod upgrade;
 pub(crate) mod young_special;
+
+use crate::heap::HeapOptions;
+use crate::memory::list::List;
+use crate::memory::object_stack::ObjectStack;
+use crate::object::ObjectRef;
+use block::{BlockSpace, Hole};
+use log::Log;
+
+/// The deferred plan's part of a heap.
+pub struct Deferred {
+    /// Small objects.
+    pub blocks: BlockSpace,
+    /// The hole in which compiled code allocates, and the part of it whose objects were not counted yet.
+    pub(crate) hole: Hole,
+    pub(crate) hole_start: u64,
+    /// Where objects go that do not fit there.
+    pub(crate) overflow: Hole,
+    /// The running epoch's log.
+    pub log: Log,
+    /// Entries in `log` at which the poll flag is raised.
+    pub log_poll_at: u64,
+    /// True while the last flip's increments are running: pending objects may exist. `[PENDING]`
+    pub counting: bool,
+    /// True from a flip until its roots are counted: flags say what roots held at the flip before.
+    pub roots_uncounted: bool,
+    /// Young objects that were counted and await promotion.
+    pub promotion_queue: List<ObjectRef>,
+    /// Large objects being promoted, with the chunk to count next.
+    pub large_promotion: List<(ObjectRef, u64)>,
+    /// Objects whose count has reached zero.
+    pub free_queue: List<ObjectRef>,
+    /// Dead, but named by the running log.
+    pub late_queue: List<ObjectRef>,
+    /// Objects that died while the mark was running.
+    pub dead_queue: ObjectStack,
+    /// Objects the mark has reached but not visited.
+    pub mark_stack: ObjectStack,
+    /// The mark has reached others for which there was no room there.
+    pub mark_overflowed: bool,
+    /// Memory of the passes for the words of one entry.
+    pub scratch: List<u64>,
+}
+
+impl Deferred {
+    pub(crate) fn new(options: &HeapOptions) -> Deferred {
+        let nowhere = Hole { start: 0, end: 0 };
+        let mut blocks = BlockSpace::default();
+        blocks.quarantine = options.zeal;
+        Deferred {
+            blocks,
+            hole: nowhere,
+            hole_start: 0,
+            overflow: nowhere,
+            log: Log::default(),
+            log_poll_at: options.log_entries,
+            counting: false,
+            roots_uncounted: false,
+            promotion_queue: List::new(),
+            large_promotion: List::new(),
+            free_queue: List::new(),
+            late_queue: List::new(),
+            dead_queue: ObjectStack::default(),
+            mark_stack: options.plan.mark_stack(options),
+            mark_overflowed: false,
+            scratch: List::new(),
+        }
+    }
+}

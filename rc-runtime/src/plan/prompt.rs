@@ -46,6 +46,7 @@ mod release_stack;
 mod safepoint;
 pub mod touched;
 
+use crate::heap::HeapOptions;
 use crate::memory::list::List;
 pub use crate::plan::prompt::address_taken::AddressTaken;
 use crate::plan::prompt::address_taken_walk::AddressTakenWalk;
@@ -82,6 +83,8 @@ pub struct Prompt {
     parked: List<reclaim::Parked>,
     /// The references of those.
     parked_references: List<ObjectRef>,
+    /// Whether drains of the pending list are sliced.
+    pub(crate) sliced_drains: bool,
     /// Whether drains are sliced, and how long slices are, once a step or a complete drain has ended.
     pub(crate) settings: Option<(bool, u64)>,
     /// Steps of a collection, since the last that was complete, that have found something to be finalized.
@@ -146,9 +149,10 @@ impl PassedOver {
 
 impl Prompt {
     /// The heap has its number. Without trials the young are not looked at.
-    pub(crate) fn begin(&mut self, owner: u32, trials: bool) {
+    pub(crate) fn begin(&mut self, owner: u32, options: &HeapOptions) {
         self.cells.owner = owner;
-        self.cells.nursery.off = !trials;
+        self.cells.nursery.off = !options.trials;
+        self.sliced_drains = options.pause_goal_ns.is_some();
         self.round_at = FIRST_ROUND;
     }
 }

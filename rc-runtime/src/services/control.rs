@@ -42,7 +42,7 @@ impl Heap {
         let default = crate::heap::HeapOptions::default().slice_ns;
         self.options.pause_goal_ns = (ns != 0).then_some(ns);
         self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
-        self.sliced_drains = ns != 0;
+        self.prompt.sliced_drains = ns != 0;
     }
 
     /// Counts allocations from now on, if they are not counted yet; the current hole from its start.

@@ -69,32 +69,32 @@ impl Heap {
         if !object.type_info().ephemeron {
             return false;
         }
-        self.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
+        self.services.specials.slots_from(self.first_slot(object)).any(|link| self.is_dead_key(link))
     }
 
     /// Whether the link is a key, and the mark has not come to its target. Young objects of the deferred plan are not its concern.
     fn is_dead_key(&self, link: u32) -> bool {
-        let link = &self.specials.links[link];
-        link.is_key() && self.specials.at(link.target).is_some_and(|key| self.is_unmarked(key))
+        let link = &self.services.specials.links[link];
+        link.is_key() && self.services.specials.at(link.target).is_some_and(|key| self.is_unmarked(key))
     }
 
     /// A mark has come to `key`: calls `visit` with what its marked ephemerons refer to, of a few of them if there are many. What
     /// that cost, and whether those were all: if not, the mark is to come to the key again. `[BOUND]`
     pub fn visit_values_of_key(&mut self, key: ObjectRef, mut visit: impl FnMut(&mut Heap, ObjectRef)) -> (i64, bool) {
         let number = self.number_of(key);
-        if number == 0 || self.specials.records[number].keys == 0 {
+        if number == 0 || self.services.specials.records[number].keys == 0 {
             return (0, true);
         }
-        let mark = self.specials.marks;
+        let mark = self.services.specials.marks;
         let reached = self.rest_of(key).map(|rest| std::mem::take(&mut rest.next_ephemeron));
         let mut node = match reached {
             Some((number, node)) if number == mark && node.is_some() => node,
-            _ => Node::of_link(self.specials.records[number].keys),
+            _ => Node::of_link(self.services.specials.records[number].keys),
         };
         let mut spent = 0;
         while node.is_some() && spent < VALUES_AT_ONCE {
-            let next = self.specials.next_of(node);
-            let ephemeron = self.specials.holder_of(node);
+            let next = self.services.specials.next_of(node);
+            let ephemeron = self.services.specials.holder_of(node);
             spent += 1;
             if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
                 ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
@@ -115,9 +115,9 @@ impl Heap {
     /// The references of the ephemerons whose key the object is; they are released when it goes.
     pub fn values_of_key(&mut self, key: ObjectRef) -> List<ObjectRef> {
         let mut values = List::new();
-        let Some(record) = self.specials.records.get(self.number_of(key)) else { return values };
-        for node in self.specials.list_from(Node::of_link(record.keys)) {
-            let ephemeron = self.specials.holder_of(node);
+        let Some(record) = self.services.specials.records.get(self.number_of(key)) else { return values };
+        for node in self.services.specials.list_from(Node::of_link(record.keys)) {
+            let ephemeron = self.services.specials.holder_of(node);
             ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| values.push(value));
         }
         values
@@ -126,7 +126,7 @@ impl Heap {
     /// Deferred plan: how many ephemerons the mark has come to and not looked at yet. See [`look_at_ephemerons`](Self::look_at_ephemerons).
     #[inline]
     pub fn ephemerons_to_look_at(&self) -> usize {
-        self.specials.held_back.len() - self.specials.held_back_at
+        self.services.specials.held_back.len() - self.services.specials.held_back_at
     }
 
     /// Deferred plan: looks at some of the ephemerons that the mark has come to. Those with a key that is not marked are held back; the
@@ -135,22 +135,22 @@ impl Heap {
     /// What an ephemeron needs of its key lies in four places, and each says where the next is. Looked at one by one they took
     /// half of a mark's time. So a mark collects some, and fetches each place for all of them before the next for any.
     pub fn look_at_ephemerons(&mut self, mut follow: impl FnMut(&mut Heap, ObjectRef) -> i64) -> Option<i64> {
-        let from = self.specials.held_back_at;
+        let from = self.services.specials.held_back_at;
         let many = self.ephemerons_to_look_at().min(EPHEMERONS_AT_ONCE);
         if many == 0 {
             return None;
         }
-        self.prefetch_keys(&self.specials.held_back[from..from + many]);
+        self.prefetch_keys(&self.services.specials.held_back[from..from + many]);
         let mut spent = many as i64;
         for _ in 0..many {
-            let object = self.specials.held_back[self.specials.held_back_at];
+            let object = self.services.specials.held_back[self.services.specials.held_back_at];
             let is_alive = !object.has(flag::DEAD) && object.count() != 0;
             let mut is_done = !is_alive;
             if is_alive {
                 let (values, all) = self.visit_values_of_key(object, Heap::show_to_mark);
                 spent += values;
                 if all && self.is_held_back(object) {
-                    self.specials.held_back_at += 1;
+                    self.services.specials.held_back_at += 1;
                     continue;
                 }
                 is_done = !all;
@@ -158,7 +158,7 @@ impl Heap {
                     self.push_marked(object);
                 }
             }
-            self.specials.held_back.swap_remove(self.specials.held_back_at);
+            self.services.specials.held_back.swap_remove(self.services.specials.held_back_at);
             if !is_done {
                 spent += follow(self, object);
             }
@@ -169,16 +169,16 @@ impl Heap {
     /// Deferred plan, once a mark has found what is dead: [empties](Self::empty_ephemeron) some of the ephemerons that it held back.
     /// Returns what that cost; `None` when none is left.
     pub fn empty_ephemerons(&mut self) -> Option<i64> {
-        let left = self.specials.held_back.len();
+        let left = self.services.specials.held_back.len();
         if left == 0 {
-            self.specials.held_back_at = 0;
+            self.services.specials.held_back_at = 0;
             return None;
         }
         let from = left.saturating_sub(EPHEMERONS_AT_ONCE);
-        self.prefetch_keys(&self.specials.held_back[from..]);
+        self.prefetch_keys(&self.services.specials.held_back[from..]);
         let mut spent = 0;
-        while self.specials.held_back.len() > from
-            && let Some(ephemeron) = self.specials.held_back.pop()
+        while self.services.specials.held_back.len() > from
+            && let Some(ephemeron) = self.services.specials.held_back.pop()
         {
             let is_dead = ephemeron.has(flag::DEAD) || ephemeron.count() == 0;
             spent += if is_dead { 1 } else { self.empty_ephemeron(ephemeron) };
@@ -215,9 +215,9 @@ impl Heap {
         }
         let mut link = self.first_slot(ephemeron);
         while link != 0 {
-            let next = self.specials.slots_from(link).nth(1).unwrap_or(0);
+            let next = self.services.specials.slots_from(link).nth(1).unwrap_or(0);
             if self.is_dead_key(link) {
-                let target = self.specials.links[link].target;
+                let target = self.services.specials.links[link].target;
                 self.clear_weak_slot(target, WeakKind::Key, Node::of_link(link));
             }
             (link, spent) = (next, spent + 1);
@@ -237,7 +237,7 @@ impl Heap {
     /// were all.
     pub(crate) fn end_key_some(&mut self, key: ObjectRef, units: &mut i64) -> bool {
         while let number @ 1.. = self.number_of(key)
-            && let node = Node::of_link(self.specials.records[number].keys)
+            && let node = Node::of_link(self.services.specials.records[number].keys)
             && node.is_some()
         {
             if *units <= 0 {
@@ -265,6 +265,6 @@ impl Heap {
     /// Whether ephemerons have the object as their key: a trial that found it alive may have been misled by one.
     pub fn is_key(&self, object: ObjectRef) -> bool {
         object.has(flag::SPECIAL)
-            && self.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
+            && self.services.specials.records.get(self.number_of(object)).is_some_and(|record| record.keys != 0)
     }
 }

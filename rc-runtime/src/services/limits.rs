@@ -111,7 +111,7 @@ impl Heap {
     /// The program runs in a frame at `here`: callback and handler that were called from below, and left by `longjmp`, may be
     /// called again. Objects protected at their safepoint are not any more.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
-        if self.limits.note_landing(here) {
+        if self.services.limits.note_landing(here) {
             self.end_protection_of_left_calls();
         }
     }
@@ -119,42 +119,42 @@ impl Heap {
     /// Bytes of blocks beyond which the host's callback is called, and those that must not be exceeded; `None` for no limit.
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.options.heap_limit = hard;
-        self.limits.soft = soft;
-        self.limits.is_above = false;
+        self.services.limits.soft = soft;
+        self.services.limits.is_above = false;
         self.note_growth();
     }
 
     /// Calls `callback` at the first safepoint after each crossing of the soft limit.
     pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
-        self.limits.on_soft_limit.name(callback);
+        self.services.limits.on_soft_limit.name(callback);
     }
 
     /// Calls `handler` when a collection has not made enough room.
     pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
-        self.limits.on_out_of_memory.name(handler);
+        self.services.limits.on_out_of_memory.name(handler);
     }
 
     /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
     /// [`HeapOptions::fail_allocation`](crate::HeapOptions) asked for it before they began.
     pub fn fail_allocation(&mut self, number: u64) {
-        self.limits.until_failure = number;
+        self.services.limits.until_failure = number;
         self.due_at_allocation = true;
     }
 
     /// Whether compiled code must find no cell, so that each of its allocations comes to the runtime.
     #[inline(always)]
     pub(crate) fn every_allocation_calls(&self) -> bool {
-        self.zeal.is_some() || self.limits.until_failure != 0
+        self.zeal.is_some() || self.services.limits.until_failure != 0
     }
 
     /// More or fewer blocks are in use than before.
     #[inline(always)]
     pub(crate) fn note_growth(&mut self) {
-        if let Some(soft) = self.limits.soft {
+        if let Some(soft) = self.services.limits.soft {
             let above = self.pressure_bytes() > soft;
-            self.limits.soft_is_due |= above && !self.limits.is_above;
-            self.limits.is_above = above;
-            if self.limits.soft_is_due {
+            self.services.limits.soft_is_due |= above && !self.services.limits.is_above;
+            self.services.limits.is_above = above;
+            if self.services.limits.soft_is_due {
                 self.due_at_allocation = true;
                 self.request_safepoint();
             }
@@ -169,13 +169,13 @@ impl Heap {
     pub(crate) unsafe fn run_soft_limit_callback(heap: *mut Heap) {
         // SAFETY: by the caller's promise; the callback stays where it is while it runs, and no other code calls it.
         unsafe {
-            (*heap).limits.soft_is_due = false;
+            (*heap).services.limits.soft_is_due = false;
             let used = (*heap).pressure_bytes();
             let frame = &raw const used as u64;
             (&mut *heap).note_landing_of_host(frame);
-            let Some(callback) = (&mut *heap).limits.on_soft_limit.take(frame) else { return };
+            let Some(callback) = (&mut *heap).services.limits.on_soft_limit.take(frame) else { return };
             Heap::call_host(heap, |heap| (*callback)(heap, used));
-            (&mut *heap).limits.on_soft_limit.put_back();
+            (&mut *heap).services.limits.on_soft_limit.put_back();
         }
     }
 
@@ -198,9 +198,9 @@ impl Heap {
             }
             let frame = &raw const requested as u64;
             (&mut *heap).note_landing_of_host(frame);
-            let Some(handler) = (&mut *heap).limits.on_out_of_memory.take(frame) else { return false };
+            let Some(handler) = (&mut *heap).services.limits.on_out_of_memory.take(frame) else { return false };
             let again = Heap::call_host(heap, |heap| (*handler)(heap, requested));
-            (&mut *heap).limits.on_out_of_memory.put_back();
+            (&mut *heap).services.limits.on_out_of_memory.put_back();
             again
         }
     }
@@ -219,11 +219,11 @@ impl Heap {
     /// Whether this allocation is the one that is to fail. The heap is collected then, as if it were full.
     #[inline(always)]
     pub(crate) fn fails_as_asked(&mut self, info: &TypeInfo, bytes: u64) -> Result<(), OutOfMemory> {
-        if self.limits.until_failure == 0 {
+        if self.services.limits.until_failure == 0 {
             return Ok(());
         }
-        self.limits.until_failure -= 1;
-        if self.limits.until_failure != 0 {
+        self.services.limits.until_failure -= 1;
+        if self.services.limits.until_failure != 0 {
             return Ok(());
         }
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.

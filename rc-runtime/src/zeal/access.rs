@@ -19,7 +19,7 @@ impl Heap {
             return;
         }
         // Of a large object's blocks only the first says whose it is.
-        let is_an_objects = zeal.check_alive(address, site, self.epoch);
+        let is_an_objects = zeal.check_alive(address, site, self.clock.epoch);
         // SAFETY: an address in the reserved range.
         if !(is_an_objects || range::is_reserved(address) && unsafe { self.owns_address(address) }) {
             stop(STATUS_VIOLATION, &format!("{}: use of {}", site.place(), self.place(zeal, address)));

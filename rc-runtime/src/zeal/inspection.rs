@@ -46,7 +46,7 @@ impl Heap {
     #[cold]
     pub fn violation(&self, invariant: &str, what: &str) -> ! {
         let noticed = self.zeal.as_ref().map_or(String::new(), |zeal| zeal.noticed());
-        crate::fatal::violation(invariant, self.epoch, &format!("{what}{noticed}"))
+        crate::fatal::violation(invariant, self.clock.epoch, &format!("{what}{noticed}"))
     }
 
     /// The first reference of an object that leads to where no object was ever made. Headers are right.

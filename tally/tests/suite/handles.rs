@@ -141,7 +141,7 @@ fn a_global_handle_pins_a_member_of_a_dead_ring() {
         // SAFETY: in use.
         unsafe { m.heap().free_global(pin) };
         assert_eq!(m.collect(), 3);
-        assert_eq!(m.heap().handles.global_count(), 0);
+        assert_eq!(m.heap().services.handles.global_count(), 0);
     }
 }
 
@@ -158,7 +158,11 @@ fn global_handles_are_used_again() {
                 })
                 .collect();
             m.verify().expect("a sound heap");
-            assert_eq!((m.statistics().live_objects, m.heap().handles.global_count()), (500, 500), "round {round}");
+            assert_eq!(
+                (m.statistics().live_objects, m.heap().services.handles.global_count()),
+                (500, 500),
+                "round {round}"
+            );
             // SAFETY: in use.
             globals.into_iter().for_each(|global| unsafe { m.heap().free_global(global) });
             assert_eq!(m.collect(), 500, "{plan:?}");

@@ -47,10 +47,10 @@ impl Discovery {
     /// False when there is no memory for the held objects.
     pub(crate) fn begin(&mut self, heap: &mut Heap, roots: usize) -> bool {
         self.forget(heap);
-        (self.roots_left, self.upgraded_left) = (roots, heap.specials.upgraded.len());
-        self.done_left = heap.finalizers.done.len();
-        heap.finalizers.unshown = heap.finalizers.queue.len();
-        let held = || heap.finalizers.held_beside_lists().chain(heap.immortals.objects());
+        (self.roots_left, self.upgraded_left) = (roots, heap.services.specials.upgraded.len());
+        self.done_left = heap.services.finalizers.done.len();
+        heap.services.finalizers.unshown = heap.services.finalizers.queue.len();
+        let held = || heap.services.finalizers.held_beside_lists().chain(heap.services.immortals.objects());
         if !self.held.try_reserve(held().count()) {
             return false;
         }
@@ -63,8 +63,8 @@ impl Discovery {
         self.flip();
         self.held.clear();
         self.search_at = None;
-        heap.mark_overflowed = false;
-        heap.finalizers.unshown = 0;
+        heap.deferred.mark_overflowed = false;
+        heap.services.finalizers.unshown = 0;
     }
 
     /// The running log was swapped for an empty one; the references in the lists are shown when they are released.
@@ -86,7 +86,7 @@ impl DeferredDriver {
             }
             if heap.ephemerons_to_look_at() >= EPHEMERONS_AT_ONCE {
                 spent += self.look_at_ephemerons(heap).unwrap_or(0);
-            } else if let Some(object) = soon.next(|| heap.mark_stack.pop()) {
+            } else if let Some(object) = soon.next(|| heap.deferred.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
                     awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
                     spent += self.enter_large(heap, object);
@@ -152,9 +152,9 @@ impl DeferredDriver {
             Some(list[*left])
         };
         last(&self.roots, roots_left)
-            .or_else(|| last(&heap.specials.upgraded, upgraded_left))
-            .or_else(|| last(&heap.finalizers.done, done_left))
-            .or_else(|| last(&heap.finalizers.queue, &mut heap.finalizers.unshown))
+            .or_else(|| last(&heap.services.specials.upgraded, upgraded_left))
+            .or_else(|| last(&heap.services.finalizers.done, done_left))
+            .or_else(|| last(&heap.services.finalizers.queue, &mut heap.services.finalizers.unshown))
             .or_else(|| held.pop())
     }
 
@@ -162,7 +162,7 @@ impl DeferredDriver {
     fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
         let (waits, spent) = visit_special(heap, object);
         if !waits {
-            heap.mark_overflowed |= !self.mark.large.try_push((object, 0));
+            heap.deferred.mark_overflowed |= !self.mark.large.try_push((object, 0));
         }
         2 + spent
     }
@@ -172,7 +172,7 @@ impl DeferredDriver {
         let large = &mut self.mark.large;
         heap.look_at_ephemerons(|heap, ephemeron| {
             if ephemeron.has(flag::LARGE) {
-                heap.mark_overflowed |= !large.try_push((ephemeron, 0));
+                heap.deferred.mark_overflowed |= !large.try_push((ephemeron, 0));
                 return 2;
             }
             show_part(heap, ephemeron, Part::Whole)
@@ -185,7 +185,7 @@ impl DeferredDriver {
         let discovery = &mut self.mark.discovery;
         let (mut walk, large_at) = match discovery.search_at {
             Some(place) => place,
-            None if std::mem::take(&mut heap.mark_overflowed) => Default::default(),
+            None if std::mem::take(&mut heap.deferred.mark_overflowed) => Default::default(),
             None => return None,
         };
         let mut spent = BLOCK_UNITS;
@@ -209,7 +209,7 @@ impl DeferredDriver {
 
     /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
     fn read_running_log(&mut self, heap: &mut Heap) -> Option<i64> {
-        let mut log = std::mem::take(&mut heap.log);
+        let mut log = std::mem::take(&mut heap.deferred.log);
         let spent = log.next(&mut self.mark.discovery.log_at).map(|entry| {
             let info = entry.object.type_info();
             if may_follow_logged_words(entry.object) {
@@ -219,7 +219,7 @@ impl DeferredDriver {
             }
             1 + entry.words.len() as i64
         });
-        heap.log = log;
+        heap.deferred.log = log;
         spent
     }
 }
@@ -250,7 +250,7 @@ fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
         return (false, 0);
     }
     if object.type_info().ephemeron {
-        heap.specials.held_back.push(object);
+        heap.services.specials.held_back.push(object);
         return (true, 0);
     }
     let (spent, all) = heap.visit_values_of_key(object, Heap::show_to_mark);

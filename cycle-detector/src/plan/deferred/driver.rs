@@ -22,7 +22,7 @@ impl DeferredDriver {
     /// Whether dead objects wait for their children to be released, or blocks for their sweep.
     pub(crate) fn has_deaths(&self, heap: &Heap) -> bool {
         let dying = !self.dying_large.is_empty() || self.dying_special.is_some() || !self.company.is_empty();
-        !heap.free_queue.is_empty() || dying || heap.blocks.has_freed_into()
+        !heap.deferred.free_queue.is_empty() || dying || heap.deferred.blocks.has_freed_into()
     }
 
     /// Runs pending work to its end.
@@ -30,7 +30,7 @@ impl DeferredDriver {
         while self.has_work(heap) {
             self.work(heap, i64::MAX / 2);
         }
-        heap.set_poll(heap.zeal.is_some() || heap.finalizers.are_ready());
+        heap.set_poll(heap.zeal.is_some() || heap.services.finalizers.are_ready());
     }
 
     /// Flips and runs the passes of the flip to their end; a running mark is left where it is.
@@ -56,7 +56,7 @@ impl DeferredDriver {
     /// Ends an epoch of zeal. Zeal marks now and then, so that garbage that trials leave over is found and poisoned
     /// too, and verifies where it looked.
     fn end_zeal_epoch(&mut self, heap: &mut Heap) {
-        let looks = heap.options.zeal_looks;
+        let looks = heap.options().zeal_looks;
         if heap.zeal.as_mut().is_some_and(|zeal| zeal.mark_is_due(looks)) && !self.mark.is_running() {
             self.start_mark(heap);
             self.finish(heap);

@@ -33,7 +33,7 @@ impl DeferredDriver {
     /// Flips. The passes of the last flip must be done.
     pub(crate) fn flip(&mut self, heap: &mut Heap) {
         debug_assert_eq!(self.phase, Phase::Idle);
-        if heap.epoch >= LAST_EPOCH {
+        if heap.clock.epoch >= LAST_EPOCH {
             self.start_numbering_over(heap);
         }
         self.flip_once(heap);
@@ -41,37 +41,37 @@ impl DeferredDriver {
 
     fn flip_once(&mut self, heap: &mut Heap) {
         heap.retire_allocation();
-        heap.epoch += 1;
-        heap.context_mut().stamp = heap.epoch;
+        heap.clock.epoch += 1;
+        heap.context_mut().stamp = heap.clock.epoch;
         heap.statistics.epochs += 1;
-        heap.statistics.log_entries += heap.log.entries;
+        heap.statistics.log_entries += heap.deferred.log.entries;
         self.allocated_at_flip = heap.statistics.allocated_objects;
-        heap.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
+        heap.clock.allocated_bytes_at_flip = heap.statistics.allocated_bytes;
         self.stops.report = EpochReport::open(heap);
 
-        std::mem::swap(&mut self.last_log, &mut heap.log);
-        debug_assert!(heap.log.is_empty());
+        std::mem::swap(&mut self.last_log, &mut heap.deferred.log);
+        debug_assert!(heap.deferred.log.is_empty());
         (self.reconcile_at, self.release_at) = Default::default();
         self.mark.discovery.flip();
         Self::arm_barriers(heap);
 
         debug_assert!(self.last_late.is_empty());
-        std::mem::swap(&mut self.last_late, &mut heap.late_queue);
+        std::mem::swap(&mut self.last_late, &mut heap.deferred.late_queue);
         self.take_roots(heap);
 
         self.phase = Phase::Count;
-        heap.counting = true;
-        heap.given_bytes = 0;
-        heap.log_poll_at = heap.options.log_entries;
+        heap.deferred.counting = true;
+        heap.clock.given_bytes = 0;
+        heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);
         self.trigger.note_flip();
     }
 
     fn arm_barriers(heap: &mut Heap) {
-        heap.blocks.flip();
+        heap.deferred.blocks.flip();
         heap.keep_hole_open();
         heap.large.flip();
-        heap.specials.flip();
+        heap.services.specials.flip();
         heap.flip_finalizers();
     }
 
@@ -79,12 +79,12 @@ impl DeferredDriver {
     fn take_roots(&mut self, heap: &mut Heap) {
         // Weak slots and finalizers held theirs as if by roots of the flip before.
         self.last_roots.take_over(&mut self.roots);
-        self.last_upgraded.take_over(&mut heap.specials.upgraded);
+        self.last_upgraded.take_over(&mut heap.services.specials.upgraded);
         debug_assert!(self.last_done.is_empty());
-        std::mem::swap(&mut self.last_done, &mut heap.finalizers.done);
+        std::mem::swap(&mut self.last_done, &mut heap.services.finalizers.done);
         self.last_done.extend(heap.flip_immortals());
         self.counted_roots = 0;
-        heap.roots_uncounted = true;
+        heap.deferred.roots_uncounted = true;
         let mut roots = RootList::of_live_objects(std::mem::take(&mut self.roots), heap);
         take_roots_outside_the_stack(heap, &mut roots);
         let before = heap.statistics.frames_walked;
@@ -131,7 +131,7 @@ impl DeferredDriver {
             if !seen.insert(object) {
                 continue;
             }
-            let is_new = object.stamp() == heap.epoch && !object.is_mature();
+            let is_new = object.stamp() == heap.clock.epoch && !object.is_mature();
             if !is_new {
                 roots.push(object);
             }
@@ -149,8 +149,8 @@ impl DeferredDriver {
     fn start_numbering_over(&mut self, heap: &mut Heap) {
         self.flip_once(heap);
         self.run_passes(heap);
-        debug_assert!(heap.log.is_empty());
-        heap.epoch = FIRST_EPOCH;
+        debug_assert!(heap.deferred.log.is_empty());
+        heap.clock.epoch = FIRST_EPOCH;
         heap.context_mut().stamp = FIRST_EPOCH;
     }
 }
@@ -193,7 +193,7 @@ impl Drop for Seen {
 
 /// Calls `visit` with what of an object was made or written to since the flip.
 fn for_each_part_of_epoch(heap: &mut Heap, object: ObjectRef, mut visit: impl FnMut(Part)) {
-    let epoch = heap.epoch;
+    let epoch = heap.clock.epoch;
     if object.has(flag::LARGE) {
         let stamps = heap.large.stamps(object).iter().zip(0..);
         stamps.filter(|&(&stamp, _)| stamp == epoch).for_each(|(_, chunk)| visit(Part::Chunk(chunk)));
@@ -240,21 +240,21 @@ mod tests {
         }
         m.epoch();
         for place in (0..3 * MANY).step_by(3) {
-            m.heap().host_roots.stack[place] = None;
+            m.heap().services.host_roots.stack[place] = None;
         }
         for _ in 0..10 {
             m.epoch();
-            if m.heap().finalizers.done.len() == MANY {
+            if m.heap().services.finalizers.done.len() == MANY {
                 break;
             }
         }
         // The nodes are roots no longer: each upgrade is the first of the epoch.
-        m.heap().roots_uncounted = true;
+        m.heap().deferred.roots_uncounted = true;
         weaks.iter().for_each(|weak| assert!(m.read_weak(weak.slot(0)).is_some()));
-        m.heap().roots_uncounted = false;
+        m.heap().deferred.roots_uncounted = false;
         let heap = m.heap();
-        assert_eq!((heap.finalizers.done.len(), heap.specials.upgraded.len()), (MANY, MANY));
-        let before = (heap.finalizers.done.as_ptr(), heap.specials.upgraded.as_ptr());
+        assert_eq!((heap.services.finalizers.done.len(), heap.services.specials.upgraded.len()), (MANY, MANY));
+        let before = (heap.services.finalizers.done.as_ptr(), heap.services.specials.upgraded.as_ptr());
         heap.with_driver(|driver, heap| {
             // SAFETY: a heap with default options has the driver of the deferred plan.
             let driver = unsafe { &mut *(&raw mut *driver).cast::<DeferredDriver>() };

@@ -99,7 +99,8 @@ impl Mark {
 impl DeferredDriver {
     /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
-        !self.mark.is_running() && (heap.options.eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
+        !self.mark.is_running()
+            && (heap.options().eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
     }
 
     /// Starts a mark. It sees the heap of the last flip before discovery begins.
@@ -121,7 +122,7 @@ impl DeferredDriver {
     /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
     fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(&block) = heap.blocks.owned.get(mark.clear_at) {
+        if let Some(&block) = heap.deferred.blocks.owned.get(mark.clear_at) {
             mark.clear_at += 1;
             // SAFETY: this heap's block.
             unsafe { MARK.block_words(block) }.fill(0);
@@ -144,7 +145,7 @@ impl DeferredDriver {
     fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
         (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
-        heap.specials.mark_begins();
+        heap.services.specials.mark_begins();
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
             mark.stage = Stage::Discover;
@@ -157,7 +158,7 @@ impl DeferredDriver {
 
     /// Does up to `units` of the mark's work; returns the units left.
     pub(crate) fn advance_mark(&mut self, heap: &mut Heap, mut units: i64) -> i64 {
-        let died = heap.dead_queue.len() as u64;
+        let died = heap.deferred.dead_queue.len() as u64;
         if self.mark.stage == Stage::Discover
             && died > self.mark.live_at_start / 8 + 65_536
             && self.mark.evidence.may_abort()
@@ -187,21 +188,21 @@ impl DeferredDriver {
     /// Unmarked objects are dead now, but for those held for finalizers.
     pub(crate) fn end_discovery(&mut self, heap: &mut Heap) {
         heap.set_mark_phase(MarkPhase::Condemns);
-        self.mark.died_before = heap.dead_queue.len();
+        self.mark.died_before = heap.deferred.dead_queue.len();
         self.mark.enter(Stage::Weak);
     }
 
     /// Weak references to the next special object are cleared, if that is unmarked.
     fn clear_weak_to_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
-        let finalizers_follow = heap.finalizers.due != 0 && !self.mark.finalizable_found;
+        let finalizers_follow = heap.services.finalizers.due != 0 && !self.mark.finalizable_found;
         match self.mark.records.next(heap, Special::has_referrers, |object| object.is_mature() && is_unmarked(object)) {
             Looked::At(object) => {
                 let before = units;
-                heap.specials.finalizers_follow = finalizers_follow;
+                heap.services.specials.finalizers_follow = finalizers_follow;
                 if !heap.begin_reclaim_some(object, &mut units) {
                     self.mark.records.stay();
                 }
-                heap.specials.finalizers_follow = false;
+                heap.services.specials.finalizers_follow = false;
                 return Some(1 + (before - units));
             }
             Looked::Past(records) => return Some(records),
@@ -218,13 +219,13 @@ impl DeferredDriver {
 
     /// Some of the ephemerons that were held back are emptied, if they are alive. `None` while increments are pending.
     fn empty_held_back(&mut self, heap: &mut Heap) -> Option<i64> {
-        if heap.counting {
+        if heap.deferred.counting {
             return None;
         }
         if let Some(spent) = heap.empty_ephemerons() {
             return Some(spent);
         }
-        if heap.mark_stack.is_empty() && !heap.mark_overflowed {
+        if heap.deferred.mark_stack.is_empty() && !heap.deferred.mark_overflowed {
             self.mark.enter(Stage::Slots);
         } else {
             self.go_on_discovering(heap);
@@ -234,7 +235,7 @@ impl DeferredDriver {
 
     /// The next special object, if it is unmarked, is no holder and no key any more.
     fn forget_slots_of_unmarked(&mut self, heap: &mut Heap, mut units: i64) -> Option<i64> {
-        if heap.counting {
+        if heap.deferred.counting {
             return None;
         }
         match self.mark.records.next(heap, |_| true, |object| object.is_mature() && is_unmarked(object)) {
@@ -316,7 +317,7 @@ impl DeferredDriver {
                     heap.reclaim_special_all(&[object]);
                 }
                 object.add_flags(flag::DEAD);
-                heap.dead_queue.push(object);
+                heap.deferred.dead_queue.push(object);
                 self.mark.large.push((object, 0));
             }
         } else {
@@ -330,10 +331,10 @@ impl DeferredDriver {
     /// ephemerons released with their keys. (Of a weak map whose values led to their keys each mark freed nearly all, was
     /// thought to have freed nothing, and the next came ever later.)
     fn free_dead(&mut self, heap: &mut Heap) -> Option<i64> {
-        match heap.dead_queue.pop() {
+        match heap.deferred.dead_queue.pop() {
             Some(object) => {
-                heap.dead_queue.prefetch_below(AHEAD);
-                if heap.dead_queue.len() >= self.mark.died_before && !MARK.get(object.granule()) {
+                heap.deferred.dead_queue.prefetch_below(AHEAD);
+                if heap.deferred.dead_queue.len() >= self.mark.died_before && !MARK.get(object.granule()) {
                     self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
                 }
                 heap.free(object);
@@ -356,8 +357,8 @@ impl DeferredDriver {
 
     /// Counting frees the heap by itself: release what the mark holds back.
     fn abort_mark(&mut self, heap: &mut Heap) {
-        heap.mark_stack.clear();
-        heap.specials.mark_begins();
+        heap.deferred.mark_stack.clear();
+        heap.services.specials.mark_begins();
         self.mark.large.clear();
         self.mark.discovery.forget(heap);
         self.mark.stage = Stage::Free;
@@ -397,7 +398,7 @@ fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
         heap.reclaim_special_all(&[object]);
     }
     object.add_flags(flag::DEAD);
-    heap.dead_queue.push(object);
+    heap.deferred.dead_queue.push(object);
     release_to_survivors(heap, object, Part::Whole)
 }
 

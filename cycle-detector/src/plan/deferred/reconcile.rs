@@ -28,7 +28,7 @@ impl DeferredDriver {
             if units <= 0 {
                 return (units, false);
             }
-            if !heap.promotion_queue.is_empty() {
+            if !heap.deferred.promotion_queue.is_empty() {
                 units = heap.promote_queued(units);
                 continue;
             }
@@ -37,7 +37,7 @@ impl DeferredDriver {
                 units -= FRAMES_PER_STEP as i64;
                 continue;
             }
-            if heap.roots_uncounted {
+            if heap.deferred.roots_uncounted {
                 units -= self.count_roots(heap);
                 continue;
             }
@@ -51,7 +51,7 @@ impl DeferredDriver {
             if let Some(entry) = self.last_log.next(&mut self.reconcile_at) {
                 units -= 2 + entry.words.len() as i64;
                 reconcile_entry(heap, entry);
-            } else if let Some((object, chunk)) = heap.large_promotion.pop() {
+            } else if let Some((object, chunk)) = heap.deferred.large_promotion.pop() {
                 units -= promote_chunk(heap, object, chunk);
             } else {
                 let (left, done) = heap.judge_young_special(units);
@@ -81,18 +81,18 @@ impl DeferredDriver {
             root.add_flags(flag::ROOTED);
         }
         self.counted_roots = end;
-        heap.roots_uncounted = end < self.roots.len();
+        heap.deferred.roots_uncounted = end < self.roots.len();
         2 * OBJECTS_PER_STEP as i64
     }
 
     /// The increments are done: objects young at the flip and not mature now are dead.
     pub(crate) fn bury_the_young(&mut self, heap: &mut Heap) {
-        heap.counting = false;
-        let epoch = heap.epoch;
+        heap.deferred.counting = false;
+        let epoch = heap.clock.epoch;
         if let Some(zeal) = &mut heap.zeal {
             zeal.bury_young(epoch);
         }
-        if heap.options.count_objects {
+        if heap.options().count_objects {
             let statistics = &mut heap.statistics;
             // Where objects were counted from some call on only, more may have been promoted than were counted.
             statistics.died_young_objects = self.allocated_at_flip.saturating_sub(statistics.promoted_objects);
@@ -114,7 +114,7 @@ impl DeferredDriver {
                 return (units, false);
             }
         }
-        match heap.blocks.sweep_pending(units) {
+        match heap.deferred.blocks.sweep_pending(units) {
             Some(left) => (left, false),
             None => (units, true),
         }
@@ -124,7 +124,7 @@ impl DeferredDriver {
 fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
     let info = object.type_info();
     if chunk + 1 < heap.large.stamps(object).len() as u64 {
-        heap.large_promotion.push((object, chunk + 1));
+        heap.deferred.large_promotion.push((object, chunk + 1));
     }
     if !take_pending(heap, object, Part::Chunk(chunk)) {
         return 1;
@@ -134,7 +134,7 @@ fn promote_chunk(heap: &mut Heap, object: ObjectRef, chunk: u64) -> i64 {
 
 /// Whether the entry's part is still pending; it is clean from here on.
 fn take_pending(heap: &mut Heap, object: ObjectRef, part: Part) -> bool {
-    let pending = heap.epoch - 1;
+    let pending = heap.clock.epoch - 1;
     match part {
         Part::Whole if object.stamp() == pending => {
             object.set_stamp(0);
@@ -217,11 +217,11 @@ fn reconcile_traced(heap: &mut Heap, object: ObjectRef, part: Part, words: &mut 
         }
         heap.count_references(object, info, part);
     }
-    let mut old = std::mem::take(&mut heap.scratch);
+    let mut old = std::mem::take(&mut heap.deferred.scratch);
     info.for_each_reference_in_snapshot(object, part, words, |target| old.push(target.address()));
     assert!(old.len() <= words.len(), "trace of `{}` reports a word's reference more than once", info.name);
     words.fill(0);
     words[..old.len()].copy_from_slice(&old);
     old.clear();
-    heap.scratch = old;
+    heap.deferred.scratch = old;
 }

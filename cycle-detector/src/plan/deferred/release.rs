@@ -58,19 +58,19 @@ impl DeferredDriver {
                 units -= self.release_chunk(heap, object, chunk);
             } else if let Some((object, chunk)) = self.company.pop() {
                 units -= self.find_company(heap, object, chunk);
-            } else if heap.blocks.grows_for_want_of_sweeps() {
-                heap.blocks.sweep_freed_into();
+            } else if heap.deferred.blocks.grows_for_want_of_sweeps() {
+                heap.deferred.blocks.sweep_freed_into();
                 units -= 8;
             } else if let Some(object) = self.dying_special {
-                if heap.counting && heap.is_key(object) {
+                if heap.deferred.counting && heap.is_key(object) {
                     // Which of its young ephemerons are alive is known when the increments are done.
                     break;
                 }
                 units -= self.end_dying_special(heap, object, units);
-            } else if !heap.free_queue.is_empty() {
+            } else if !heap.deferred.free_queue.is_empty() {
                 units = self.release_dead(heap, units);
-            } else if heap.blocks.has_freed_into() {
-                heap.blocks.sweep_freed_into();
+            } else if heap.deferred.blocks.has_freed_into() {
+                heap.deferred.blocks.sweep_freed_into();
                 units -= 8;
             } else {
                 break;
@@ -87,10 +87,10 @@ impl DeferredDriver {
             self.stops.report.freed_by_count += freed;
         }
         if units > 0
-            && let Some(object) = heap.free_queue.pop()
+            && let Some(object) = heap.deferred.free_queue.pop()
         {
-            let later = heap.free_queue.len().wrapping_sub(AHEAD);
-            if let Some(object) = heap.free_queue.get(later) {
+            let later = heap.deferred.free_queue.len().wrapping_sub(AHEAD);
+            if let Some(object) = heap.deferred.free_queue.get(later) {
                 object.prefetch();
             }
             units -= self.release_object(heap, object);
@@ -144,10 +144,11 @@ impl DeferredDriver {
     }
 
     fn release_small(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        let zeros = heap.free_queue.len();
+        let zeros = heap.deferred.free_queue.len();
         let references = release_part(heap, object, Part::Whole);
         if object.has(flag::FINALIZED) {
-            heap.finalizers.chained |= heap.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
+            heap.services.finalizers.chained |=
+                heap.deferred.free_queue[zeros..].iter().any(|object| object.needs_finalizer());
         }
         heap.reclaim(object);
         self.stops.report.freed_by_count += 1;

@@ -109,12 +109,12 @@ impl Trials {
     /// A candidate is not tried: weak evidence.
     fn pass_over(&mut self, heap: &mut Heap) {
         self.doubts += 1;
-        heap.suspects += u64::from(!heap.options.trials);
+        heap.suspects += u64::from(!heap.options().trials);
     }
 
     /// Whether the candidate is to be tried now.
     fn is_worth_it(&mut self, heap: &Heap, candidate: ObjectRef) -> bool {
-        heap.options.trials && !candidate.has(flag::LARGE) && self.sample.takes() && self.budget.can_pay(0, 1)
+        heap.options().trials && !candidate.has(flag::LARGE) && self.sample.takes() && self.budget.can_pay(0, 1)
     }
 }
 
@@ -281,14 +281,14 @@ impl Trials {
             }
         }
         // An ephemeron that is alive seems to hold its value, and by that its key: only a mark can tell.
-        if !heap.specials.is_empty() && self.nodes.iter().any(|&node| heap.is_key(node)) {
+        if !heap.services.specials.is_empty() && self.nodes.iter().any(|&node| heap.is_key(node)) {
             heap.suspects += 1;
         }
     }
 
     /// Whether so many weak slots hang on the dead that only a mark, which goes in slices, may clear them. `[BOUND]`
     fn has_too_many_slots(&mut self, heap: &mut Heap) -> bool {
-        !heap.specials.is_empty() && heap.has_too_many_slots(dead(&self.nodes))
+        !heap.services.specials.is_empty() && heap.has_too_many_slots(dead(&self.nodes))
     }
 
     /// Whether finalizers come first. Those of all dead nodes are queued then.
@@ -310,7 +310,7 @@ impl Trials {
 
     /// CollectWhite: survivors lose the references that the dead held; the dead are reclaimed.
     fn collect_dead(&mut self, heap: &mut Heap, how_many: u64) {
-        if !heap.specials.is_empty() {
+        if !heap.services.specials.is_empty() {
             self.list_dead_specials();
             heap.reclaim_special_all(&self.worklist);
         }

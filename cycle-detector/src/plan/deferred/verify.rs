@@ -34,13 +34,14 @@ impl DeferredDriver {
     /// # Errors
     /// The first [`Violation`].
     pub(crate) fn verify_quiet(&self, heap: &mut Heap) -> Result<(), Violation> {
-        if self.phase != Phase::Idle || self.has_deaths(heap) || !heap.log.is_empty() {
+        if self.phase != Phase::Idle || self.has_deaths(heap) || !heap.deferred.log.is_empty() {
             return Err(wrong("PENDING", "verification was asked for while an epoch's passes are running".to_owned()));
         }
-        let released: HashSet<ObjectRef> = heap.late_queue.iter().chain(heap.dead_queue.iter()).copied().collect();
+        let released: HashSet<ObjectRef> =
+            heap.deferred.late_queue.iter().chain(heap.deferred.dead_queue.iter()).copied().collect();
         let mut recount = Recount::default();
-        let roots = self.roots.iter().chain(&heap.specials.upgraded).copied();
-        for root in roots.chain(heap.finalizers.held()).chain(heap.immortals.objects()) {
+        let roots = self.roots.iter().chain(&heap.services.specials.upgraded).copied();
+        for root in roots.chain(heap.services.finalizers.held()).chain(heap.services.immortals.objects()) {
             *recount.expected.entry(root).or_default() += 1;
         }
         let mut fault = None;

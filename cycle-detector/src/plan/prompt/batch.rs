@@ -286,23 +286,23 @@ impl Batch {
 
     /// Dead members with finalizers live until those have run, with all they reach; then they are judged again.
     fn keep_finalizable(&mut self, heap: &mut Heap, blocks: &[u32]) {
-        let from = heap.finalizers.queue.len();
+        let from = heap.services.finalizers.queue.len();
         for &block in blocks {
             // SAFETY: a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
                 if object.meta() != 0 && is_dead(object) && object.needs_finalizer() {
-                    heap.finalizers.queue.push_back(object);
+                    heap.services.finalizers.queue.push_back(object);
                 }
             }
         }
-        for place in from..heap.finalizers.queue.len() {
-            let object = heap.finalizers.queue[place];
+        for place in from..heap.services.finalizers.queue.len() {
+            let object = heap.services.finalizers.queue[place];
             if !REACHED.get(object.granule()) {
                 self.show(object);
             }
         }
-        for place in from..heap.finalizers.queue.len() {
-            heap.finalizers.queue[place].increment_exact();
+        for place in from..heap.services.finalizers.queue.len() {
+            heap.services.finalizers.queue[place].increment_exact();
         }
     }
 

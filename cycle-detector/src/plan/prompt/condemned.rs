@@ -49,11 +49,11 @@ impl SlicedMark {
             }
             Looked::At(object) => {
                 let before = units;
-                heap.specials.finalizers_follow = !self.proof.finalizable.is_empty();
+                heap.services.specials.finalizers_follow = !self.proof.finalizable.is_empty();
                 if !heap.begin_reclaim_some(object, &mut units) {
                     self.records.stay();
                 }
-                heap.specials.finalizers_follow = false;
+                heap.services.specials.finalizers_follow = false;
                 1 + (before - units)
             }
         }

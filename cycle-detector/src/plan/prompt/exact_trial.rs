@@ -363,7 +363,7 @@ impl Rings {
     }
 
     fn has_too_many_slots(&self, heap: &mut Heap, followed: usize) -> bool {
-        if heap.specials.is_empty() || !heap.marks_in_slices() {
+        if heap.services.specials.is_empty() || !heap.marks_in_slices() {
             return false;
         }
         let dead = self.members[..followed].iter().map(|member| member.object).filter(|object| object.stamp() == 0);
@@ -416,7 +416,7 @@ impl Rings {
         for object in held {
             unbuffer(object);
             object.increment_exact();
-            heap.finalizers.queue.push_back(object);
+            heap.services.finalizers.queue.push_back(object);
         }
         // The candidate stays one, whether its finalizer is among them or not.
         let candidate = self.members[0].object;

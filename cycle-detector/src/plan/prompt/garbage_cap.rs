@@ -110,12 +110,12 @@ impl GarbageCap {
     }
 
     fn bytes(&self, heap: &Heap, times: u64) -> u64 {
-        self.live.saturating_add(self.live.max(heap.options.epoch_bytes).saturating_mul(times))
+        self.live.saturating_add(self.live.max(heap.options().epoch_bytes).saturating_mul(times))
     }
 
     /// A mark in slices begins.
     pub(super) fn begin_pace(&mut self, heap: &Heap) {
-        let (live, unit) = (heap.counted_live_bytes(), self.live.max(heap.options.epoch_bytes));
+        let (live, unit) = (heap.counted_live_bytes(), self.live.max(heap.options().epoch_bytes));
         let paced = self.bytes(heap, WITHOUT_IN_SLICES + PACED).saturating_sub(live);
         let room = paced.max(unit.saturating_mul(PACED));
         let work = live / WORK.1 * WORK.0 + 1;

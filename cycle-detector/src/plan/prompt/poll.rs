@@ -39,7 +39,7 @@ impl PromptDriver {
                     self.stopped(heap, PromptDriver::sliced_mark_slice);
                 }
             }
-            if heap.options.eager_marks && heap.marks_in_slices() {
+            if heap.options().eager_marks && heap.marks_in_slices() {
                 self.start_sliced_mark(heap);
             }
             return;
@@ -61,13 +61,13 @@ impl PromptDriver {
 
     /// Slices of fixed units ask for no time.
     fn program_had_its_turn(&self, heap: &Heap) -> bool {
-        heap.options.slice_units.is_some() || self.stops.mutator_had_its_turn()
+        heap.options().slice_units.is_some() || self.stops.mutator_had_its_turn()
     }
 
     /// Every candidate is tried, without bounds; under zeal when that is due.
     pub(crate) fn prompt_epoch(&mut self, heap: &mut Heap) {
         self.finish_sliced_mark(heap);
-        let looks = heap.options.zeal_looks;
+        let looks = heap.options().zeal_looks;
         if heap.zeal.as_mut().is_none_or(|zeal| zeal.round_is_due(looks)) {
             let before = units_of_rounds(heap);
             self.prompt_round(heap, true);
@@ -79,7 +79,7 @@ impl PromptDriver {
                 self.prompt_mark(heap);
             }
             let in_flight = heap.prompt.protected.len() as u64;
-            if heap.finalizers.queue.is_empty()
+            if heap.services.finalizers.queue.is_empty()
                 && heap.zeal.as_ref().is_some_and(|zeal| zeal.looks())
                 && let Err(violation) = self.verify_running(heap, in_flight)
             {
@@ -157,10 +157,10 @@ impl PromptDriver {
     }
 
     pub(crate) fn open_round(&mut self, heap: &mut Heap) {
-        heap.epoch = heap.epoch.wrapping_add(1);
+        heap.clock.epoch = heap.clock.epoch.wrapping_add(1);
         heap.statistics.epochs += 1;
         self.stops.report = EpochReport::open(heap);
-        heap.given_bytes = 0;
+        heap.clock.given_bytes = 0;
     }
 
     pub(crate) fn close_round(&mut self, heap: &mut Heap) {
@@ -175,10 +175,10 @@ fn units_of_rounds(heap: &Heap) -> u64 {
 
 /// The bounds of the trials of a round that began at `start`, with its batch.
 fn trial_slice(heap: &Heap, start: Instant) -> Slice {
-    match heap.options.slice_units {
+    match heap.options().slice_units {
         Some(units) => Slice::of_units(units.into()),
         None => {
-            let (ns, spent) = (heap.options.slice_ns, start.elapsed().as_nanos() as u64);
+            let (ns, spent) = (heap.options().slice_ns, start.elapsed().as_nanos() as u64);
             Slice::of_time(ROUND_UNITS, ns.saturating_sub(spent).max(ns / TRIALS_SHARE))
         }
     }

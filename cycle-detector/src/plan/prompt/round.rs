@@ -124,7 +124,7 @@ impl Rings {
             // Being taken apart in slices; its stamp is no count.
             return 0;
         }
-        if !heap.options.trials && !unbounded {
+        if !heap.options().trials && !unbounded {
             give_up(heap, candidate);
             return 0;
         }
@@ -140,7 +140,7 @@ impl Rings {
         self.slice.spend(self.edges);
         match verdict {
             Verdict::Live | Verdict::Finalizing => {
-                if !heap.specials.is_empty() {
+                if !heap.services.specials.is_empty() {
                     self.suspect_keys(heap);
                 }
                 0

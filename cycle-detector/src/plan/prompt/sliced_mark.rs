@@ -159,7 +159,7 @@ impl SlicedMark {
         if self.waiting_left == 0 {
             return heap.visit_dying_large(|object| self.marker.show(object));
         }
-        let queue = &heap.finalizers.queue;
+        let queue = &heap.services.finalizers.queue;
         let end = self.waiting_left.min(queue.len());
         let from = end.saturating_sub(OBJECTS_PER_STEP);
         queue[from..end].iter().for_each(|&object| self.marker.show(object));

@@ -29,7 +29,7 @@ impl PromptDriver {
                 self.judge_all_young(heap);
                 self.progress = Progress::Epoch;
             }
-            if heap.has_dying() || !heap.finalizers.queue.is_empty() {
+            if heap.has_dying() || !heap.services.finalizers.queue.is_empty() {
                 return false;
             }
             self.start_sliced_mark(heap);

@@ -125,20 +125,20 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
         ring(&mut m, &FILE, 0, MANY);
         m.truncate_roots(0);
         m.collect_for(0);
-        while m.heap().finalizers.queue.is_empty() {
+        while m.heap().services.finalizers.queue.is_empty() {
             m.collect_for(0);
         }
         new(&mut m, &GUEST, MANY);
         m.truncate_roots(0);
-        let waiting = m.heap().finalizers.queue.len();
+        let waiting = m.heap().services.finalizers.queue.len();
         // SAFETY: the module goes away now, with its code.
         unsafe { registry::unregister(&module) };
         let mut ran = seen();
         assert!(ran.contains(&MANY), "{plan:?}: the module's object");
         assert!(
-            m.heap().finalizers.queue.len() + 64 >= waiting,
+            m.heap().services.finalizers.queue.len() + 64 >= waiting,
             "{plan:?}: of {waiting} wait {}",
-            m.heap().finalizers.queue.len()
+            m.heap().services.finalizers.queue.len()
         );
         let marks = m.statistics().marks;
         for _ in 0..2 * MANY {

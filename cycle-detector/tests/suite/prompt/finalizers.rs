@@ -125,7 +125,7 @@ fn an_arrays_finalizer_runs_before_its_elements_are_released_by_index() {
 
 fn resurrect(heap: &mut Heap, object: ObjectRef) {
     object.increment_exact();
-    heap.host_roots.stack.push(Some(object));
+    heap.services.host_roots.stack.push(Some(object));
 }
 
 /// scenarios 56, 82.
@@ -192,7 +192,7 @@ fn drop_deeper(heap: &mut Heap, object: ObjectRef) {
     }
     let fresh = heap.allocate(type_of(&FILE)).expect("room");
     fresh.slot(16).store(number + 1);
-    let depth = heap.finalizers.depth();
+    let depth = heap.services.finalizers.depth();
     assert!(depth <= 34, "{depth} finalizers deep");
     // SAFETY: the finalizer's own safepoint.
     unsafe { Heap::poll(heap) };
@@ -348,7 +348,7 @@ fn a_finalizer_that_panics_is_told_to_the_hook_and_the_others_go_on() {
         let mut m = mutator_with(Some(fail));
         let told: std::rc::Rc<RefCell<Vec<String>>> = Default::default();
         let listener = told.clone();
-        m.heap().finalizers.on_error = Some(Box::new(move |error| {
+        m.heap().services.finalizers.on_error = Some(Box::new(move |error| {
             listener.borrow_mut().push(format!(
                 "{} {}: {}",
                 error.type_name,
@@ -366,7 +366,7 @@ fn a_finalizer_that_panics_is_told_to_the_hook_and_the_others_go_on() {
             m.truncate_roots(0);
             m.collect();
             assert_eq!((seen().len(), live(&m)), (4, 0), "round {round}");
-            assert_eq!(m.heap().finalizers.depth(), 0);
+            assert_eq!(m.heap().services.finalizers.depth(), 0);
             let mut told = told.take();
             told.sort();
             assert_eq!(told, ["File 1: panicked: number 1 is odd", "File 3: panicked: number 3 is odd"]);
@@ -378,7 +378,7 @@ fn a_finalizer_that_panics_is_told_to_the_hook_and_the_others_go_on() {
 #[test]
 fn a_hook_for_errors_that_panics_itself_stops_nobody() {
     let mut m = mutator_with(Some(fail));
-    m.heap().finalizers.on_error = Some(Box::new(|_| panic!("me too")));
+    m.heap().services.finalizers.on_error = Some(Box::new(|_| panic!("me too")));
     for number in 0..4 {
         file(&mut m, number);
     }

@@ -13,7 +13,7 @@ fn pair(m: &mut Mutator) -> [ObjectRef; 2] {
     let pair = std::array::from_fn(|_| {
         // As compiled code does it: born with the count of its root.
         let object = m.heap().allocate_owned(type_of(&NODE).info(), 0).expect("room");
-        m.heap().host_roots.stack.push(Some(object));
+        m.heap().services.host_roots.stack.push(Some(object));
         object
     });
     set(m, pair[0], 0, Some(pair[1]));

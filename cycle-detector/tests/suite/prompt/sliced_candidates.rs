@@ -19,7 +19,7 @@ fn what_a_weak_slot_yields_between_two_slices_and_nobody_keeps_is_noted() {
         m.poll();
         m.set_root(root, None);
         let came = collect_with(m, at, |m| _ = m.read_weak(weak.slot(0)));
-        if m.heap().options.trials {
+        if m.heap().options().trials {
             m.epoch();
             assert!(!ring.iter().any(|&it| is_there(m, it)), "at {at}");
         }

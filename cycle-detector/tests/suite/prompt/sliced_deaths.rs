@@ -50,7 +50,7 @@ fn mark_that_begins_while_a_large_array_dies_comes_to_what_it_holds_in_slices() 
     (0..10).for_each(|_| m.poll());
     assert!(live(&m) > MANY / 2, "it is being taken apart");
     let marks = m.statistics().marks;
-    m.heap().options.eager_marks = true;
+    m.heap().options_mut().eager_marks = true;
     while live(&m) != 0 {
         m.poll();
     }
@@ -77,12 +77,12 @@ fn mark_that_begins_while_many_wait_for_their_finalizers_comes_to_them_in_slices
     set(&mut m, first, 0, last);
     m.collect();
     m.truncate_roots(0);
-    m.heap().options.eager_marks = true;
-    while m.heap().finalizers.queue.is_empty() {
+    m.heap().options_mut().eager_marks = true;
+    while m.heap().services.finalizers.queue.is_empty() {
         m.poll();
     }
     let marks = m.statistics().marks;
-    while m.heap().finalizers.queue.len() as u64 > MANY / 2 {
+    while m.heap().services.finalizers.queue.len() as u64 > MANY / 2 {
         m.poll();
     }
     assert!(m.statistics().marks > marks, "no mark began while half of them waited");

@@ -61,7 +61,7 @@ fn a_slice_with_time_left_goes_on_chunk_by_chunk() {
     let mut m = timed();
     list(&mut m, 10 * CHUNK);
     m.truncate_roots(0);
-    m.heap().options.slice_ns = u64::MAX;
+    m.heap().options_mut().slice_ns = u64::MAX;
     m.poll();
     assert_eq!((live(&m), m.heap().context_mut().pending), (0, 0));
     m.verify().expect("sound");
@@ -77,7 +77,7 @@ fn a_structure_waits_until_the_program_has_had_as_much_time_as_its_slice() {
     let left = live(&m);
     assert!(left > CHUNK);
     // A slice takes forever from now on, and so does the program's turn.
-    m.heap().options.slice_ns = u64::MAX;
+    m.heap().options_mut().slice_ns = u64::MAX;
     for _ in 0..10 {
         let [small, other] = nodes(&mut m);
         m.poll();
@@ -85,10 +85,10 @@ fn a_structure_waits_until_the_program_has_had_as_much_time_as_its_slice() {
         assert_eq!(live(&m), left, "the structure waits");
         assert_ne!(m.heap().context_mut().pending, 0, "and is not forgotten");
     }
-    m.heap().options.slice_ns = 0;
+    m.heap().options_mut().slice_ns = 0;
     m.poll();
     assert!(live(&m) < left, "the program's turn is over");
-    m.heap().options.slice_ns = u64::MAX;
+    m.heap().options_mut().slice_ns = u64::MAX;
     m.collect();
     assert_eq!(live(&m), 0, "a collection waits for nothing");
     m.verify().expect("sound");

@@ -93,7 +93,7 @@ fn mark_beside_a_pile_that_stays_comes_to_its_end() {
     m.epoch();
     m.set_root(root, None);
     m.truncate_roots(base);
-    m.heap().options.eager_marks = true;
+    m.heap().options_mut().eager_marks = true;
     for turn in 0..60 {
         m.stop();
         for _ in 0..20_000 {

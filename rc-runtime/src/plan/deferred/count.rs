@@ -23,7 +23,7 @@ impl Heap {
     pub fn increment(&mut self, object: ObjectRef) {
         let count = object.count();
         if count == 0 && !object.is_mature() {
-            self.promotion_queue.push(object);
+            self.deferred.promotion_queue.push(object);
         }
         object.set_count(count.saturating_add(1));
     }
@@ -53,7 +53,7 @@ impl Heap {
             return true;
         }
         if !object.has(flag::DEAD) {
-            self.free_queue.push(object);
+            self.deferred.free_queue.push(object);
         }
         false
     }
@@ -61,7 +61,7 @@ impl Heap {
     #[cold]
     fn count_below_zero(&self, object: ObjectRef) -> ! {
         let what = format!("the count of {object:?} ({}) would fall below zero", object.type_info().name);
-        crate::fatal::violation("COUNT", self.epoch, &what)
+        crate::fatal::violation("COUNT", self.clock.epoch, &what)
     }
 
     /// Enters the object into the candidate buffer unless it is there. `[CANDIDATE]`
@@ -97,7 +97,7 @@ impl Heap {
         }
         object.set_stamp(0);
         if object.has(flag::LARGE) {
-            self.large_promotion.push((object, 0));
+            self.deferred.large_promotion.push((object, 0));
         } else {
             let cell = object.address() - crate::object::HEADER_BYTES;
             // SAFETY: a block of this heap.
@@ -135,7 +135,7 @@ impl Heap {
         if !object.is_mature() {
             self.promote(object, info);
         }
-        if self.large.take_pending(object, chunk, self.epoch - 1) {
+        if self.large.take_pending(object, chunk, self.clock.epoch - 1) {
             self.count_references(object, info, Part::Chunk(chunk));
         }
     }
@@ -146,7 +146,7 @@ impl Heap {
     pub fn reclaim(&mut self, object: ObjectRef) {
         if self.mark_phase().keeps_the_dead() {
             object.add_flags(flag::DEAD);
-            self.dead_queue.push(object);
+            self.deferred.dead_queue.push(object);
         } else {
             self.free(object);
         }
@@ -159,7 +159,7 @@ impl Heap {
             return self.free_uncommon(object);
         }
         if object.stamp() != 0 {
-            self.late_queue.push(object);
+            self.deferred.late_queue.push(object);
             return;
         }
         self.note_free(object);
@@ -169,7 +169,7 @@ impl Heap {
     #[cold]
     fn free_uncommon(&mut self, object: ObjectRef) {
         if self.is_logged(object) {
-            self.late_queue.push(object);
+            self.deferred.late_queue.push(object);
             return;
         }
         if object.has(flag::SPECIAL) {
@@ -205,7 +205,7 @@ impl Heap {
         object.set_count(0);
         BUFFERED.clear(object.granule());
         if let Some(zeal) = &mut self.zeal {
-            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.clock.epoch);
         }
     }
 
@@ -216,7 +216,7 @@ impl Heap {
         let cell = address - crate::object::HEADER_BYTES;
         // SAFETY: a block of this heap.
         unsafe { LIVE.clear_cell(cell, cell + bytes) };
-        self.blocks.note_death(crate::memory::range::block_of(cell));
+        self.deferred.blocks.note_death(crate::memory::range::block_of(cell));
     }
 
     /// Gives the blocks of a large object back.
@@ -228,7 +228,7 @@ impl Heap {
     /// A large object that died young goes away without having been counted.
     pub fn free_young_large(&mut self, object: ObjectRef) {
         if let Some(zeal) = &mut self.zeal {
-            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.epoch);
+            zeal.quarantine(object, object.type_info().cell_bytes_of(object), self.clock.epoch);
         } else {
             self.free_large(object);
         }
@@ -238,8 +238,8 @@ impl Heap {
     #[inline(always)]
     pub fn push_marked(&mut self, object: ObjectRef) {
         let most = self.options.list_entries_max.unwrap_or(usize::MAX);
-        if !self.mark_stack.try_push(object, most) {
-            self.mark_overflowed = true;
+        if !self.deferred.mark_stack.try_push(object, most) {
+            self.deferred.mark_overflowed = true;
         }
     }
 

@@ -23,14 +23,14 @@ impl Heap {
         if ephemeron.stamp() == 0 {
             return false;
         }
-        let before = self.mark_stack.len();
+        let before = self.deferred.mark_stack.len();
         ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
             *spent += 1;
             if self.is_unmarked(value) {
                 self.show_to_mark(value);
             }
         });
-        self.mark_stack.len() != before || self.mark_overflowed
+        self.deferred.mark_stack.len() != before || self.deferred.mark_overflowed
     }
 
     /// Nulls a reference; not by way of the log: the ephemeron may have died at the last flip, and marks
@@ -60,10 +60,10 @@ impl Heap {
         if self.mark_phase().is_shown_references() {
             self.show_to_mark(value);
         }
-        if !self.counting {
+        if !self.deferred.counting {
             return self.decrement(value);
         }
         value.add_flags(flag::ROOTED);
-        self.specials.upgraded.push(value);
+        self.services.specials.upgraded.push(value);
     }
 }

@@ -9,10 +9,10 @@ impl Heap {
     /// The object's finalizer is to run when it is found dead. Young objects are listed: a dead one is never touched otherwise.
     #[inline(always)]
     pub(crate) fn list_registered(&mut self, object: ObjectRef) {
-        self.finalizers.due += 1;
+        self.services.finalizers.due += 1;
         // One that is pending is reachable: it will be promoted.
-        if !object.is_mature() && object.stamp() == self.epoch {
-            self.finalizers.young.current.push(object);
+        if !object.is_mature() && object.stamp() == self.clock.epoch {
+            self.services.finalizers.young.current.push(object);
         }
     }
 
@@ -27,7 +27,7 @@ impl Heap {
 
     /// Puts every object of which `is_due` in front of the queue. Returns how many there are.
     pub(crate) fn queue_mature_finalizable(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> usize {
-        if self.finalizers.due == 0 {
+        if self.services.finalizers.due == 0 {
             return 0;
         }
         // Afterwards no object is young, and no mark is running.

@@ -16,25 +16,25 @@ impl Heap {
             if self.mark_phase().is_shown_references() {
                 self.show_to_mark(object);
             }
-            self.immortals.counted.push(object);
+            self.services.immortals.counted.push(object);
         } else {
-            self.immortals.new.push(object);
+            self.services.immortals.new.push(object);
         }
     }
 
     /// These objects, and those that wait for the flip, are mortal again.
     pub(crate) fn make_mortal_at_flip(&mut self, objects: List<ObjectRef>) {
-        let new = std::mem::take(&mut self.immortals.new);
+        let new = std::mem::take(&mut self.services.immortals.new);
         new.iter().chain(&objects).for_each(|object| object.remove_flags(flag::IMMORTAL));
-        self.immortals.released.extend(objects);
+        self.services.immortals.released.extend(objects);
     }
 
     /// At a flip: objects that have become immortal since the last are counted. Returns the objects to release.
     pub fn flip_immortals(&mut self) -> List<ObjectRef> {
-        for object in std::mem::take(&mut self.immortals.new) {
+        for object in std::mem::take(&mut self.services.immortals.new) {
             self.increment(object);
-            self.immortals.counted.push(object);
+            self.services.immortals.counted.push(object);
         }
-        std::mem::take(&mut self.immortals.released)
+        std::mem::take(&mut self.services.immortals.released)
     }
 }

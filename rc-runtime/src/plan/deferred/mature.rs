@@ -48,9 +48,9 @@ impl Heap {
         units: i64,
         mut visit: impl FnMut(&mut Heap, ObjectRef) -> i64,
     ) -> Option<i64> {
-        let &block = self.blocks.owned.get(walk.place)?;
+        let &block = self.deferred.blocks.owned.get(walk.place)?;
         let (start, end) = (block_start(block), block_start(block) + BLOCK_BYTES);
-        let mut at = walk.resume(start, self.epoch);
+        let mut at = walk.resume(start, self.clock.epoch);
         let mut spent = 0;
         while spent < units {
             let Some(object) = next_mature(at, end) else {
@@ -60,14 +60,14 @@ impl Heap {
             at = end_of_cell(object);
             spent += visit(self, object);
         }
-        (walk.done, walk.epoch) = (at - start, self.epoch);
+        (walk.done, walk.epoch) = (at - start, self.clock.epoch);
         Some(spent)
     }
 
     /// Calls `visit` with every mature object of the heap, large ones included.
     pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        for place in 0..self.blocks.owned.len() {
-            let block = self.blocks.owned[place];
+        for place in 0..self.deferred.blocks.owned.len() {
+            let block = self.deferred.blocks.owned[place];
             // SAFETY: this heap's block.
             debug_assert_ne!(unsafe { (*block_info(block)).state.get() }, state::LARGE);
             let (mut at, end) = (block_start(block), block_start(block) + BLOCK_BYTES);

@@ -18,9 +18,9 @@ impl Heap {
     pub(crate) unsafe fn deferred_poll(heap: *mut Heap) {
         // SAFETY: by the caller's promise.
         unsafe {
-            let hurry = std::mem::take(&mut (*heap).external.is_due);
+            let hurry = std::mem::take(&mut (*heap).services.external.is_due);
             (*heap).with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
-            if (*heap).limits.soft_is_due {
+            if (*heap).services.limits.soft_is_due {
                 Heap::run_soft_limit_callback(heap);
             }
             Heap::run_ready_finalizers(heap);
@@ -34,7 +34,7 @@ impl Heap {
     pub unsafe fn run_ready_finalizers(heap: *mut Heap) {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (&*heap).finalizers.are_ready() && (&*heap).is_running() {
+            if (&*heap).services.finalizers.are_ready() && (&*heap).is_running() {
                 Heap::run_finalizers(heap);
             }
         }
@@ -48,8 +48,8 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             // A step gives finalizers their turn now.
-            (*heap).finalizers.last_turn = LastTurn::default();
-            if (*heap).finalizers.left_in_set > 0 && (*heap).finalizers.depth() == 0 {
+            (*heap).services.finalizers.last_turn = LastTurn::default();
+            if (*heap).services.finalizers.left_in_set > 0 && (*heap).services.finalizers.depth() == 0 {
                 Heap::run_finalizers(heap);
                 return false;
             }
@@ -67,10 +67,10 @@ impl Heap {
             let objects = words.flat_map(|word| {
                 type_registry::possible_addresses(word).filter_map(|address| zeal.live_object(address))
             });
-            self.host_roots.temporary.extend(objects);
+            self.services.host_roots.temporary.extend(objects);
         }
         self.with_driver(|driver, heap| driver.epoch(heap));
-        self.host_roots.temporary.clear();
+        self.services.host_roots.temporary.clear();
     }
 
     /// Finalizers or callbacks are due at the next safepoint.
@@ -83,13 +83,13 @@ impl Heap {
     pub(crate) fn add_young_to(&self, statistics: &mut Statistics) {
         let young = statistics.allocated_objects.saturating_sub(statistics.promoted_objects);
         statistics.live_objects += young.saturating_sub(statistics.died_young_objects);
-        statistics.live_bytes += statistics.allocated_bytes - self.allocated_bytes_at_flip;
+        statistics.live_bytes += statistics.allocated_bytes - self.clock.allocated_bytes_at_flip;
     }
 
     /// Objects were not counted so far: those that were promoted were allocated.
     pub(crate) fn count_from_what_is_known(&mut self) {
         let counted = &mut self.statistics;
         counted.allocated_objects = counted.allocated_objects.max(counted.promoted_objects);
-        counted.allocated_bytes = counted.allocated_bytes.max(self.allocated_bytes_at_flip);
+        counted.allocated_bytes = counted.allocated_bytes.max(self.clock.allocated_bytes_at_flip);
     }
 }

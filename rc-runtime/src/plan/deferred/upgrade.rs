@@ -13,7 +13,8 @@ impl Heap {
     /// The object was held by a root of the last flip, or is younger than that.
     #[inline(always)]
     pub(crate) fn is_rooted_or_young(&self, object: ObjectRef) -> bool {
-        object.has(flag::ROOTED) && !self.roots_uncounted || (object.stamp() == self.epoch && !object.is_mature())
+        object.has(flag::ROOTED) && !self.deferred.roots_uncounted
+            || (object.stamp() == self.clock.epoch && !object.is_mature())
     }
 
     #[inline(never)]
@@ -27,7 +28,7 @@ impl Heap {
             let condemned = self.mark_phase().condemns() && !MARK.get(object.granule());
             object.has(flag::DEAD) || condemned || object.count() == 0 && !self.is_written_uncounted(object)
         } else {
-            !self.counting || self.specials.young_are_judged()
+            !self.deferred.counting || self.services.specials.young_are_judged()
         };
         if dead {
             return None;
@@ -40,7 +41,7 @@ impl Heap {
     pub(crate) fn hold_until_flip(&mut self, object: ObjectRef) {
         self.increment(object);
         object.add_flags(flag::ROOTED);
-        self.specials.upgraded.push(object);
+        self.services.specials.upgraded.push(object);
         if self.mark_phase().is_shown_references() {
             self.show_to_mark(object);
         }
@@ -50,12 +51,12 @@ impl Heap {
     /// and lives. An object that died by counting has none any more, and was not written to since the flip.
     #[cold]
     fn is_written_uncounted(&mut self, object: ObjectRef) -> bool {
-        let epoch = self.epoch;
+        let epoch = self.clock.epoch;
         let written = match object.has(flag::LARGE) {
             true => self.large.stamps(object).contains(&epoch),
             false => object.stamp() == epoch,
         };
-        self.counting && written
+        self.deferred.counting && written
     }
 
     /// A mature object has a count, and neither counting nor a mark has found it dead.

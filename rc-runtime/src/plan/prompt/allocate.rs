@@ -112,7 +112,7 @@ impl Heap {
     /// class, and each class would keep one.
     #[cold]
     fn collect_for_room(&mut self) {
-        match self.finalizers.depth() {
+        match self.services.finalizers.depth() {
             // SAFETY: as in `allocation_safepoint`.
             0 => _ = unsafe { Heap::prompt_collect(self) },
             // SAFETY: as above.

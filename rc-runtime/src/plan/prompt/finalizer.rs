@@ -26,14 +26,14 @@ impl Heap {
         object.set_exact_count(1);
         // SAFETY: by the caller's promise.
         unsafe {
-            let is_nested = (*heap).finalizers.depth() != 0;
+            let is_nested = (*heap).services.finalizers.depth() != 0;
             let left = &mut (*heap).prompt.nested_left;
             *left = left.saturating_sub(is_nested.into());
             Heap::finalize(heap, object);
         }
         if object.needs_finalizer() {
             // SAFETY: as above.
-            unsafe { (&mut *heap).finalizers.done.push(object) };
+            unsafe { (&mut *heap).services.finalizers.done.push(object) };
             return false;
         }
         let count = object.exact_count().wrapping_sub(1);
@@ -57,7 +57,7 @@ impl Heap {
                 Heap::finalize(heap, object);
             }
             match object.needs_finalizer() {
-                true => (&mut *heap).finalizers.done.push(object),
+                true => (&mut *heap).services.finalizers.done.push(object),
                 false => (&mut *heap).decrement_exact(object),
             }
         }
@@ -77,14 +77,14 @@ impl Heap {
     /// The safepoint ends: objects that their own finalizers have registered anew may be found dead again, at the next.
     #[inline(always)]
     pub(crate) fn let_registered_anew_go(&mut self) {
-        if !self.finalizers.done.is_empty() && self.finalizers.depth() == 0 {
+        if !self.services.finalizers.done.is_empty() && self.services.finalizers.depth() == 0 {
             self.let_done_go();
         }
     }
 
     #[cold]
     fn let_done_go(&mut self) {
-        for object in std::mem::take(&mut self.finalizers.done) {
+        for object in std::mem::take(&mut self.services.finalizers.done) {
             self.decrement_exact(object);
         }
     }
@@ -121,13 +121,13 @@ impl Heap {
     /// No call is left: settings that a step or a complete drain has changed apply again.
     pub(crate) fn restore_settings(&mut self) {
         if let Some((sliced_drains, slice_ns)) = self.prompt.settings.take() {
-            (self.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
+            (self.prompt.sliced_drains, self.options.slice_ns) = (sliced_drains, slice_ns);
         }
     }
 
     /// One of a set that the mark has not found all of is held until its finalizer has run.
     pub fn hold_with_set(&mut self, object: ObjectRef) {
         object.increment_exact();
-        self.finalizers.note_found_by_mark(object);
+        self.services.finalizers.note_found_by_mark(object);
     }
 }

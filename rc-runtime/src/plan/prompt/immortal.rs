@@ -13,7 +13,7 @@ impl Heap {
             object.increment_exact();
             object.add_flags(prompt_flag::ACYCLIC);
             object.settle();
-            self.immortals.counted.push(object);
+            self.services.immortals.counted.push(object);
         }
     }
 

@@ -208,10 +208,10 @@ impl Heap {
         // SAFETY: as for `drain`; every borrow ends before a finalizer runs.
         unsafe {
             (&mut *heap).apply_postponed();
-            if (*heap).finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
+            if (*heap).services.finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
                 return;
             }
-            let depth = (*heap).finalizers.depth();
+            let depth = (*heap).services.finalizers.depth();
             (&mut *heap).count_handles();
             if (*heap).prompt.lent.is_due() {
                 (&mut *heap).settle_lent();
@@ -231,21 +231,21 @@ impl Heap {
             // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
             // the rest to the next safepoint.
             let mut rounds = 0;
-            while depth == 0 && rounds < ROUNDS_MAX && (*heap).specials.post_clear.are_due() {
-                let called = (*heap).finalizers.called;
+            while depth == 0 && rounds < ROUNDS_MAX && (*heap).services.specials.post_clear.are_due() {
+                let called = (*heap).services.finalizers.called;
                 let has_turn = Heap::run_errands(heap);
                 Heap::drain_pending(heap);
                 if !has_turn {
                     break;
                 }
-                rounds += u32::from((*heap).finalizers.called != called);
+                rounds += u32::from((*heap).services.finalizers.called != called);
             }
             if depth == 0 && (*heap).large.leaving.blocks() != 0 {
                 (&mut *heap).give_back_in_turn();
             }
             (&mut *heap).end_slice();
             // References in flight are protected from the collection that a finalizer asked for, too.
-            if depth == 0 && (&mut *heap).finalizers.takes_wanted_collection() {
+            if depth == 0 && (&mut *heap).services.finalizers.takes_wanted_collection() {
                 Heap::prompt_collect(heap);
             }
             (*heap).prompt.protected.truncate(held);
@@ -264,7 +264,7 @@ impl Heap {
                 Heap::go_on_after_jumps(heap, left);
                 (*heap).prompt.protected.truncate(held);
             }
-            let depth = (*heap).finalizers.depth();
+            let depth = (*heap).services.finalizers.depth();
             depth == 0 || depth <= DEPTH_MAX && (*heap).prompt.nested_left != 0
         }
     }
@@ -277,18 +277,18 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             let is_outermost = (&mut *heap).keep_settings();
-            let goal = std::mem::replace(&mut (*heap).sliced_drains, false);
+            let goal = std::mem::replace(&mut (*heap).prompt.sliced_drains, false);
             for _ in 0..ROUNDS_MAX {
                 Heap::drain(heap, &[]);
                 let stays = (&*heap).prompt.protected.len();
                 if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
                     break;
                 }
-                if (*heap).finalizers.depth() > 0 || (*heap).prompt.leaves_rest {
+                if (*heap).services.finalizers.depth() > 0 || (*heap).prompt.leaves_rest {
                     break;
                 }
             }
-            (*heap).sliced_drains = goal;
+            (*heap).prompt.sliced_drains = goal;
             (*heap).forget_settings(is_outermost);
         }
     }
@@ -299,14 +299,14 @@ impl Heap {
             let from = (*heap).prompt.drain_from;
             let (mut at, mut kept) = (from, from);
             let mut cascade = Cascade::default();
-            let rounds_max = if (*heap).finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
+            let rounds_max = if (*heap).services.finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
             let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
-            let mut called = (*heap).finalizers.called;
+            let mut called = (*heap).services.finalizers.called;
             while at < (&mut *heap).pending_len() {
                 if at >= generation_end {
                     // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint;
                     // ephemerons whose keys died come to an end.
-                    let more = std::mem::replace(&mut called, (*heap).finalizers.called) != called;
+                    let more = std::mem::replace(&mut called, (*heap).services.finalizers.called) != called;
                     generation += u32::from(more);
                     let endless = more && (*heap).prompt.nested_left == 0;
                     if generation == rounds_max || endless {
@@ -361,10 +361,10 @@ impl Heap {
 
     /// The budget of a drain. True when the mutator has not had its turn since the last slice, and old work should wait.
     fn start_slice(&mut self) -> bool {
-        if self.finalizers.depth() > 0 {
+        if self.services.finalizers.depth() > 0 {
             return false;
         }
-        if !self.sliced_drains {
+        if !self.prompt.sliced_drains {
             self.prompt.units_left = i64::MAX;
             return false;
         }
@@ -381,7 +381,7 @@ impl Heap {
     /// The units of a chunk are used up: whether the slice has time for another.
     #[cold]
     pub(super) fn has_more_time(&mut self) -> bool {
-        if !self.sliced_drains {
+        if !self.prompt.sliced_drains {
             self.prompt.units_left = i64::MAX;
             return true;
         }
@@ -398,7 +398,7 @@ impl Heap {
 
     /// Whether the outermost drain ends after some time: what finalizers take is a part of that.
     fn is_timed(&self) -> bool {
-        self.sliced_drains && self.options.slice_units.is_none() && self.finalizers.depth() == 0
+        self.prompt.sliced_drains && self.options.slice_units.is_none() && self.services.finalizers.depth() == 0
     }
 
     pub(super) fn begin_finalizer_in_slice(&mut self) {
@@ -428,7 +428,7 @@ impl Heap {
     /// Compiled code calls the drain again while anything is left.
     #[inline(always)]
     fn end_slice(&mut self) {
-        if self.finalizers.depth() > 0 {
+        if self.services.finalizers.depth() > 0 {
             return;
         }
         let left = !self.prompt.cascades.is_empty();
@@ -437,8 +437,9 @@ impl Heap {
         {
             self.end_timed_slice(start, left);
         }
-        let due = left || self.pending_len() != 0 || self.specials.post_clear.are_due() || self.prompt.lent.is_due();
-        let due = due || !self.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
+        let due =
+            left || self.pending_len() != 0 || self.services.specials.post_clear.are_due() || self.prompt.lent.is_due();
+        let due = due || !self.services.finalizers.queue.is_empty() || self.large.leaving.blocks() != 0;
         self.context_mut().pending = due as u64;
     }
 }

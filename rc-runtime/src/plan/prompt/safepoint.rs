@@ -32,11 +32,11 @@ impl Heap {
                 _ => Heap::drain(heap, words),
             }
             // Cycles are judged inside finalizers and callbacks, too, or the garbage of one that runs for long had no bound.
-            let is_outside = (*heap).finalizers.depth() == 0;
+            let is_outside = (*heap).services.finalizers.depth() == 0;
             let zeal = (*heap).zeal.is_some() && is_outside;
-            let external = (*heap).external.is_due;
+            let external = (*heap).services.external.is_due;
             let judges = zeal || external || (*heap).mark_wants_its_turn() || (*heap).round_is_due();
-            let finalizes = !(&*heap).finalizers.queue.is_empty() && is_outside;
+            let finalizes = !(&*heap).services.finalizers.queue.is_empty() && is_outside;
             if judges || finalizes {
                 let held = (&mut *heap).protect_in_flight(words);
                 if external && (&mut *heap).external_bytes_want_a_mark() {
@@ -52,7 +52,7 @@ impl Heap {
                 Heap::end_round(heap, (*heap).begin_turn());
                 (*heap).prompt.protected.truncate(held);
             }
-            if (*heap).limits.soft_is_due && (*heap).finalizers.depth() == 0 {
+            if (*heap).services.limits.soft_is_due && (*heap).services.finalizers.depth() == 0 {
                 let held = (&mut *heap).protect_in_flight(words);
                 Heap::run_soft_limit_callback(heap);
                 (*heap).prompt.protected.truncate(held);
@@ -70,7 +70,7 @@ impl Heap {
         unsafe {
             (*heap).inspect();
             Heap::drain_all(heap);
-            if (*heap).finalizers.depth() == 0 {
+            if (*heap).services.finalizers.depth() == 0 {
                 (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
                 Heap::end_round(heap, Turn::ALL);
@@ -94,23 +94,23 @@ impl Heap {
     pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
-                (*heap).finalizers.collect_wanted = true;
+            if (*heap).services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+                (*heap).services.finalizers.collect_wanted = true;
                 return 0;
             }
             let before = (*heap).counted_frees();
-            let outer = std::mem::replace(&mut (*heap).finalizers.collecting, true);
+            let outer = std::mem::replace(&mut (*heap).services.finalizers.collecting, true);
             for _ in 0..ROUNDS_MAX {
                 Heap::drain_all(heap);
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
-                let again = !(*heap).finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
+                let again = !(*heap).services.finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
                 Heap::end_round(heap, Turn::ALL);
                 if !again {
                     break;
                 }
             }
             (&mut *heap).let_registered_anew_go();
-            ((*heap).finalizers.collecting, (*heap).finalizers.collect_wanted) = (outer, false);
+            ((*heap).services.finalizers.collecting, (*heap).services.finalizers.collect_wanted) = (outer, false);
             (*heap).prompt.cells.give_idle_back();
             (&mut *heap).give_back_down_to(0);
             (*heap).counted_frees() - before
@@ -144,25 +144,25 @@ impl Heap {
     pub(crate) unsafe fn prompt_step(heap: *mut Heap, ns: u64) -> bool {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+            if (*heap).services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
                 return false;
             }
             let calls_max = (&mut *heap).calls_in_steps();
             let is_outermost = (&mut *heap).keep_settings();
-            let goal = std::mem::replace(&mut (*heap).sliced_drains, true);
+            let goal = std::mem::replace(&mut (*heap).prompt.sliced_drains, true);
             let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
             // A step gives the collector and finalizers their turn now.
             (*heap).prompt.slice_start = None;
-            (*heap).finalizers.last_turn = LastTurn::default();
+            (*heap).services.finalizers.last_turn = LastTurn::default();
             (&mut *heap).give_back_for(ns);
             Heap::drain(heap, &[]);
             let mut done = false;
             if !(&mut *heap).has_dying() {
-                let waited = !(&*heap).finalizers.queue.is_empty();
+                let waited = !(&*heap).services.finalizers.queue.is_empty();
                 if !waited {
                     done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
                 }
-                let finalizers = !(&*heap).finalizers.queue.is_empty();
+                let finalizers = !(&*heap).services.finalizers.queue.is_empty();
                 Heap::end_round(heap, (*heap).begin_turn());
                 done &= !finalizers && !(&mut *heap).has_dying();
                 // Further garbage of finalizers is the next collection's.
@@ -171,12 +171,12 @@ impl Heap {
                 done |= *rounds > ROUNDS_MAX;
                 *rounds *= u32::from(!done);
             }
-            done |= (*heap).finalizers.called > calls_max;
+            done |= (*heap).services.finalizers.called > calls_max;
             (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
             // Otherwise an object registered anew would be held for good in a host that only steps.
             (&mut *heap).let_registered_anew_go();
             (*heap).options.slice_ns = slice_ns;
-            (*heap).sliced_drains = goal;
+            (*heap).prompt.sliced_drains = goal;
             (*heap).forget_settings(is_outermost);
             done
         }
@@ -188,13 +188,13 @@ impl Heap {
             return most;
         }
         self.refresh_statistics();
-        self.finalizers.called + self.statistics.live_objects + u64::from(super::pending::NESTED_MAX)
+        self.services.finalizers.called + self.statistics.live_objects + u64::from(super::pending::NESTED_MAX)
     }
 
     /// If the program jumps out of a finalizer, the settings of now apply again. Returns whether this is the outermost request.
     pub(in crate::plan::prompt) fn keep_settings(&mut self) -> bool {
         let is_outermost = self.prompt.settings.is_none();
-        self.prompt.settings.get_or_insert((self.sliced_drains, self.options.slice_ns));
+        self.prompt.settings.get_or_insert((self.prompt.sliced_drains, self.options.slice_ns));
         is_outermost
     }
 
@@ -215,7 +215,7 @@ impl Heap {
         unsafe {
             let left = (&mut *heap).abandon_left_calls();
             Heap::go_on_after_jumps(heap, left);
-            (*heap).finalizers.depth() == 0
+            (*heap).services.finalizers.depth() == 0
         }
     }
 
@@ -225,7 +225,7 @@ impl Heap {
             let any = !left.is_empty();
             (*heap).prompt.landed |= any;
             Heap::tell_of_jumps(heap, left);
-            if any && (*heap).finalizers.depth() == 0 {
+            if any && (*heap).services.finalizers.depth() == 0 {
                 Heap::run_queue(heap, (*heap).begin_turn());
             }
         }
@@ -242,7 +242,7 @@ impl Heap {
     pub(in crate::plan::prompt) unsafe fn end_round(heap: *mut Heap, turn: Turn) {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
-            if (*heap).finalizers.depth() == 0 {
+            if (*heap).services.finalizers.depth() == 0 {
                 (&mut *heap).order_finalizers();
                 Heap::run_queue(heap, turn);
             }
@@ -256,8 +256,8 @@ impl Heap {
         // SAFETY: as for `prompt_safepoint`.
         unsafe {
             let runs = turn.is_all() || (*heap).finalizers_have_their_turn();
-            while runs && !(&*heap).finalizers.queue.is_empty() && (&mut *heap).has_turn(&mut turn) {
-                let Some(object) = (&mut *heap).finalizers.queue.pop_front() else { break };
+            while runs && !(&*heap).services.finalizers.queue.is_empty() && (&mut *heap).has_turn(&mut turn) {
+                let Some(object) = (&mut *heap).services.finalizers.queue.pop_front() else { break };
                 Heap::finalize_in_cycle(heap, object);
             }
         }

@@ -10,7 +10,7 @@ impl Heap {
     pub fn statistics_now(&self) -> Statistics {
         let mut statistics = self.statistics.clone();
         statistics.used_bytes = self.used_bytes();
-        statistics.external_bytes = self.external.bytes();
+        statistics.external_bytes = self.services.external.bytes();
         match self.plan() {
             Plan::Deferred => statistics.freed_objects = statistics.freed_objects(),
             Plan::Prompt => self.count_cells_into(&mut statistics),
@@ -31,7 +31,7 @@ impl Heap {
     /// Bytes of blocks in use, with those of dead large objects whose memory is on its way back to the system.
     pub fn used_bytes(&self) -> u64 {
         let small = match self.plan() {
-            Plan::Deferred => self.blocks.used_bytes(),
+            Plan::Deferred => self.deferred.blocks.used_bytes(),
             Plan::Prompt => self.prompt.cells.used_bytes(),
         };
         small + self.large.used_bytes()

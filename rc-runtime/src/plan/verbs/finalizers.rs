@@ -25,7 +25,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn note_unregistered(&mut self) {
         match self.plan() {
-            Plan::Deferred => self.finalizers.due -= 1,
+            Plan::Deferred => self.services.finalizers.due -= 1,
             Plan::Prompt => {}
         }
     }
@@ -53,7 +53,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => {
                 self.for_each_mature(|_, object| found |= is_due(object));
-                found || self.finalizers.has_young()
+                found || self.services.finalizers.has_young()
             }
             Plan::Prompt => {
                 self.for_each_counted(|_, object| found |= is_due(object));
@@ -122,7 +122,7 @@ impl Heap {
         match self.plan() {
             Plan::Deferred => {}
             Plan::Prompt => {
-                let interrupted = match self.finalizers.interrupted() {
+                let interrupted = match self.services.finalizers.interrupted() {
                     Some(CallState::Prompt(interrupted)) => interrupted,
                     Some(CallState::Deferred) | None => InterruptedDrain::default(),
                 };

@@ -18,7 +18,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn let_go(&mut self, object: ObjectRef) {
         match self.plan() {
-            Plan::Deferred => self.finalizers.done.push(object),
+            Plan::Deferred => self.services.finalizers.done.push(object),
             Plan::Prompt => self.decrement_exact(object),
         }
     }
@@ -49,10 +49,10 @@ impl Heap {
     /// Pops roots of a host in Rust until `count` are left, the last first.
     pub fn truncate_host_roots(&mut self, count: usize) {
         match self.plan() {
-            Plan::Deferred => self.host_roots.stack.truncate(count),
+            Plan::Deferred => self.services.host_roots.stack.truncate(count),
             Plan::Prompt => {
-                while self.host_roots.stack.len() > count {
-                    let old = self.host_roots.stack.pop().expect("longer than `count`");
+                while self.services.host_roots.stack.len() > count {
+                    let old = self.services.host_roots.stack.pop().expect("longer than `count`");
                     self.recount_root(None, old);
                 }
             }

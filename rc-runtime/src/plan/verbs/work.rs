@@ -40,7 +40,7 @@ impl Heap {
     pub(crate) fn request_interrupted_work(&mut self) {
         match self.plan() {
             Plan::Deferred => {
-                if self.specials.post_clear.are_due() {
+                if self.services.specials.post_clear.are_due() {
                     self.request_finalizer_turn();
                 }
             }

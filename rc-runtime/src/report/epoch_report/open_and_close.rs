@@ -7,9 +7,9 @@ impl EpochReport {
     /// The report of an epoch that begins now.
     pub fn open(heap: &Heap) -> EpochReport {
         EpochReport {
-            epoch: heap.epoch,
-            given_bytes: heap.given_bytes,
-            log_entries: heap.log.entries,
+            epoch: heap.clock.epoch,
+            given_bytes: heap.clock.given_bytes,
+            log_entries: heap.deferred.log.entries,
             promoted_before: heap.statistics.promoted_objects,
             ..EpochReport::default()
         }

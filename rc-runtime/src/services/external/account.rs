@@ -16,11 +16,11 @@ impl Heap {
         let now = before.saturating_add_signed(delta);
         rest.external = now;
         self.tidy_special(object);
-        self.external.sum = self.external.sum - u128::from(before) + u128::from(now);
+        self.services.external.sum = self.services.external.sum - u128::from(before) + u128::from(now);
         let added = now.saturating_sub(before);
-        self.given_bytes = self.given_bytes.saturating_add(added);
-        if added != 0 && self.given_bytes >= self.options.epoch_bytes && !self.external.is_due {
-            self.external.is_due = true;
+        self.clock.given_bytes = self.clock.given_bytes.saturating_add(added);
+        if added != 0 && self.clock.given_bytes >= self.options.epoch_bytes && !self.services.external.is_due {
+            self.services.external.is_due = true;
             self.request_work_at_allocation();
         }
         self.note_growth();
@@ -29,25 +29,26 @@ impl Heap {
     /// The object that owned so many is gone.
     pub(crate) fn release_external_bytes(&mut self, bytes: u64) {
         if bytes != 0 {
-            self.external.sum -= u128::from(bytes);
+            self.services.external.sum -= u128::from(bytes);
             self.note_growth();
         }
     }
 
     /// Bytes of blocks, but for those on their way back to the system, and of what objects own outside.
     pub fn pressure_bytes(&self) -> u64 {
-        self.kept_bytes().saturating_add(self.external.bytes())
+        self.kept_bytes().saturating_add(self.services.external.bytes())
     }
 
     /// Prompt plan: whether a mark is due, not just a round.
     pub(crate) fn external_bytes_want_a_mark(&mut self) -> bool {
-        self.external.is_due = false;
-        self.external.bytes() > self.external.left.saturating_mul(2).saturating_add(self.options.epoch_bytes)
+        self.services.external.is_due = false;
+        self.services.external.bytes()
+            > self.services.external.left.saturating_mul(2).saturating_add(self.options.epoch_bytes)
     }
 
     /// Prompt plan: that mark was made.
     pub(crate) fn note_external_mark(&mut self) {
-        self.external.left = self.external.bytes();
+        self.services.external.left = self.services.external.bytes();
     }
 
     /// A new object that owns `value`. A safepoint.

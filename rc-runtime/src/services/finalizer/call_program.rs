@@ -65,11 +65,11 @@ impl Heap {
     ) {
         let (name, message) = (&*info.name, escaped.message());
         // SAFETY: as for `finalize`.
-        let listener = unsafe { (*heap).finalizers.on_error.take() };
+        let listener = unsafe { (*heap).services.finalizers.on_error.take() };
         let told = if let Some(mut listener) = listener {
             let told = exception::guard(|| listener(&FinalizerError { object, type_name: name, message: &message }));
             // SAFETY: as above.
-            unsafe { (*heap).finalizers.on_error.get_or_insert(listener) };
+            unsafe { (*heap).services.finalizers.on_error.get_or_insert(listener) };
             told
         } else if let Some(hook) = hook() {
             let [name, message] =

@@ -88,14 +88,14 @@ impl Heap {
 
     /// Takes the queue: those of which `is_due`, which a count holds, and the others.
     pub(crate) fn take_queue(&mut self, is_due: &dyn Fn(ObjectRef) -> bool) -> (List<ObjectRef>, List<ObjectRef>) {
-        let waiting = std::mem::take(&mut self.finalizers.queue);
+        let waiting = std::mem::take(&mut self.services.finalizers.queue);
         waiting.into_iter().partition(|&object| is_due(object))
     }
 
     /// Answers how many were found.
     pub(crate) fn put_first_in_the_queue(&mut self, found: List<ObjectRef>, others: List<ObjectRef>) -> usize {
         let count = found.len();
-        self.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
+        self.services.finalizers.queue = self.in_last_order(found).into_iter().chain(others).collect();
         count
     }
 

@@ -39,7 +39,7 @@ pub unsafe fn note_landing(here: u64) {
     heap.note_landing_of_host(here);
     heap.note_landed();
     let mut any = false;
-    for call in heap.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
+    for call in heap.services.finalizers.calls.iter_mut().filter(|call| call.frame < here) {
         (call.left, any) = (true, true);
     }
     if any {
@@ -58,20 +58,20 @@ impl Heap {
     /// The program is called with an object; `frame` is where the caller keeps the number that is returned.
     pub(super) fn begin_call(&mut self, object: ObjectRef, frame: u64) -> u64 {
         let interrupted = self.interrupt_for_call();
-        let number = self.finalizers.called ^ frame.rotate_left(32) | 1;
-        self.finalizers.called += 1;
-        self.finalizers.running.push(object);
+        let number = self.services.finalizers.called ^ frame.rotate_left(32) | 1;
+        self.services.finalizers.called += 1;
+        self.services.finalizers.running.push(object);
         let outer = RUNNING.replace(self).cast();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
         let call = Call { frame, number, left: false, outer, interrupted, anchor, lent };
-        self.finalizers.calls.push(call);
+        self.services.finalizers.calls.push(call);
         number
     }
 
     /// It has returned.
     pub(super) fn end_call(&mut self, frame: u64) {
-        if self.finalizers.calls.last().is_none_or(|call| call.frame != frame) {
+        if self.services.finalizers.calls.last().is_none_or(|call| call.frame != frame) {
             crate::fatal::stop(
                 crate::fatal::STATUS_VIOLATION,
                 "a finalizer returns that longjmp has left; it must not come back to it",
@@ -84,13 +84,13 @@ impl Heap {
 
     /// Undoes the changes of the innermost call.
     fn close_call(&mut self) -> Option<ObjectRef> {
-        let call = self.finalizers.calls.pop()?;
+        let call = self.services.finalizers.calls.pop()?;
         RUNNING.set(call.outer.cast());
         self.resume_after_call(call.interrupted);
         let context = self.context_mut();
         context.set_exit_anchor(call.anchor);
         context.lent = call.lent;
-        self.finalizers.running.pop()
+        self.services.finalizers.running.pop()
     }
 
     /// Whether calls are left that this thread made, as seen from here: their objects, which are held by what is done.
@@ -105,11 +105,11 @@ impl Heap {
         let mut left = List::new();
         let context = self.context_mut();
         let (anchor, lent) = (context.exit_anchor(), context.lent);
-        while self.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
-            let depth = self.finalizers.calls.len() - 1;
+        while self.services.finalizers.calls.last().is_some_and(|call| call.is_left(here)) {
+            let depth = self.services.finalizers.calls.len() - 1;
             let object = self.close_call().expect("one for each call");
             self.take_over_interrupted(depth);
-            self.finalizers.done.push(object);
+            self.services.finalizers.done.push(object);
             left.push(object);
         }
         if left.is_empty() {
@@ -120,7 +120,7 @@ impl Heap {
         context.set_exit_anchor(anchor);
         context.lent = context.lent.min(lent);
         self.end_protection_of_left_calls();
-        if self.finalizers.calls.is_empty() {
+        if self.services.finalizers.calls.is_empty() {
             self.end_interrupted_work();
         }
         left
@@ -128,8 +128,8 @@ impl Heap {
 
     /// No call is left on the stack, and no frame of the collector.
     fn end_interrupted_work(&mut self) {
-        self.specials.post_clear.abandon();
-        let finalizers = &mut self.finalizers;
+        self.services.specials.post_clear.abandon();
+        let finalizers = &mut self.services.finalizers;
         (finalizers.collecting, finalizers.collect_wanted) = (false, false);
         finalizers.done.append(&mut finalizers.later);
         self.request_interrupted_work();

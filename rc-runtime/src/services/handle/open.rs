@@ -33,9 +33,9 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(crate) fn grow_handles(&mut self) {
-        let chunk = self.handles.spare.pop().unwrap_or_else(|| List::zeroed(CHUNK));
-        self.handles.chunks.push(chunk);
-        let start = self.handles.start();
+        let chunk = self.services.handles.spare.pop().unwrap_or_else(|| List::zeroed(CHUNK));
+        self.services.handles.chunks.push(chunk);
+        let start = self.services.handles.start();
         let context = self.context_mut();
         (context.handle_top, context.handle_end) = (start, start + CHUNK_BYTES);
     }
@@ -50,16 +50,17 @@ impl Heap {
     /// [`open_handles`](Self::open_handles) answered; 0 closes all.
     pub fn close_handles(&mut self, mark: u64) {
         loop {
-            let (start, top) = (self.handles.start(), self.context_mut().handle_top);
+            let (start, top) = (self.services.handles.start(), self.context_mut().handle_top);
             let is_here = start != 0 && (start..=top).contains(&mark);
             self.release_handles(if is_here { mark } else { start }, top);
             if is_here {
                 self.context_mut().handle_top = mark;
                 return;
             }
-            let left = self.handles.chunks.pop();
-            self.handles.spare.extend(left);
-            let end = if self.handles.chunks.is_empty() { 0 } else { self.handles.start() + CHUNK_BYTES };
+            let left = self.services.handles.chunks.pop();
+            self.services.handles.spare.extend(left);
+            let end =
+                if self.services.handles.chunks.is_empty() { 0 } else { self.services.handles.start() + CHUNK_BYTES };
             let context = self.context_mut();
             (context.handle_top, context.handle_end) = (end, end);
             if end == 0 {
@@ -75,17 +76,17 @@ impl Heap {
 
     /// The handles from `bottom` up to `top`, in the newest chunk, go; the last first.
     pub(in crate::services::handle) fn release_handles(&mut self, bottom: u64, top: u64) {
-        let left = self.handles.len(bottom);
+        let left = self.services.handles.len(bottom);
         // Those that are counted; under the deferred plan none is.
-        if self.handles.counted > left {
-            let mut at = self.handles.counted.min(self.handles.len(top));
+        if self.services.handles.counted > left {
+            let mut at = self.services.handles.counted.min(self.services.handles.len(top));
             while at > left {
                 at -= 1;
-                if let Some(object) = object_in(self.handles.word(at)) {
+                if let Some(object) = object_in(self.services.handles.word(at)) {
                     self.decrement_root(object);
                 }
             }
-            self.handles.counted = left;
+            self.services.handles.counted = left;
         }
     }
 
@@ -93,25 +94,25 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn count_handles(&mut self) {
         let top = self.context_mut().handle_top;
-        let len = self.handles.len(top);
-        if self.handles.counted < len {
+        let len = self.services.handles.len(top);
+        if self.services.handles.counted < len {
             self.count_handles_up_to(len);
         }
     }
 
     /// Prompt plan: the handle that is pushed next has a count.
     pub(crate) fn note_counted_handle(&mut self) {
-        self.handles.counted += 1;
+        self.services.handles.counted += 1;
     }
 
     #[cold]
     pub(in crate::services::handle) fn count_handles_up_to(&mut self, len: usize) {
-        for at in self.handles.counted..len {
-            if let Some(object) = object_in(self.handles.word(at)) {
+        for at in self.services.handles.counted..len {
+            if let Some(object) = object_in(self.services.handles.word(at)) {
                 object.increment_exact();
             }
         }
-        self.handles.counted = len;
+        self.services.handles.counted = len;
     }
 
     /// Lets a scoped handle hold something else.
@@ -119,8 +120,8 @@ impl Heap {
     /// # Safety
     /// `handle` is one of this heap, and its scope is open; `word` is a reference or null.
     pub unsafe fn set_handle(&mut self, handle: u64, word: u64) {
-        let place = self.handles.place_of(handle);
-        let counted = place.is_some_and(|place| place < self.handles.counted);
+        let place = self.services.handles.place_of(handle);
+        let counted = place.is_some_and(|place| place < self.services.handles.counted);
         // SAFETY: by the caller's promise.
         let old = unsafe { std::mem::replace(&mut *(handle as *mut u64), word) };
         if counted {
@@ -133,12 +134,12 @@ impl Heap {
     /// # Safety
     /// `word` is a reference or null, or lies outside the heap. `[ROOT]`
     pub unsafe fn new_global(&mut self, word: u64) -> u64 {
-        if self.handles.free_globals.is_empty() {
+        if self.services.handles.free_globals.is_empty() {
             let mut chunk = List::filled(FREE, GLOBALS);
-            self.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
-            self.handles.globals.push(chunk);
+            self.services.handles.free_globals.extend((0..GLOBALS).rev().map(|at| &raw mut chunk[at] as u64));
+            self.services.handles.globals.push(chunk);
         }
-        let global = self.handles.free_globals.pop().expect("just made");
+        let global = self.services.handles.free_globals.pop().expect("just made");
         // SAFETY: a free word of a chunk.
         unsafe { *(global as *mut u64) = 0 };
         // SAFETY: as above.
@@ -169,20 +170,28 @@ impl Heap {
         unsafe { self.set_global(global, 0) };
         // SAFETY: as above.
         unsafe { *(global as *mut u64) = FREE };
-        self.handles.free_globals.push(global);
+        self.services.handles.free_globals.push(global);
     }
 
     /// Every reference that a handle holds.
     pub fn for_each_handle(&self, mut visit: impl FnMut(ObjectRef)) {
         // SAFETY: the context through which this heap allocates.
         let top = unsafe { (*self.context).handle_top };
-        (0..self.handles.len(top)).filter_map(|at| object_in(self.handles.word(at))).for_each(&mut visit);
-        self.handles.globals.iter().flat_map(|chunk| chunk.iter()).filter_map(|&word| object_in(word)).for_each(visit);
+        (0..self.services.handles.len(top))
+            .filter_map(|at| object_in(self.services.handles.word(at)))
+            .for_each(&mut visit);
+        self.services
+            .handles
+            .globals
+            .iter()
+            .flat_map(|chunk| chunk.iter())
+            .filter_map(|&word| object_in(word))
+            .for_each(visit);
     }
 
     /// Calls `visit` with everything that a host holds: on the stack of a host in Rust, and by handles.
     pub fn for_each_host_reference(&self, mut visit: impl FnMut(ObjectRef)) {
-        self.host_roots.iter().for_each(&mut visit);
+        self.services.host_roots.iter().for_each(&mut visit);
         self.for_each_handle(visit);
     }
 }

@@ -24,7 +24,7 @@ impl Heap {
 
     /// Immortal objects are as mortal as others again.
     pub fn unfreeze(&mut self) {
-        let counted = std::mem::take(&mut self.immortals.counted);
+        let counted = std::mem::take(&mut self.services.immortals.counted);
         self.make_mortal(counted);
     }
 }

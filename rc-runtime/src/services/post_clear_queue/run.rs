@@ -12,27 +12,27 @@ use crate::services::builtin;
 impl Heap {
     /// Queues the object, once.
     pub(crate) fn add_errand(&mut self, object: ObjectRef) {
-        let post_clear = &mut self.specials.post_clear;
+        let post_clear = &mut self.services.specials.post_clear;
         let place = post_clear.end();
         let rest = self.rest(object);
         if rest.post_clear.is_some() {
             return;
         }
         rest.post_clear = Some(place);
-        self.specials.post_clear.queue.push_back(Some(object));
+        self.services.specials.post_clear.queue.push_back(Some(object));
         self.request_callbacks();
     }
 
     /// The object dies: takes it off the queue.
     pub(crate) fn forget_errand(&mut self, object: ObjectRef) {
         if let Some(place) = self.rest_of(object).and_then(|rest| rest.post_clear.take()) {
-            let post_clear = &mut self.specials.post_clear;
+            let post_clear = &mut self.services.specials.post_clear;
             post_clear.queue[(place - post_clear.done) as usize] = None;
         }
     }
 
     pub(in crate::services::post_clear_queue) fn next_errand(&mut self) -> Option<ObjectRef> {
-        let post_clear = &mut self.specials.post_clear;
+        let post_clear = &mut self.services.specials.post_clear;
         loop {
             let next = post_clear.queue.pop_front()?;
             post_clear.done += 1;
@@ -51,21 +51,21 @@ impl Heap {
     pub(crate) unsafe fn run_errands(heap: *mut Heap) -> bool {
         // SAFETY: by the caller's promise; every borrow ends before a callback runs.
         unsafe {
-            if !(*heap).specials.post_clear.are_due() || (*heap).finalizers.depth() > 0 {
+            if !(*heap).services.specials.post_clear.are_due() || (*heap).services.finalizers.depth() > 0 {
                 return true;
             }
             // Callbacks that always bring more take turns with finalizers.
-            let had_turn = std::mem::take(&mut (*heap).specials.post_clear.had_turn);
-            let finalizers_wait = had_turn && !(&*heap).finalizers.queue.is_empty();
-            if !(*heap).finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
+            let had_turn = std::mem::take(&mut (*heap).services.specials.post_clear.had_turn);
+            let finalizers_wait = had_turn && !(&*heap).services.finalizers.queue.is_empty();
+            if !(*heap).services.finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
                 (&mut *heap).put_callbacks_off();
                 return false;
             }
             let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
-            (*heap).specials.post_clear.running = true;
-            let end = (&*heap).specials.post_clear.end();
+            (*heap).services.specials.post_clear.running = true;
+            let end = (&*heap).services.specials.post_clear.end();
             while has_turn
-                && (*heap).specials.post_clear.done < end
+                && (*heap).services.specials.post_clear.done < end
                 && let Some(object) = (&mut *heap).next_errand()
             {
                 if (&mut *heap).upgrade(object).is_none() {
@@ -85,9 +85,9 @@ impl Heap {
                     }
                 }
             }
-            (*heap).specials.post_clear.running = false;
-            (*heap).specials.post_clear.had_turn = !has_turn;
-            if (*heap).specials.post_clear.are_due() {
+            (*heap).services.specials.post_clear.running = false;
+            (*heap).services.specials.post_clear.had_turn = !has_turn;
+            if (*heap).services.specials.post_clear.are_due() {
                 (&mut *heap).put_callbacks_off();
             }
             has_turn

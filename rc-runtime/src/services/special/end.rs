@@ -25,7 +25,7 @@ impl Heap {
     pub fn begin_reclaim_some(&mut self, object: ObjectRef, units: &mut i64) -> bool {
         // The record may go with the last of them, if the object refers to itself.
         while let number @ 1.. = self.number_of(object)
-            && let node = self.specials.records[number].referrers()
+            && let node = self.services.specials.records[number].referrers()
             && node.is_some()
         {
             if *units <= 0 {
@@ -47,9 +47,9 @@ impl Heap {
     /// The same when finalizers come next, and may bring some of them back: an entry of a weak map that has lost its value releases
     /// its key also if it was found dead with that. (It kept its key alive for ever.)
     pub fn begin_reclaim_before_finalizers(&mut self, dead: &[ObjectRef]) {
-        self.specials.finalizers_follow = true;
+        self.services.specials.finalizers_follow = true;
         self.begin_reclaim_all(dead);
-        self.specials.finalizers_follow = false;
+        self.services.specials.finalizers_follow = false;
     }
 
     /// The object is one of those whose reclaim begins together, or is no more. A callback that runs when a weak reference is
@@ -110,7 +110,7 @@ impl Heap {
 
     /// How many weak slots refer to the object or lie in it; `most` if there are more.
     pub(crate) fn slots_of(&self, object: ObjectRef, most: i64) -> i64 {
-        let specials = &self.specials;
+        let specials = &self.services.specials;
         let record = specials.records.get(self.number_of(object));
         let (referrers, keys) = record.map(|record| (record.referrers(), record.keys)).unwrap_or_default();
         let (referrers, keys) = (specials.list_from(referrers), specials.list_from(Node::of_link(keys)));
@@ -128,13 +128,13 @@ impl Heap {
         if number == 0 {
             return;
         }
-        let record = self.specials.records.remove(number);
-        self.specials.fading -= u32::from(record.has(FADES));
+        let record = self.services.specials.records.remove(number);
+        self.services.specials.fading -= u32::from(record.has(FADES));
         if record.rest != 0 {
-            let rest = self.specials.rests.remove(record.rest);
+            let rest = self.services.specials.rests.remove(record.rest);
             if rest.map != 0 {
-                let dead = self.specials.dead_entries.remove(&rest.map);
-                self.specials.dead_entries_of_all -= dead.unwrap_or(0);
+                let dead = self.services.specials.dead_entries.remove(&rest.map);
+                self.services.specials.dead_entries_of_all -= dead.unwrap_or(0);
             }
             self.release_external_bytes(rest.external);
             drop(rest.host);
@@ -149,8 +149,8 @@ impl Heap {
         {
             record.set(FADES, fades);
             match fades {
-                true => self.specials.fading += 1,
-                false => self.specials.fading -= 1,
+                true => self.services.specials.fading += 1,
+                false => self.services.specials.fading -= 1,
             }
             self.note_what_fades();
         }

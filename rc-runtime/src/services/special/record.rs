@@ -24,7 +24,7 @@ impl Heap {
         }
         // SAFETY: the table is mapped wherever objects lie. A number that is out of date names a record of another object, or none.
         let number = unsafe { *number_cell(object) };
-        if self.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
+        if self.services.specials.records.get(number).is_some_and(|record| record.address() == object.address()) {
             number
         } else {
             0
@@ -40,7 +40,7 @@ impl Heap {
         }
         let slots = self.lone_slot(object);
         self.note_special(object);
-        let number = self.specials.records.insert(Special { slots, ..Special::of(object) });
+        let number = self.services.specials.records.insert(Special { slots, ..Special::of(object) });
         // SAFETY: as in `number_of`.
         unsafe { *number_cell(object) = number };
         number
@@ -56,7 +56,7 @@ impl Heap {
         let number = unsafe { *number_cell(object) };
         let link = number & !LONE;
         let is_its = |link: &Link| link.holder_address() == object.address();
-        if number & LONE != 0 && self.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
+        if number & LONE != 0 && self.services.specials.links.get(link).is_some_and(is_its) { link } else { 0 }
     }
 
     /// The object has no record, and this one weak slot; 0: none any more.
@@ -69,7 +69,7 @@ impl Heap {
     pub(crate) fn first_slot(&self, object: ObjectRef) -> u32 {
         match self.number_of(object) {
             0 => self.lone_slot(object),
-            number => self.specials.records[number].slots,
+            number => self.services.specials.records[number].slots,
         }
     }
 
@@ -84,52 +84,52 @@ impl Heap {
         // SAFETY: as in `number_of`.
         let number = unsafe { *number_cell(object) };
         match number & LONE {
-            0 => self.specials.records.prefetch(number),
-            _ => self.specials.links.prefetch(number & !LONE),
+            0 => self.services.specials.records.prefetch(number),
+            _ => self.services.specials.links.prefetch(number & !LONE),
         }
     }
 
     /// Fetches the record of what the object's first weak slot refers to.
     pub(in crate::services) fn prefetch_target_of_first_slot(&self, object: ObjectRef) {
-        if let Some(link) = self.specials.links.get(self.first_slot(object)) {
-            self.specials.records.prefetch(link.target);
+        if let Some(link) = self.services.specials.links.get(self.first_slot(object)) {
+            self.services.specials.records.prefetch(link.target);
         }
     }
 
     /// The object that the first weak slot refers to.
     pub(in crate::services) fn target_of_first_slot(&self, object: ObjectRef) -> Option<ObjectRef> {
-        self.specials.at(self.specials.links.get(self.first_slot(object))?.target)
+        self.services.specials.at(self.services.specials.links.get(self.first_slot(object))?.target)
     }
 
     /// The object's record; it is special from now on.
     pub(crate) fn special(&mut self, object: ObjectRef) -> &mut Special {
         let number = self.make_number(object);
-        &mut self.specials.records[number]
+        &mut self.services.specials.records[number]
     }
 
     /// The record, if there is one.
     pub(crate) fn special_of(&mut self, object: ObjectRef) -> Option<&mut Special> {
         match self.number_of(object) {
             0 => None,
-            number => Some(&mut self.specials.records[number]),
+            number => Some(&mut self.services.specials.records[number]),
         }
     }
 
     /// What few records hold, of the object's, which has it from now on.
     pub(crate) fn rest(&mut self, object: ObjectRef) -> &mut Rest {
         let number = self.make_number(object);
-        let record = &mut self.specials.records[number];
+        let record = &mut self.services.specials.records[number];
         if record.rest == 0 {
-            record.rest = self.specials.rests.insert(Rest::default());
+            record.rest = self.services.specials.rests.insert(Rest::default());
         }
-        &mut self.specials.rests[record.rest]
+        &mut self.services.specials.rests[record.rest]
     }
 
     /// The same, if it has it.
     pub(crate) fn rest_of(&mut self, object: ObjectRef) -> Option<&mut Rest> {
         match self.special_of(object)?.rest {
             0 => None,
-            rest => Some(&mut self.specials.rests[rest]),
+            rest => Some(&mut self.services.specials.rests[rest]),
         }
     }
 
@@ -137,7 +137,7 @@ impl Heap {
     pub(crate) fn tidy_special(&mut self, object: ObjectRef) {
         let number = self.number_of(object);
         if number != 0 {
-            let specials = &mut self.specials;
+            let specials = &mut self.services.specials;
             let record = &mut specials.records[number];
             if record.rest != 0 && !specials.rests[record.rest].is_needed() {
                 specials.rests.remove(std::mem::take(&mut record.rest));

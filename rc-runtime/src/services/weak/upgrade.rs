@@ -62,11 +62,11 @@ impl Heap {
 
     /// Runs `call` with `objects` held as if by roots: what the runtime's own safepoints were given.
     pub(crate) fn holding<T>(&mut self, objects: &[Option<ObjectRef>], call: impl FnOnce(&mut Heap) -> T) -> T {
-        let before = self.host_roots.stack.len();
-        self.host_roots.stack.extend(objects);
+        let before = self.services.host_roots.stack.len();
+        self.services.host_roots.stack.extend(objects);
         objects.iter().for_each(|&object| self.recount_handle(object, None));
         let answer = call(self);
-        self.host_roots.stack.truncate(before);
+        self.services.host_roots.stack.truncate(before);
         objects.iter().for_each(|&object| self.recount_handle(None, object));
         answer
     }
@@ -78,7 +78,7 @@ impl Heap {
             return unsafe { ObjectRef::of_word(slot.read()) }.filter(|_| holder.has(flag::SPECIAL));
         }
         let link = self.link_of(holder, slot)?;
-        self.specials.at(self.specials.links[link].target)
+        self.services.specials.at(self.services.specials.links[link].target)
     }
 
     /// The slot of a node in a list of a target, whose record has the number: it leaves the list, and its word is cleared. The
@@ -103,7 +103,7 @@ impl Heap {
     pub(in crate::services::weak) fn is_told(&mut self, holder: ObjectRef) -> bool {
         builtin::has_errand(holder)
             && (!self.is_condemned_too(holder)
-                || self.specials.finalizers_follow && builtin::callback_of(holder).is_none())
+                || self.services.specials.finalizers_follow && builtin::callback_of(holder).is_none())
     }
 
     pub(in crate::services::weak) fn is_condemned_too(&mut self, object: ObjectRef) -> bool {

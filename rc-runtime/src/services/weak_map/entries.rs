@@ -15,13 +15,13 @@ impl Heap {
     /// [`OutOfMemory`].
     pub fn new_weak_map(&mut self, mode: WeakMode) -> Result<ObjectRef, OutOfMemory> {
         let map = self.allocate_cell(builtin::weak_map(), 0)?;
-        self.specials.maps_made += 1;
-        let number = self.specials.maps_made;
+        self.services.specials.maps_made += 1;
+        let number = self.services.specials.maps_made;
         map.slot(NUMBER).store(number);
         map.slot(MODE).store(mode as u64);
         [USED, BUCKETS].into_iter().for_each(|word| map.slot(word).store(0));
         self.rest(map).map = number;
-        self.specials.dead_entries.insert(number, 0);
+        self.services.specials.dead_entries.insert(number, 0);
         Ok(map)
     }
 
@@ -97,7 +97,7 @@ impl Heap {
 
     /// Number of entries.
     pub fn weak_map_count(&self, map: ObjectRef) -> u64 {
-        map.slot(USED).read() - self.specials.dead_entries[&map.slot(NUMBER).read()]
+        map.slot(USED).read() - self.services.specials.dead_entries[&map.slot(NUMBER).read()]
     }
 
     /// A position is 0 before the first entry, and else a number of 32 bits for the bucket and one for the place, from 1 on. The
@@ -172,9 +172,10 @@ impl Heap {
     }
 
     pub(in crate::services::weak_map) fn note_dead_entry_of(&mut self, number: u64, change: i64) {
-        if let Some(dead) = self.specials.dead_entries.get_mut(&number) {
+        if let Some(dead) = self.services.specials.dead_entries.get_mut(&number) {
             *dead = dead.wrapping_add_signed(change);
-            self.specials.dead_entries_of_all = self.specials.dead_entries_of_all.wrapping_add_signed(change);
+            self.services.specials.dead_entries_of_all =
+                self.services.specials.dead_entries_of_all.wrapping_add_signed(change);
         }
     }
 
@@ -182,7 +183,7 @@ impl Heap {
     /// The live heap is smaller by so much. (Taken for needed after each mark, they let a map whose dead entries only marks find grow without
     /// bound.) `[BOUND]`
     pub fn dead_entry_bytes(&self) -> u64 {
-        self.specials.dead_entries_of_all * ENTRY_BYTES
+        self.services.specials.dead_entries_of_all * ENTRY_BYTES
     }
 
     /// The data that an ephemeron no longer needs once its key is dead: that of a map is an entry, and has a place there.

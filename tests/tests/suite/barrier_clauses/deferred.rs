@@ -43,7 +43,7 @@ proptest! {
         scene.write(write);
         prop_assert_eq!(scene.log(), vec![(scene.objects[write.0], None, before[write.0].clone())]);
         prop_assert!(!scene.is_unlogged(write.0));
-        let epoch = scene.heap.mutator.heap().epoch;
+        let epoch = scene.heap.mutator.heap().clock.epoch;
         prop_assert_eq!(scene.objects[write.0].stamp(), epoch);
         let mut expected = before;
         expected[write.0][write.1 as usize] = scene.word(write.2);
@@ -106,7 +106,7 @@ proptest! {
         scene.write((object, 0, Some(object)));
         scene.heap.flip();
         let words = vec![scene.words(object)];
-        let (before, pending) = (scene.counts(), scene.heap.mutator.heap().epoch - 1);
+        let (before, pending) = (scene.counts(), scene.heap.mutator.heap().clock.epoch - 1);
         prop_assert_eq!(scene.objects[object].stamp(), pending);
         scene.write(write[0]);
         let counted = scene.counts().iter().zip(before).map(|(now, before)| u64::from(now - before)).collect::<Vec<_>>();
@@ -242,9 +242,11 @@ fn dead_object_logged_with_its_block_keeps_its_memory() {
     scene.write((0, 0, Some(0)));
     assert!(scene.log().iter().any(|entry| entry.0 == dead));
     while scene.heap.mutator.step(100) {}
-    assert!(scene.heap.mutator.heap().late_queue.contains(&dead) && LIVE.get(dead.granule()) && dead.count() == 0);
+    assert!(
+        scene.heap.mutator.heap().deferred.late_queue.contains(&dead) && LIVE.get(dead.granule()) && dead.count() == 0
+    );
     scene.heap.flip();
     while scene.heap.mutator.step(1) {}
-    assert!(scene.heap.mutator.heap().late_queue.is_empty() && !LIVE.get(dead.granule()));
+    assert!(scene.heap.mutator.heap().deferred.late_queue.is_empty() && !LIVE.get(dead.granule()));
     scene.assert_sound();
 }

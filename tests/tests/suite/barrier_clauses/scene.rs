@@ -125,7 +125,7 @@ impl Scene {
     /// not all were.
     pub fn log(&mut self) -> Vec<Logged> {
         let heap = self.heap.mutator.heap();
-        let (mut log, mut at, mut entries) = (std::mem::take(&mut heap.log), LogCursor::default(), vec![]);
+        let (mut log, mut at, mut entries) = (std::mem::take(&mut heap.deferred.log), LogCursor::default(), vec![]);
         while let Some(entry) = log.next(&mut at) {
             let chunk = match entry.part {
                 Part::Whole => None,
@@ -139,7 +139,7 @@ impl Scene {
             }
             entries.push((entry.object, chunk, words));
         }
-        heap.log = log;
+        heap.deferred.log = log;
         entries
     }
 

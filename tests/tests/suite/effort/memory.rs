@@ -68,7 +68,7 @@ fn program_goes_on_while_a_mark_has_no_room_and_gets_it_back() {
     assert!(world.statistics().marks > 3, "{:?}", world.statistics());
     world.heap.verify().expect("in order");
     assert!(world.heap.totals().live_objects >= nodes);
-    world.heap.mutator.heap().options.list_entries_max = None;
+    world.heap.mutator.heap().options_mut().list_entries_max = None;
     world.heap.collect();
     assert_eq!(world.heap.totals().live_objects, nodes + 1);
 }

@@ -78,7 +78,7 @@ fn block_full_of_the_dead_is_condemned_in_parts() {
     world.heap.flip();
     while world.heap.mutator.step(SLICE_UNITS.into()) {}
     let before = world.heap.mutator.statistics();
-    world.heap.mutator.heap().options.eager_marks = true;
+    world.heap.mutator.heap().options_mut().eager_marks = true;
     world.heap.flip();
     while world.heap.mutator.step(SLICE_UNITS.into()) {}
     let now = world.statistics();
@@ -97,7 +97,7 @@ fn roots_are_shown_to_a_mark_a_few_at_a_time() {
         world.set_root(root, node);
     }
     world.heap.epoch();
-    world.heap.mutator.heap().options.eager_marks = true;
+    world.heap.mutator.heap().options_mut().eager_marks = true;
     let marks = world.statistics().marks;
     world.heap.flip();
     let mut slices = 0;

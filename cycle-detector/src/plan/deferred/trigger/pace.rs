@@ -14,21 +14,21 @@ impl DeferredDriver {
         }
         if self.has_work(heap) {
             // A structure dies, and the heap would grow meanwhile: it had better die faster.
-            let urgency = if self.has_deaths(heap) && heap.blocks.grows() { URGENCY } else { 1 };
+            let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
             self.slice(heap, ALLOCATION_UNITS * urgency * shares);
             self.hurry(heap);
         }
-        if heap.given_bytes >= heap.options.epoch_bytes {
+        if heap.clock.given_bytes >= heap.options().epoch_bytes {
             if self.phase != Phase::Idle {
                 // Behind: a bigger slice, and the epoch is simply extended.
                 self.slice(heap, ALLOCATION_UNITS * 4);
             }
             self.flip_now(heap);
-        } else if heap.log.entries >= heap.log_poll_at {
+        } else if heap.deferred.log.entries >= heap.deferred.log_poll_at {
             self.flip_for_the_log(heap);
-        } else if heap.finalizers.has_chain() {
+        } else if heap.services.finalizers.has_chain() {
             self.flip_for_a_chain(heap);
         }
         self.update_poll(heap);
@@ -52,14 +52,14 @@ impl DeferredDriver {
             return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            if heap.options.slice_units.is_none() && !self.stops.mutator_had_its_turn() {
+            if heap.options().slice_units.is_none() && !self.stops.mutator_had_its_turn() {
                 return;
             }
             self.slice(heap, POLL_UNITS);
         }
-        if heap.log.entries >= heap.log_poll_at {
+        if heap.deferred.log.entries >= heap.deferred.log_poll_at {
             self.flip_for_the_log(heap);
-        } else if heap.finalizers.has_chain() {
+        } else if heap.services.finalizers.has_chain() {
             self.flip_for_a_chain(heap);
         }
         self.update_poll(heap);
@@ -69,7 +69,7 @@ impl DeferredDriver {
     /// waited until as much was allocated as between two flips, a million of them would never come to their end.
     pub(in crate::plan::deferred::trigger) fn flip_for_a_chain(&mut self, heap: &mut Heap) {
         let predicted = Duration::from_nanos(self.stops.last_report.work_ns);
-        let timed = heap.options.slice_units.is_none();
+        let timed = heap.options().slice_units.is_none();
         if !timed || self.trigger.last_flip.elapsed() >= predicted * CHAIN_SHARE {
             self.flip_now(heap);
         }
@@ -79,10 +79,10 @@ impl DeferredDriver {
         if self.phase != Phase::Idle {
             return;
         }
-        if heap.options.slice_units.is_some() || self.trigger.log_pays(heap.log.entries) {
+        if heap.options().slice_units.is_some() || self.trigger.log_pays(heap.deferred.log.entries) {
             self.flip_now(heap);
         } else {
-            heap.log_poll_at = heap.log.entries + heap.options.log_entries / 16 + 1;
+            heap.deferred.log_poll_at = heap.deferred.log.entries + heap.options().log_entries / 16 + 1;
         }
     }
 
@@ -91,7 +91,7 @@ impl DeferredDriver {
         if self.phase != Phase::Idle {
             return;
         }
-        let stop_the_world = heap.options.stop_the_world;
+        let stop_the_world = heap.options().stop_the_world;
         self.stopped(heap, |driver, heap| {
             driver.flip(heap);
             if stop_the_world {
@@ -101,8 +101,8 @@ impl DeferredDriver {
     }
 
     pub(crate) fn update_poll(&self, heap: &mut Heap) {
-        let due = heap.zeal.is_some() || self.has_work(heap) || heap.log.entries >= heap.log_poll_at;
-        let due = due || heap.finalizers.are_ready() || heap.finalizers.has_chain();
+        let due = heap.zeal.is_some() || self.has_work(heap) || heap.deferred.log.entries >= heap.deferred.log_poll_at;
+        let due = due || heap.services.finalizers.are_ready() || heap.services.finalizers.has_chain();
         heap.set_poll(due);
     }
 }

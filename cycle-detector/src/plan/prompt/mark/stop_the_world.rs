@@ -17,7 +17,7 @@ impl PromptDriver {
         let marks = &mut self.counted_marks;
         let worth = heap.suspects as f64 * marks.yield_per_suspect * BYTES_PER_OBJECT as f64;
         let patience = patience(worth, heap.kept_bytes());
-        if heap.options.eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
+        if heap.options().eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
             return true;
         }
         if self.rings.catches_up() {
@@ -27,7 +27,7 @@ impl PromptDriver {
         if worth == 0.0 {
             return false;
         }
-        let base = marks.base_bytes.max(heap.options.epoch_bytes);
+        let base = marks.base_bytes.max(heap.options().epoch_bytes);
         used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
     }
 
@@ -39,14 +39,14 @@ impl PromptDriver {
         heap.statistics.marks += 1;
         let suspects = std::mem::take(&mut heap.suspects);
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
-        heap.specials.mark_begins();
+        heap.services.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
-        heap.finalizers.queue.iter().for_each(|&object| marker.show(object));
+        heap.services.finalizers.queue.iter().for_each(|&object| marker.show(object));
         heap.prompt.for_each_dying_reference(|object| marker.show(object));
         let mut units = marker.finish(heap);
         let is_dead =
             |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        let special: List<ObjectRef> = heap.specials.objects().filter(is_dead).collect();
+        let special: List<ObjectRef> = heap.services.specials.objects().filter(is_dead).collect();
         let finalizable = unmarked_with_finalizer(heap);
         heap.set_mark_phase(MarkPhase::Condemns);
         match finalizable.is_empty() {
@@ -76,7 +76,7 @@ impl PromptDriver {
         let freed = sweep(heap);
         for object in finalizable {
             object.increment_exact();
-            heap.finalizers.queue.push_back(object);
+            heap.services.finalizers.queue.push_back(object);
         }
         heap.statistics.cyclic_garbage_objects += freed;
         self.stops.report.freed_by_mark = freed;
@@ -93,7 +93,7 @@ impl PromptDriver {
     /// But for what waits for its finalizer, and what dying objects hold: there may be millions of those, each of them with a
     /// count for it.
     pub(in crate::plan::prompt) fn mark_roots(&mut self, heap: &mut Heap, marker: &mut Marker) {
-        marker.most = heap.options.list_entries_max;
+        marker.most = heap.options().list_entries_max;
         self.find_held(heap);
         self.held.objects().iter().for_each(|&root| marker.show(root));
         let mut roots = 0;
@@ -101,8 +101,14 @@ impl PromptDriver {
             roots += 1;
             marker.show(root);
         };
-        heap.finalizers.done.iter().copied().chain(heap.finalizers.held_beside_lists()).for_each(&mut show);
-        heap.immortals.objects().for_each(&mut show);
+        heap.services
+            .finalizers
+            .done
+            .iter()
+            .copied()
+            .chain(heap.services.finalizers.held_beside_lists())
+            .for_each(&mut show);
+        heap.services.immortals.objects().for_each(&mut show);
         heap.prompt.lent.held().for_each(&mut show);
         heap.pending_objects().for_each(&mut show);
         heap.statistics.roots_walked += roots;

@@ -31,7 +31,7 @@ impl PromptDriver {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
         self.stops.slice_units = 0;
-        let mut slice = Slice::of_heap(&heap.options, i64::MAX);
+        let mut slice = Slice::of_heap(&heap.options(), i64::MAX);
         while !slice.ends() && self.sliced_mark.is_running() {
             let chunk = slice.chunk();
             self.advance_sliced_mark(heap, chunk);
@@ -46,7 +46,7 @@ impl PromptDriver {
         let mut slice = Slice::of_time(i64::MAX, ns);
         while !slice.ends() {
             self.stops.slice_units = 0;
-            self.advance_sliced_mark(heap, heap.options.slice_units.map_or(slice.chunk(), i64::from));
+            self.advance_sliced_mark(heap, heap.options().slice_units.map_or(slice.chunk(), i64::from));
             self.stops.note_slice(heap);
             if !self.sliced_mark.is_running() {
                 return true;
@@ -157,7 +157,7 @@ impl PromptDriver {
 
     /// Young objects are judged together, so that all that are left are grown up; then the roots.
     pub(in crate::plan::prompt::sliced_mark) fn begin_discovery_in_slices(&mut self, heap: &mut Heap) -> i64 {
-        let may_judge = self.progress != Progress::Mark && heap.finalizers.depth() == 0;
+        let may_judge = self.progress != Progress::Mark && heap.services.finalizers.depth() == 0;
         if may_judge && heap.prompt.cells.nursery.is_due() && self.sliced_mark.batches_before < BATCHES_BEFORE_MAX {
             self.sliced_mark.batches_before += 1;
             let before = heap.statistics.trial_edges;
@@ -165,18 +165,18 @@ impl PromptDriver {
             // It has looked at the roots, too.
             return CHUNK_UNITS + (heap.statistics.trial_edges - before) as i64;
         }
-        let queued = heap.finalizers.queue.len();
+        let queued = heap.services.finalizers.queue.len();
         self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;
-        mark.has_queued |= heap.finalizers.queue.len() != queued;
+        mark.has_queued |= heap.services.finalizers.queue.len() != queued;
         mark.suspects = std::mem::take(&mut heap.suspects);
-        heap.specials.mark_begins();
+        heap.services.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
         // SAFETY: lists of this heap.
         heap.free_lists().into_iter().for_each(|first| unsafe { CellSpace::mark_list(first) });
         mark.enter(Stage::Discover);
-        mark.waiting_left = heap.finalizers.queue.len();
+        mark.waiting_left = heap.services.finalizers.queue.len();
         heap.list_dying_large();
         let spent = self.show_roots_to_sliced_mark(heap);
         self.held.note(heap);

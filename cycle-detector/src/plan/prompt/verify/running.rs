@@ -24,7 +24,7 @@ impl PromptDriver {
             }
         }
         let native_frames = self.stack.unwinder_steps() - steps_before;
-        let has_left = self.left_behind.native_code_has_left(native_frames, heap.finalizers.depth());
+        let has_left = self.left_behind.native_code_has_left(native_frames, heap.services.finalizers.depth());
         let landed = std::mem::take(&mut heap.prompt.landed) || has_left;
         self.left_behind.recounted(landed, recount.unaccounted());
         for object in self.left_behind.objects() {

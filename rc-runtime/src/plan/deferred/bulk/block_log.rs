@@ -38,14 +38,14 @@ impl Heap {
 
     #[inline(always)]
     fn log_alike(&mut self, object: ObjectRef, shape: &Shape, run: &mut Run) {
-        if self.counting && object.stamp() == self.epoch - 1 {
+        if self.deferred.counting && object.stamp() == self.clock.epoch - 1 {
             self.count_pending(object);
         }
-        let mut tail = self.log.tail();
+        let mut tail = self.deferred.log.tail();
         if tail.len() <= run.used + shape.fields.len() {
             self.end_run(run);
-            self.log.add_room();
-            tail = self.log.tail();
+            self.deferred.log.add_room();
+            tail = self.deferred.log.tail();
         }
         let entry = &mut tail[run.used..run.used + 1 + shape.fields.len()];
         let has_any = log::copy_references(object, shape.fields, &mut entry[1..]);
@@ -53,14 +53,14 @@ impl Heap {
         entry[0] = log::plain_head(object, words);
         run.used += 1 + words;
         run.entries += 1;
-        object.set_stamp(self.epoch);
+        object.set_stamp(self.clock.epoch);
         clear_unlogged(object, shape.cell);
     }
 
     /// The log takes over what a run has written behind its end.
     #[inline(always)]
     fn end_run(&mut self, run: &mut Run) {
-        self.log.take_tail(run.used, run.entries);
+        self.deferred.log.take_tail(run.used, run.entries);
         *run = Run::default();
     }
 }

@@ -14,7 +14,7 @@ impl Heap {
     /// Not while a mark is running, and not in zeal.
     pub fn free_queued(&mut self, mut units: i64) -> (i64, u64) {
         debug_assert!(!self.mark_phase().keeps_the_dead() && self.zeal.is_none());
-        let mut queue = std::mem::take(&mut self.free_queue);
+        let mut queue = std::mem::take(&mut self.deferred.free_queue);
         let mut shape = Shape::NONE;
         let before = self.statistics.freed_mature_objects;
         while units > 0
@@ -26,7 +26,7 @@ impl Heap {
             }
             units = for_field_count!(shape, self.free_alike(&mut queue, &shape, units), units);
         }
-        self.free_queue = queue;
+        self.deferred.free_queue = queue;
         (units, self.statistics.freed_mature_objects - before)
     }
 
@@ -70,7 +70,7 @@ impl Heap {
         let block = range::block_of(cell_start(object));
         if block != *last_block {
             *last_block = block;
-            self.blocks.note_death(block);
+            self.deferred.blocks.note_death(block);
         }
     }
 

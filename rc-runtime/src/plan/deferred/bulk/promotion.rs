@@ -10,7 +10,7 @@ use crate::visit::Part;
 impl Heap {
     /// Promotes what is queued while `units` last; returns the units left.
     pub fn promote_queued(&mut self, mut units: i64) -> i64 {
-        let mut queue = std::mem::take(&mut self.promotion_queue);
+        let mut queue = std::mem::take(&mut self.deferred.promotion_queue);
         let mut shape = Shape::NONE;
         while units > 0
             && let Some(&object) = queue.last()
@@ -19,12 +19,12 @@ impl Heap {
                 units = for_field_count!(shape, self.promote_alike(&mut queue, &shape, units), units);
             } else {
                 queue.pop();
-                std::mem::swap(&mut queue, &mut self.promotion_queue);
+                std::mem::swap(&mut queue, &mut self.deferred.promotion_queue);
                 units -= self.promote_one(object);
-                std::mem::swap(&mut queue, &mut self.promotion_queue);
+                std::mem::swap(&mut queue, &mut self.deferred.promotion_queue);
             }
         }
-        self.promotion_queue = queue;
+        self.deferred.promotion_queue = queue;
         units
     }
 

@@ -65,8 +65,8 @@ impl Heap {
     #[inline(never)]
     fn reconcile_alike<const N: usize>(&mut self, words: &mut [u64], shape: &Shape, mut units: i64) -> (i64, usize) {
         let offsets: [u64; N] = shape.offsets();
-        let pending = self.epoch - 1;
-        let mut queue = std::mem::take(&mut self.promotion_queue);
+        let pending = self.clock.epoch - 1;
+        let mut queue = std::mem::take(&mut self.deferred.promotion_queue);
         let mut at = 0;
         while units > 0 && at < words.len() {
             if let Some(&ahead) = words.get(at + AHEAD) {
@@ -115,7 +115,7 @@ impl Heap {
             at += 1 + N;
             units -= 2 + N as i64;
         }
-        self.promotion_queue = queue;
+        self.deferred.promotion_queue = queue;
         (units, at)
     }
 

@@ -10,9 +10,9 @@ impl Heap {
         if object.is_mature() {
             return;
         }
-        match object.stamp() == self.epoch {
-            true => self.specials.young.push(object),
-            false => self.specials.pending.push(object),
+        match object.stamp() == self.clock.epoch {
+            true => self.services.specials.young.push(object),
+            false => self.services.specials.pending.push(object),
         }
     }
 
@@ -20,27 +20,27 @@ impl Heap {
     /// dead. Does up to `units` of work; returns the units left, and whether all is done. If it has queued objects for promotion,
     /// it is to be called again when those are promoted.
     pub fn judge_young_special(&mut self, mut units: i64) -> (i64, bool) {
-        if self.specials.judgement == Judgement::Waits {
-            self.specials.judgement = Judgement::Condemn(0);
+        if self.services.specials.judgement == Judgement::Waits {
+            self.services.specials.judgement = Judgement::Condemn(0);
         }
         while units > 0 {
-            let judgement = self.specials.judgement;
+            let judgement = self.services.specials.judgement;
             if judgement == Judgement::Finalize {
                 let (left, done) = self.judge_young_finalizable(units);
                 if done {
-                    self.specials.judgement = Judgement::Dismantle(0);
+                    self.services.specials.judgement = Judgement::Dismantle(0);
                 }
-                if !done || !self.promotion_queue.is_empty() {
+                if !done || !self.deferred.promotion_queue.is_empty() {
                     return (left, false);
                 }
                 units = left;
                 continue;
             }
-            let Some(&object) = self.specials.pending.get(judgement.place()) else {
+            let Some(&object) = self.services.specials.pending.get(judgement.place()) else {
                 match judgement.next_step() {
-                    Some(next) => self.specials.judgement = next,
+                    Some(next) => self.services.specials.judgement = next,
                     None => {
-                        self.specials.pending.clear();
+                        self.services.specials.pending.clear();
                         return (units, true);
                     }
                 }
@@ -49,7 +49,7 @@ impl Heap {
             units -= LOOK_UNITS;
             let dead = !object.is_mature() && object.has(flag::SPECIAL);
             if self.take_step_of_young(judgement, object, dead, &mut units) {
-                self.specials.judgement = judgement.at_next();
+                self.services.specials.judgement = judgement.at_next();
             }
         }
         (units, false)
@@ -67,9 +67,9 @@ impl Heap {
             Judgement::Waits | Judgement::Finalize => unreachable!("has no places"),
             Judgement::Condemn(_) if dead => self.condemn_special(object, true),
             Judgement::Begin(_) if dead => {
-                self.specials.finalizers_follow = self.finalizers.has_young();
+                self.services.specials.finalizers_follow = self.services.finalizers.has_young();
                 let done = self.begin_reclaim_some(object, units);
-                self.specials.finalizers_follow = false;
+                self.services.specials.finalizers_follow = false;
                 return done;
             }
             Judgement::Dismantle(_) if dead => return self.dismantle_some(object, units),

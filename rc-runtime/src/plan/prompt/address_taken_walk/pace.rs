@@ -24,7 +24,7 @@ impl Heap {
         }
         let (pending, allocated) = (self.pending_count(), self.counted_allocated_bytes());
         let context = self.context_mut();
-        if context.exit_pc == 0 || self.external.is_due || self.limits.soft_is_due {
+        if context.exit_pc == 0 || self.services.external.is_due || self.services.limits.soft_is_due {
             return false;
         }
         let sp = self.context_mut().exit_sp;
@@ -50,7 +50,7 @@ impl Heap {
         // SAFETY: by the caller's promise.
         unsafe {
             (&mut *heap).apply_postponed();
-            if (*heap).finalizers.depth() > 0 {
+            if (*heap).services.finalizers.depth() > 0 {
                 // Left by a jump, perhaps.
                 Heap::may_drain_inside(heap, words);
             }

@@ -281,7 +281,7 @@ impl Heap {
         if let Some(zeal) = &mut self.zeal {
             let cell =
                 if object.has(prompt_flag::LARGE) { self.large.cell_of(object) } else { CellSpace::cell_of(object) };
-            zeal.quarantine(object, cell, self.epoch);
+            zeal.quarantine(object, cell, self.clock.epoch);
         } else if object.has(prompt_flag::LARGE) {
             self.free_large(object);
             // Drains give what waits back.

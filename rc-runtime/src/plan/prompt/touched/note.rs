@@ -46,7 +46,8 @@ impl Heap {
     #[inline(never)]
     pub(crate) fn upgrade_watched(&mut self, object: ObjectRef) -> Option<ObjectRef> {
         let condemned = self.mark_phase().condemns() && !MARK.get(object.granule());
-        let fades = self.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
+        let fades =
+            self.services.specials.fading != 0 && self.special_of(object).is_some_and(|record| record.has(FADES));
         if object.has(prompt_flag::DYING | prompt_flag::DEAD) || condemned || fades {
             return None;
         }
@@ -69,12 +70,12 @@ impl Heap {
 
     /// Whether an upgrade must ask for more than the object's header.
     pub(crate) fn upgrades_ask(&self) -> bool {
-        self.mark_phase().asks_at_upgrades() || self.specials.fading != 0
+        self.mark_phase().asks_at_upgrades() || self.services.specials.fading != 0
     }
 
     /// Whether marks go in slices: with a pause goal, but not in zeal, which recounts the heap in between.
     pub fn marks_in_slices(&self) -> bool {
-        self.sliced_drains && self.zeal.is_none()
+        self.prompt.sliced_drains && self.zeal.is_none()
     }
 
     /// Whether a mark in slices runs, or one is asked for at each safepoint.

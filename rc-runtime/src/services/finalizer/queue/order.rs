@@ -41,9 +41,9 @@ impl Heap {
     }
 
     pub(in crate::services::finalizer::queue) fn note_registration(&mut self, object: ObjectRef, info: &TypeInfo) {
-        self.finalizers.registrations += 1;
+        self.services.finalizers.registrations += 1;
         if info.finalize_order == FinalizeOrder::Reverse {
-            let number = self.finalizers.registrations;
+            let number = self.services.finalizers.registrations;
             self.rest(object).registration = number;
         }
         self.note_registered(object);
@@ -64,8 +64,8 @@ impl Heap {
 
     /// At a flip: the young become pending.
     pub fn flip_finalizers(&mut self) {
-        self.finalizers.chained &= !self.finalizers.queue.is_empty();
-        let young = &mut self.finalizers.young;
+        self.services.finalizers.chained &= !self.services.finalizers.queue.is_empty();
+        let young = &mut self.services.finalizers.young;
         debug_assert!(young.pending.is_empty() && young.found.is_empty());
         std::mem::swap(&mut young.current, &mut young.pending);
     }
@@ -74,23 +74,23 @@ impl Heap {
     /// objects that have finalizers, then holds them. Does up to `units` of work; returns the units left, and whether all are on
     /// the queue.
     pub(crate) fn judge_young_finalizable(&mut self, mut units: i64) -> (i64, bool) {
-        while let Some(object) = self.finalizers.young.pending.pop() {
+        while let Some(object) = self.services.finalizers.young.pending.pop() {
             // More than once: it was forgotten and registered again.
             if !object.is_mature() && object.needs_finalizer() && !object.has(flag::FOUND) {
                 object.add_flags(flag::FOUND);
-                self.finalizers.young.found.push(object);
+                self.services.finalizers.young.found.push(object);
             }
             units -= 2;
             if units <= 0 {
                 return (units, false);
             }
         }
-        while let Some(object) = self.finalizers.young.found.pop() {
+        while let Some(object) = self.services.finalizers.young.found.pop() {
             object.remove_flags(flag::FOUND);
             self.await_finalizer(object);
             units -= 2;
             if units <= 0 {
-                return (units, self.finalizers.young.found.is_empty());
+                return (units, self.services.finalizers.young.found.is_empty());
             }
         }
         (units, true)
@@ -99,25 +99,25 @@ impl Heap {
     /// Deferred plan: the object was found dead and has a finalizer. It is held until that has run.
     pub fn await_finalizer(&mut self, object: ObjectRef) {
         self.hold_for_finalizer(object);
-        self.finalizers.queue.push_back(object);
+        self.services.finalizers.queue.push_back(object);
     }
 
     /// The same as part of a set that the mark has not found all of.
     pub fn await_finalizer_with_others(&mut self, object: ObjectRef) {
         object.remove_flags(flag::FOUND);
         self.hold_for_finalizer(object);
-        self.finalizers.found_by_mark.push(object);
+        self.services.finalizers.found_by_mark.push(object);
     }
 
     /// The set, as far as the mark has found it.
     pub fn found_by_mark(&self) -> &[ObjectRef] {
-        &self.finalizers.found_by_mark
+        &self.services.finalizers.found_by_mark
     }
 
     /// The mark has found all that it could.
     pub fn queue_found_by_mark(&mut self) {
-        let found = std::mem::take(&mut self.finalizers.found_by_mark);
-        self.finalizers.queue.append(found);
+        let found = std::mem::take(&mut self.services.finalizers.found_by_mark);
+        self.services.finalizers.queue.append(found);
     }
 
     pub(in crate::services::finalizer::queue) fn hold_for_finalizer(&mut self, object: ObjectRef) {
@@ -139,16 +139,16 @@ impl Heap {
 
     /// The epoch has ended: its set is complete.
     pub fn release_finalizers(&mut self) {
-        self.finalizers.complete = !self.finalizers.queue.is_empty();
-        self.finalizers.ready = false;
-        if self.finalizers.complete || self.specials.post_clear.are_due() {
+        self.services.finalizers.complete = !self.services.finalizers.queue.is_empty();
+        self.services.finalizers.ready = false;
+        if self.services.finalizers.complete || self.services.specials.post_clear.are_due() {
             self.finalizers_are_ready();
         }
     }
 
     /// Something waits for the next safepoint.
     pub(crate) fn finalizers_are_ready(&mut self) {
-        self.finalizers.ready = true;
+        self.services.finalizers.ready = true;
         self.due_at_allocation = true;
     }
 
@@ -159,22 +159,22 @@ impl Heap {
     pub unsafe fn run_finalizers(heap: *mut Heap) {
         // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
         unsafe {
-            if (*heap).finalizers.depth() > 0 {
+            if (*heap).services.finalizers.depth() > 0 {
                 let left = (&mut *heap).abandon_left_calls();
                 Heap::tell_of_jumps(heap, left);
-                if (*heap).finalizers.depth() > 0 {
+                if (*heap).services.finalizers.depth() > 0 {
                     return;
                 }
             }
-            (*heap).finalizers.ready = false;
+            (*heap).services.finalizers.ready = false;
             Heap::run_errands(heap);
-            if std::mem::take(&mut (*heap).finalizers.complete) {
+            if std::mem::take(&mut (*heap).services.finalizers.complete) {
                 (&mut *heap).order_finalizers();
                 // Objects queued meanwhile belong to another set.
-                (*heap).finalizers.left_in_set = (&*heap).finalizers.queue.len();
+                (*heap).services.finalizers.left_in_set = (&*heap).services.finalizers.queue.len();
             }
             Heap::run_set(heap);
-            if (&mut *heap).finalizers.takes_wanted_collection() {
+            if (&mut *heap).services.finalizers.takes_wanted_collection() {
                 Heap::collect(heap);
             }
         }
@@ -184,26 +184,26 @@ impl Heap {
     pub(in crate::services::finalizer::queue) unsafe fn run_set(heap: *mut Heap) {
         // SAFETY: as for `run_finalizers`.
         unsafe {
-            let waits = !(*heap).finalizers.collecting && !(*heap).finalizers_have_their_turn();
+            let waits = !(*heap).services.finalizers.collecting && !(*heap).finalizers_have_their_turn();
             let mut turn = (*heap).begin_turn();
-            while (*heap).finalizers.left_in_set > 0 {
+            while (*heap).services.finalizers.left_in_set > 0 {
                 if waits || !(&mut *heap).has_turn(&mut turn) {
                     (&mut *heap).request_finalizer_turn();
                     return;
                 }
                 let Some(object) = (&mut *heap).take_waiting() else { break };
-                (*heap).finalizers.left_in_set -= 1;
+                (*heap).services.finalizers.left_in_set -= 1;
                 Heap::run_waiting(heap, object);
             }
-            (*heap).finalizers.left_in_set = 0;
+            (*heap).services.finalizers.left_in_set = 0;
         }
     }
 
     /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
     pub(in crate::services::finalizer) fn take_waiting(&mut self) -> Option<ObjectRef> {
-        let object = self.finalizers.queue.pop_front()?;
-        if self.finalizers.unshown > 0 {
-            self.finalizers.unshown -= 1;
+        let object = self.services.finalizers.queue.pop_front()?;
+        if self.services.finalizers.unshown > 0 {
+            self.services.finalizers.unshown -= 1;
             self.show_to_mark(object);
         }
         Some(object)
@@ -211,9 +211,9 @@ impl Heap {
 
     /// The queue's order is about to change: the running mark sees all of it that it has not come to.
     pub(in crate::services::finalizer::queue) fn show_waiting(&mut self) {
-        while let Some(left) = self.finalizers.unshown.checked_sub(1) {
-            self.finalizers.unshown = left;
-            self.show_to_mark(self.finalizers.queue[left]);
+        while let Some(left) = self.services.finalizers.unshown.checked_sub(1) {
+            self.services.finalizers.unshown = left;
+            self.show_to_mark(self.services.finalizers.queue[left]);
         }
     }
 
@@ -223,7 +223,7 @@ impl Heap {
             if object.needs_finalizer() {
                 Heap::finalize(heap, object);
             }
-            let finalizers = &mut (&mut *heap).finalizers;
+            let finalizers = &mut (&mut *heap).services.finalizers;
             // Registered anew: a collection that is running does not find it dead again.
             let again = finalizers.collecting && object.needs_finalizer();
             if again { &mut finalizers.later } else { &mut finalizers.done }.push(object);
@@ -238,13 +238,13 @@ impl Heap {
     pub(crate) unsafe fn finalizers_are_done(heap: *mut Heap) -> bool {
         // SAFETY: by the caller's promise.
         unsafe {
-            let registrations = (*heap).finalizers.registrations;
-            let none = (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due();
-            if (*heap).finalizers.depth() > 0 || none {
+            let registrations = (*heap).services.finalizers.registrations;
+            let none = (&*heap).services.finalizers.queue.is_empty() && !(*heap).services.specials.post_clear.are_due();
+            if (*heap).services.finalizers.depth() > 0 || none {
                 return true;
             }
             Heap::run_finalizers(heap);
-            (*heap).finalizers.registrations != registrations
+            (*heap).services.finalizers.registrations != registrations
         }
     }
 
@@ -255,33 +255,35 @@ impl Heap {
     pub(crate) unsafe fn deferred_collect(heap: *mut Heap) -> u64 {
         // SAFETY: by the caller's promise.
         unsafe {
-            if (*heap).finalizers.depth() > 0 {
+            if (*heap).services.finalizers.depth() > 0 {
                 let left = (&mut *heap).abandon_left_calls();
                 Heap::tell_of_jumps(heap, left);
             }
-            if (*heap).finalizers.depth() > 0 || (*heap).finalizers.collecting {
-                (*heap).finalizers.collect_wanted = true;
+            if (*heap).services.finalizers.depth() > 0 || (*heap).services.finalizers.collecting {
+                (*heap).services.finalizers.collect_wanted = true;
                 return 0;
             }
             let freed = (*heap).statistics.freed_objects();
-            let registrations = (*heap).finalizers.registrations;
-            (*heap).finalizers.collecting = true;
+            let registrations = (*heap).services.finalizers.registrations;
+            (*heap).services.finalizers.collecting = true;
             for round in 1.. {
                 (*heap).with_driver(|driver, heap| driver.collect(heap));
-                if (&*heap).finalizers.queue.is_empty() && !(*heap).specials.post_clear.are_due() {
+                if (&*heap).services.finalizers.queue.is_empty() && !(*heap).services.specials.post_clear.are_due() {
                     break;
                 }
-                let called = (*heap).finalizers.called;
+                let called = (*heap).services.finalizers.called;
                 Heap::run_finalizers(heap);
                 Heap::run_chain(heap, registrations);
-                if round >= crate::services::post_clear_queue::ROUNDS_MAX && (*heap).finalizers.called != called {
+                if round >= crate::services::post_clear_queue::ROUNDS_MAX
+                    && (*heap).services.finalizers.called != called
+                {
                     break;
                 }
-                if round >= ROUNDS_MAX && (*heap).finalizers.registrations != registrations {
+                if round >= ROUNDS_MAX && (*heap).services.finalizers.registrations != registrations {
                     break;
                 }
             }
-            let finalizers = &mut (&mut *heap).finalizers;
+            let finalizers = &mut (&mut *heap).services.finalizers;
             finalizers.done.append(&mut finalizers.later);
             (finalizers.collecting, finalizers.collect_wanted) = (false, false);
             (*heap).statistics.freed_objects() - freed
@@ -294,9 +296,9 @@ impl Heap {
     pub(in crate::services::finalizer::queue) unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
         // SAFETY: as for `deferred_collect`.
         unsafe {
-            while (*heap).finalizers.registrations == registrations {
+            while (*heap).services.finalizers.registrations == registrations {
                 (*heap).with_driver(|driver, heap| driver.epoch(heap));
-                if (&*heap).finalizers.queue.is_empty() {
+                if (&*heap).services.finalizers.queue.is_empty() {
                     break;
                 }
                 Heap::run_finalizers(heap);
@@ -311,7 +313,7 @@ impl Heap {
         }
         self.show_waiting();
         let order = |object: ObjectRef| object.type_info().finalize_order;
-        let mut queue = std::mem::take(&mut self.finalizers.queue);
+        let mut queue = std::mem::take(&mut self.services.finalizers.queue);
         let is_owned =
             |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && heap.is_held_beside_queue(object);
         let free = |heap: &Heap, object| order(object) == FinalizeOrder::OwnerFirst && !is_owned(heap, object);
@@ -326,7 +328,7 @@ impl Heap {
         if queue.iter().any(|&object| order(object) == FinalizeOrder::Reverse) {
             self.sort_latest_first(&mut queue);
         }
-        self.finalizers.queue = queue;
+        self.services.finalizers.queue = queue;
     }
 
     /// Those registered last come first, and those that have no number last; else the order stays.

@@ -8,14 +8,14 @@ use std::time::Instant;
 impl Heap {
     /// Whether the program has had its turn since the finalizers had theirs.
     pub(crate) fn finalizers_have_their_turn(&self) -> bool {
-        let timed = self.sliced_drains && self.options.slice_units.is_none();
-        !timed || self.finalizers.last_turn.program_had_its_own()
+        let timed = self.prompt.sliced_drains && self.options.slice_units.is_none();
+        !timed || self.services.finalizers.last_turn.program_had_its_own()
     }
 
     /// A turn begins.
     pub(crate) fn begin_turn(&self) -> Turn {
         match self.options.slice_units {
-            _ if !self.sliced_drains || self.finalizers.collecting => Turn::ALL,
+            _ if !self.prompt.sliced_drains || self.services.finalizers.collecting => Turn::ALL,
             Some(units) => Turn { calls_left: (units / UNITS_PER_CALL).max(1).into(), start: None },
             None => Turn { calls_left: CALLS_PER_LOOK.into(), start: Some(Instant::now()) },
         }
@@ -26,7 +26,7 @@ impl Heap {
         if turn.calls_left == 0 {
             let timed = turn.start.map(|start| (start, start.elapsed()));
             if timed.is_none_or(|(_, took)| took.as_nanos() as u64 >= self.options.slice_ns) {
-                self.finalizers.last_turn =
+                self.services.finalizers.last_turn =
                     timed.map_or_else(LastTurn::default, |(start, took)| LastTurn::of(start, took));
                 return false;
             }

@@ -20,33 +20,33 @@ impl Heap {
         if slot == holder.slot(0) && builtin::is_weak(holder) {
             self.note_special(holder);
             // SAFETY below: the weak reference leaves the list before its memory goes.
-            return self.specials.enter(to, kind, Node::of_weak(holder));
+            return self.services.specials.enter(to, kind, Node::of_weak(holder));
         }
         let first = self.first_slot(holder);
-        let link = self.specials.links.insert(Link::new(holder, slot, to, kind));
+        let link = self.services.specials.links.insert(Link::new(holder, slot, to, kind));
         // SAFETY: the table is mapped wherever objects lie.
         unsafe { *record_cell(slot.address()) = link };
-        self.specials.enter(to, kind, Node::of_link(link));
-        if first == 0 && self.number_of(holder) == 0 && self.specials.links[link].may_be_lone() {
+        self.services.specials.enter(to, kind, Node::of_link(link));
+        if first == 0 && self.number_of(holder) == 0 && self.services.specials.links[link].may_be_lone() {
             self.note_special(holder);
             self.set_lone_slot(holder, link);
         } else {
             let of = self.make_number(holder);
-            self.specials.enter_holder(of, link);
+            self.services.specials.enter_holder(of, link);
         }
     }
 
     /// A link leaves its holder's list.
     pub(in crate::services::weak::links) fn leave_holder(&mut self, link: u32) {
-        let Link { next_of_holder: next, before_of_holder: before, .. } = self.specials.links[link];
-        let holder = self.specials.links[link].holder();
+        let Link { next_of_holder: next, before_of_holder: before, .. } = self.services.specials.links[link];
+        let holder = self.services.specials.links[link].holder();
         match (before, self.number_of(holder)) {
             (0, 0) => self.set_lone_slot(holder, 0),
-            (0, number) => self.specials.records[number].slots = next,
-            (before, _) => self.specials.links[before].next_of_holder = next,
+            (0, number) => self.services.specials.records[number].slots = next,
+            (before, _) => self.services.specials.links[before].next_of_holder = next,
         }
         if next != 0 {
-            self.specials.links[next].before_of_holder = before;
+            self.services.specials.links[next].before_of_holder = before;
         }
     }
 
@@ -57,7 +57,7 @@ impl Heap {
         }
         // SAFETY: as above. A number that is out of date names a link of another slot, or none.
         let number = unsafe { *record_cell(slot.address()) };
-        let link = self.specials.links.get(number)?;
+        let link = self.services.specials.links.get(number)?;
         (link.slot_address() == slot.address()).then_some(number)
     }
 
@@ -79,7 +79,7 @@ impl Heap {
         // SAFETY: [WEAK] a target has its memory as long as it is listed as one.
         let target = unsafe { ObjectRef::from_address(slot.read()) };
         let number = self.number_of(target);
-        self.specials.leave(number, WeakKind::Reference, Node::of_weak(object));
+        self.services.specials.leave(number, WeakKind::Reference, Node::of_weak(object));
         slot.store(0);
         self.tidy_special(target);
         self.tidy_special(object);
@@ -87,9 +87,9 @@ impl Heap {
 
     /// The same for a link's slot; its word stays.
     pub(crate) fn forget_link(&mut self, number: u32) {
-        let (kind, target) = (self.specials.links[number].kind(), self.specials.links[number].target);
-        let holder = self.specials.holder_of(Node::of_link(number));
-        let target_object = self.specials.at(target);
+        let (kind, target) = (self.services.specials.links[number].kind(), self.services.specials.links[number].target);
+        let holder = self.services.specials.holder_of(Node::of_link(number));
+        let target_object = self.services.specials.at(target);
         self.take_node(target, kind, Node::of_link(number));
         if let Some(target) = target_object {
             self.tidy_special(target);
@@ -104,13 +104,13 @@ impl Heap {
         kind: WeakKind,
         node: Node,
     ) -> (ObjectRef, Slot) {
-        self.specials.leave(target, kind, node);
+        self.services.specials.leave(target, kind, node);
         match node.link() {
             0 => (node.weak(), node.weak().slot(0)),
             link => {
-                let holder = self.specials.holder_of(node);
+                let holder = self.services.specials.holder_of(node);
                 self.leave_holder(link);
-                (holder, self.specials.links.remove(link).slot())
+                (holder, self.services.specials.links.remove(link).slot())
             }
         }
     }

@@ -15,7 +15,7 @@ impl Heap {
         cascade.release_stack.clear();
         let (next, waiting, height) = (cascade.next.take(), cascade.waiting, cascade.height);
         (cascade.waiting, cascade.height) = (0, 0);
-        let (large, depth) = (std::mem::take(&mut cascade.large), self.finalizers.depth() as usize);
+        let (large, depth) = (std::mem::take(&mut cascade.large), self.services.finalizers.depth() as usize);
         self.prompt.parked.push(Parked { next, release_stack, waiting, height, large, gap: gap.clone(), depth });
     }
 

@@ -1,0 +1,20 @@
+//! The heap's clock: it advances by allocation.
+
+use super::FIRST_EPOCH;
+
+/// The running epoch, and what was allocated in it.
+#[derive(Debug)]
+pub struct Clock {
+    /// The running epoch.
+    pub epoch: u32,
+    /// Bytes handed out for allocation since the last flip.
+    pub given_bytes: u64,
+    /// `statistics.allocated_bytes` at the last flip.
+    pub allocated_bytes_at_flip: u64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock { epoch: FIRST_EPOCH, given_bytes: 0, allocated_bytes_at_flip: 0 }
+    }
+}
