@@ -15,6 +15,7 @@ mod failure;
 mod map;
 mod mutants;
 mod process;
+mod progress;
 mod record;
 mod replay;
 mod run;

@@ -14,6 +14,7 @@ mod approved;
 
 use super::build::{self, BOTH_PLANS, DEFERRED, PROMPT};
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{process, run, setup, tree};
 use approved::Approved;
 use std::path::{Path, PathBuf};
@@ -72,7 +73,10 @@ pub fn counts(arguments: &Arguments) -> Outcome {
     };
     bench(benches, &["--no-run"])?;
     // Counts do not depend on what else the machine does: both executables are counted at a time.
-    process::side_by_side(benches, |name| bench(&[name], &[])).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let done = || paths.iter().filter(|path| output_file(&home, &path.name).is_file()).count();
+    Progress::watching(paths.len(), done, || process::side_by_side(benches, |name| bench(&[name], &[])))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
     for path in &mut paths {
         path.counted = counted(&home, &path.name)?;
     }
@@ -113,9 +117,13 @@ fn build_compiled() -> Result<PathBuf, Failure> {
 
 /// What callgrind counted for a path.
 fn counted(home: &Path, name: &str) -> Result<u64, Failure> {
-    let path = home.join("tally-benches").join(output_of(name));
+    let path = output_file(home, name);
     total(&read(&path)?)
         .ok_or_else(|| Failure::step(format!("{} has no line `summary:` or `totals:` with a number", path.display())))
+}
+
+fn output_file(home: &Path, name: &str) -> PathBuf {
+    home.join("tally-benches").join(output_of(name))
 }
 
 /// Where the runner leaves callgrind's output of a path.
