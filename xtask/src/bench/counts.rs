@@ -66,7 +66,12 @@ pub fn counts(arguments: &Arguments) -> Outcome {
     let benches = if arguments.only_compiled { &["compiled"][..] } else { &["compiled", "counts"] };
     let bench = |names: &[&str], more: &[&str]| {
         let mut bench = process::cargo();
-        bench.args(["bench", "-p", "tally-benches"]).args(names.iter().flat_map(|name| ["--bench", name])).args(more);
+        bench.args(["bench", "-p", "tally-benches", "--features", "tally-benches/counts"]);
+        // The packages that `build_tally` builds, so that what both use is built once.
+        bench
+            .args(["-p", "tally-llvm", "-p", "aot-runtime"])
+            .args(names.iter().flat_map(|name| ["--bench", name]))
+            .args(more);
         bench.env(FOLDER, &compiled).env("IAI_CALLGRIND_HOME", &home).env("CARGO_INCREMENTAL", "0");
         // Its own report is long and says nothing that the table below does not.
         process::output_of(&mut bench)
