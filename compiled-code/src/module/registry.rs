@@ -223,7 +223,7 @@ pub fn unregister(module: *const ModuleRecord) {
 /// Releases the references in the module's globals while its code is still there, so that the destructors of objects
 /// that die then can run. The globals are no roots any more. Returns whether something may have died. Under the
 /// deferred plan nothing does.
-pub fn let_go_of_globals(module: u64) -> bool {
+pub fn release_module_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }

@@ -225,7 +225,7 @@ impl Loaded {
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
             // The last of them unregisters the module. Objects that die with its globals may have destructors in it.
-            if place == last && self.key.is_some_and(registry::let_go_of_globals) {
+            if place == last && self.key.is_some_and(registry::release_module_globals) {
                 // SAFETY: the host holds no reference: the caller's duty.
                 unsafe { tally_collect() };
             }
