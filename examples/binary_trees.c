@@ -5,6 +5,8 @@
  *
  *     tally run examples/binary_trees.c             depth 14
  *     tally run examples/binary_trees.c -- 18       another depth
+ *
+ * (scenario 52)
  */
 #include <stdio.h>
 #include <stdlib.h>

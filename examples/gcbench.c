@@ -5,6 +5,8 @@
  * existing objects from the root down: every such store goes through the write barrier.
  *
  *     tally run examples/gcbench.c
+ *
+ * (scenario 52)
  */
 #include <stdio.h>
 #include <tally_gc.h>

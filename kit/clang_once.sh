@@ -6,8 +6,39 @@
 # `cargo xtask test` empties before it begins. A compilation is the same if arguments, place, source and headers beside it and in
 # the folders of -I are the same, but for the names of folders that `tally` makes for one run. Only what was made without a word
 # is kept; everything else goes to clang as it is.
+#
+# Links are made once as far as they are alike: which command of lld they are is asked of clang once, and libtally.a loses its
+# debug information once, which is most of its bytes. lld then takes half the time, and clang need not start.
 clang=clang-22
 command -v "$clang" >/dev/null || clang=/usr/lib/llvm-22/bin/clang
+
+# The link of these words; `output` is its output.
+link() {
+    objects='' library='' flags=''
+    for word in "$@"; do
+        case $word in
+        *.o) objects="$objects $word" ;;
+        */libtally.a) library=$word ;;
+        "$output" | -o) ;;
+        *) flags="$flags $word" ;;
+        esac
+    done
+    case "$objects$library$output" in *[!A-Za-z0-9._/\ -]*) exec "$clang" "$@" ;; esac
+    [ -n "$objects" ] && [ -f "$library" ] && [ -n "$output" ] || exec "$clang" "$@"
+    stripped=$CLANG_ONCE/$(echo "$library" | tr / _)
+    [ -f "$stripped" ] || { objcopy --strip-debug "$library" "$stripped.$$" && mv "$stripped.$$" "$stripped"; } || exec "$clang" "$@"
+    command=$CLANG_ONCE/link$(echo "$flags" | tr ' /' '__')
+    if [ ! -f "$command" ]; then
+        # Words that stand where objects, library and output do.
+        : >"$CLANG_ONCE/INPUTS.o"
+        before_inputs=${flags%% -lgcc_s*} after_inputs=${flags#"$before_inputs"}
+        # shellcheck disable=SC2086 # words, without blanks in them
+        "$clang" -### $before_inputs "$CLANG_ONCE/INPUTS.o" $after_inputs -o OUTPUT 2>&1 | grep ld.lld >"$command.$$" || exec "$clang" "$@"
+        mv "$command.$$" "$command"
+    fi
+    line=$(sed "s|\"$CLANG_ONCE/INPUTS.o\"|$objects $stripped|; s|\"OUTPUT\"|$output|" "$command")
+    eval "exec $line"
+}
 
 output='' include='' source='' before='' same=''
 for word in "$@"; do
@@ -32,6 +63,7 @@ case " $* " in
     [ -f "$made" ] || { "$clang" "$@" >"$made.$$" && mv "$made.$$" "$made"; } || exit 1
     exec cat "$made"
     ;;
+*" -fuse-ld=lld "*" -lgcc_s "*) link "$@" ;;
 *" -emit-llvm "*) [ -f "$source" ] && [ -n "$include" ] && [ -n "$output" ] || exec "$clang" "$@" ;;
 *) exec "$clang" "$@" ;;
 esac

@@ -4,10 +4,11 @@
 //! usage (reported by clap) and bad input are the same to a script. A program that runs under `tally run` has its own
 //! exit statuses; those of the runtime are listed in `--help`.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use crate::guard::crash_net::CrashNet;
 use clap::{Parser, Subcommand};
-use tally_llvm::guard::crash_net::CrashNet;
 
 mod build;
 mod failure;
@@ -35,7 +36,7 @@ const BAD_INPUT: u8 = 2;
 ///     tally run examples/lru_cache.c
 #[derive(Debug, Parser)]
 #[command(name = "tally", version, verbatim_doc_comment, after_help = EPILOGUE)]
-pub struct Tally {
+struct Tally {
     #[command(subcommand)]
     command: Command,
 }
@@ -59,7 +60,16 @@ enum Command {
     Maps(maps::Maps),
 }
 
-/// Runs the subcommand of the command line.
+/// Reads a command line, whose first word is the command's name, without doing what it says: for the fuzz target
+/// `command_line`.
+///
+/// # Errors
+/// What the command would say of it.
+pub fn parse_command_line(words: impl IntoIterator<Item = OsString>) -> Result<(), clap::Error> {
+    Tally::try_parse_from(words).map(drop)
+}
+
+/// Runs the subcommand of the command line: all of `main.rs`.
 pub fn main() -> ExitCode {
     restore_broken_pipe();
     let command = Tally::parse().command;
@@ -89,8 +99,8 @@ fn restore_broken_pipe() {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
-    use clap::{CommandFactory, Parser};
+    use super::{Tally, parse_command_line};
+    use clap::CommandFactory;
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
@@ -117,7 +127,7 @@ mod tests {
                 }
                 line.push(OsString::from_vec(word));
             }
-            match Tally::try_parse_from(&line) {
+            match parse_command_line(line.iter().cloned()) {
                 Ok(_) => understood += 1,
                 Err(error) => {
                     assert!(!error.to_string().is_empty(), "{line:?}");
@@ -136,7 +146,7 @@ mod tests {
         for entry in std::fs::read_dir(folder).unwrap() {
             let bytes = std::fs::read(entry.unwrap().path()).unwrap();
             let words = bytes.split(|&byte| byte == b'\n').map(|word| OsString::from_vec(word.to_vec()));
-            if let Err(error) = Tally::try_parse_from([OsString::from("tally")].into_iter().chain(words)) {
+            if let Err(error) = parse_command_line([OsString::from("tally")].into_iter().chain(words)) {
                 assert!(!error.to_string().is_empty(), "{bytes:?}");
             }
             inputs += 1;

@@ -47,7 +47,7 @@ pub mod type_description;
 mod walkable;
 mod zeal;
 
-pub use crate::lower::mitigation::Cure;
+pub use crate::lower::mitigation::Mitigation;
 pub use count::{Damage, Patterns, Remark, Saving};
 pub use named_root::NamedRoot;
 pub use options::{LowerOptions, LowerReport};
@@ -123,7 +123,7 @@ struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     fn new(module: Module, options: &'a LowerOptions, managed: Vec<Value>, plan: Plan) -> Lowering<'a> {
         let report = LowerReport { touched: true, functions: managed.len(), ..LowerReport::default() };
-        if options.has(Cure::PromisesStripped) {
+        if options.has(Mitigation::PromisesStripped) {
             runtime::strip_promises(module);
         }
         // The runtime functions that the code will call are declared first, so that calls of them are recognised.
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a> {
             callees: Callees::of(module),
             managed,
             tables: ModuleTables::new(plan),
-            thunks: Thunks::new(options.has(Cure::ResultThunks)),
+            thunks: Thunks::new(options.has(Mitigation::ResultThunks)),
             report,
             plan,
         }
@@ -189,7 +189,7 @@ impl<'a> Lowering<'a> {
             }
             self.report.remarks = counts.finish(&self.builder);
         }
-        let bare = if self.options.has(Cure::EmptyBundles) { &bodies[..] } else { &[] };
+        let bare = if self.options.has(Mitigation::EmptyBundles) { &bodies[..] } else { &[] };
         let leaves = leaves::plain_leaves(&self.callees, &bodies, &roots_parameters);
         for &function in bare.iter().filter(|function| !roots_parameters.contains(function)) {
             if leaves.contains(&function) {
@@ -308,7 +308,7 @@ impl<'a> Lowering<'a> {
     fn clean_roots(&mut self, function: Value, gcroots: Vec<Call>) -> Vec<Root> {
         let mut roots = roots::clean(&self.builder, &self.callees, function, gcroots, self.options);
         let notes_addresses = match self.plan {
-            Plan::Deferred => self.options.has(Cure::LendingNoted),
+            Plan::Deferred => self.options.has(Mitigation::LendingNoted),
             Plan::Prompt => false,
         };
         if notes_addresses {
@@ -344,7 +344,7 @@ impl<'a> Lowering<'a> {
         for call in calls {
             if self.callees.is_safepoint(call) {
                 if !call.is_musttail() {
-                    let named = named.at(call).filter(|_| self.options.has(Cure::RootNames));
+                    let named = named.at(call).filter(|_| self.options.has(Mitigation::RootNames));
                     let operands = bundle::operands(&self.builder, roots, named);
                     self.lower_safepoint(call, &operands);
                 }

@@ -1,9 +1,7 @@
-//! The `tally` command; `command.rs` has its command line and subcommands.
+//! The `tally` command; the library's `command` has its command line and subcommands.
 
 use std::process::ExitCode;
 
-mod command;
-
 fn main() -> ExitCode {
-    command::main()
+    tally_llvm::run_command()
 }

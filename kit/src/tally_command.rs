@@ -122,6 +122,43 @@ mod tests {
         script.current_dir(folder).env("CLANG_ONCE", folder.join("once")).output().expect("it starts")
     }
 
+    /// The folder's `main.o` and `libtally.a` as `program`, with the words of `tally build`.
+    fn link(folder: &Path) -> Output {
+        let mut script = Command::new(source_tree().join("kit/clang_once.sh"));
+        script.args(["-fuse-ld=lld", "-pie", "-Wl,--gc-sections"]).arg(folder.join("main.o"));
+        script.arg(folder.join("libtally.a")).args(["-lgcc_s", "-lc", "-o"]).arg(folder.join("program"));
+        script.current_dir(folder).env("CLANG_ONCE", folder.join("once")).output().expect("it starts")
+    }
+
+    #[test]
+    fn programs_are_linked_as_clang_links_them_and_lld_is_heard() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| folder.path().join(name);
+        let made = |tool: &str, words: &[&str]| {
+            let status = Command::new(tool).args(words).current_dir(folder.path()).status();
+            assert!(status.expect("it starts").success(), "{tool} {words:?}");
+        };
+        std::fs::create_dir(place("once")).expect("a folder");
+        let main = "int answer(void);\nint main(void) { return answer(); }\n";
+        std::fs::write(place("main.c"), main).expect("writable");
+        std::fs::write(place("answer.c"), "int answer(void) { return 42; }\n").expect("writable");
+        made("cc", &["-g", "-c", "main.c", "answer.c"]);
+        made("ar", &["rc", "libtally.a", "answer.o"]);
+        for _ in 0..2 {
+            let linked = link(folder.path());
+            assert!(linked.status.success() && linked.stderr.is_empty(), "{linked:?}");
+            assert_eq!(Command::new(place("program")).status().expect("it starts").code(), Some(42));
+            std::fs::remove_file(place("program")).expect("it was made");
+        }
+        std::fs::write(place("main.c"), main.replace("answer", "question")).expect("writable");
+        made("cc", &["-c", "main.c"]);
+        let refused = link(folder.path());
+        assert!(
+            !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("question"),
+            "{refused:?}"
+        );
+    }
+
     #[test]
     fn what_was_compiled_once_is_not_compiled_again() {
         let folder = tempfile::tempdir().expect("a folder");

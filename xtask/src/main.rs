@@ -17,6 +17,7 @@ mod map;
 mod mutants;
 mod patch;
 mod process;
+mod progress;
 mod record;
 mod replay;
 mod run;

@@ -187,8 +187,16 @@ mod tests {
         let names: BTreeSet<&str> = list.iter().map(|mutant| mutant.name.as_str()).collect();
         assert_eq!(names.len(), list.len(), "two mutants have one name");
         for mutant in &list {
-            let function = format!("fn {}(", mutant.test.rsplit("::").next().expect("a name"));
             let folder = folder_of(&mutant.package);
+            if mutant.target == "cases" {
+                // The trial of a file.
+                let file = folder.join("tests").join(mutant.test.replace("::", "/")).with_extension("ll");
+                if !file.is_file() {
+                    complaints.push(format!("{}: there is no {}", mutant.name, file.display()));
+                }
+                continue;
+            }
+            let function = format!("fn {}(", mutant.test.rsplit("::").next().expect("a name"));
             let folder = if mutant.target == "lib" { folder.join("src") } else { folder.join("tests") };
             if !holds(&folder, &function) {
                 complaints.push(format!("{}: there is no `{}` in {}", mutant.name, mutant.test, folder.display()));

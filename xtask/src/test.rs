@@ -25,9 +25,12 @@ pub struct Arguments {
 pub fn test(arguments: &Arguments) -> Outcome {
     setup::ensure(setup::BUILD)?;
     let suites = Suites { tally: run::build_tally()?, clang_once: fresh_folder("clang-once")? };
-    // The suites of the command run the one of their own profile, and link its library.
-    process::must_succeed(process::cargo().args(["build", "-p", "aot-runtime"]))?;
-    if !arguments.rest.is_empty() || !has_nextest() {
+    // The suites of the command run the one of their own profile, and link its library, which no test depends on.
+    let all = arguments.rest.is_empty();
+    let own_profile: &[&str] =
+        if all { &["--workspace", "--lib", "--bins", "--tests"] } else { &["-p", "tally-llvm", "-p", "aot-runtime"] };
+    process::must_succeed(process::cargo().arg("build").args(own_profile))?;
+    if !all || !has_nextest() {
         let mut tests = suites.cargo(&["test", "--no-fail-fast"]);
         if !names_a_package(&arguments.rest) {
             tests.arg("--workspace");

@@ -229,7 +229,7 @@ pub unsafe fn unregister(module: *const ModuleRecord) {
 ///
 /// # Safety
 /// The module's globals are still there, and the calling thread's heap is not borrowed.
-pub unsafe fn let_go_of_globals(module: u64) -> bool {
+pub unsafe fn release_module_globals(module: u64) -> bool {
     if !modules().get(&module).is_some_and(|registered| registered.plan.counts_globals()) {
         return false;
     }

@@ -8,9 +8,9 @@ use super::failure::Failure;
 use super::messages::Messages;
 use super::options::Compiling;
 use super::remarks::Remarks;
-use tally_llvm::aot::output_file;
-use tally_llvm::aot::{self, Shape};
-use tally_llvm::pipeline::{self, Destination};
+use crate::aot::output_file;
+use crate::aot::{self, Shape};
+use crate::pipeline::{self, Destination};
 
 /// Link an executable
 ///

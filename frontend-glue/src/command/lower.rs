@@ -10,11 +10,11 @@ use super::failure::Failure;
 use super::messages::Messages;
 use super::options::GcNames;
 use super::remarks::Remarks;
+use crate::aot::output_file;
+use crate::emit::level::Level;
+use crate::emit::{callee_copy, target};
+use crate::pipeline;
 use tally_compiled::program::destination::Destination;
-use tally_llvm::aot::output_file;
-use tally_llvm::emit::level::Level;
-use tally_llvm::emit::{callee_copy, target};
-use tally_llvm::pipeline;
 
 /// Write the lowered module
 ///

@@ -10,10 +10,10 @@ use clap::Args;
 use super::failure::Failure;
 use super::messages::Messages;
 use super::options::Compiling;
-use tally_llvm::load::source_file;
-use tally_llvm::maps::placed_object::PlacedObject;
-use tally_llvm::maps::root_listing::{self, CallSite, Root};
-use tally_llvm::pipeline::{self, Destination};
+use crate::load::source_file;
+use crate::maps::placed_object::PlacedObject;
+use crate::maps::root_listing::{self, CallSite, Root};
+use crate::pipeline::{self, Destination};
 
 /// List the roots that the collector finds at every call
 ///
@@ -117,8 +117,8 @@ fn name(root: &Root, function: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::maps::line_table::SourceLine;
     use stack_roots::{BaseRegister, Location};
-    use tally_llvm::maps::line_table::SourceLine;
 
     #[test]
     fn columns_line_up() {

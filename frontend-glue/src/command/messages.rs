@@ -7,10 +7,10 @@
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::report::{Reporter, Severity};
+use crate::pipeline::CompileError;
 use clap::{Args, ValueEnum};
-use tally_llvm::diagnostic::Diagnostic;
-use tally_llvm::diagnostic::report::{Reporter, Severity};
-use tally_llvm::pipeline::CompileError;
 
 use super::failure::Failure;
 

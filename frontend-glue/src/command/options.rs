@@ -8,9 +8,9 @@ use tally_compiled::program::options::{
     OptionError, RunOptions, StatsTarget, parse_allocation, parse_size, parse_stats, parse_time,
 };
 
-use tally_llvm::emit::level::Level;
-use tally_llvm::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
-use tally_llvm::pipeline::{CompileOptions, Destination};
+use crate::emit::level::Level;
+use crate::lower::{PROMPT_STRATEGY, Patterns, Plan, STRATEGY};
+use crate::pipeline::{CompileOptions, Destination};
 
 /// How strategies of other names are understood.
 #[derive(Args, Debug)]

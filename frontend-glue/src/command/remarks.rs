@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::failure::Failure;
-use tally_llvm::aot::output_file;
-use tally_llvm::lower::Remark;
+use crate::aot::output_file;
+use crate::lower::Remark;
 
 /// Where remarks go.
 #[derive(Args, Debug)]
@@ -53,7 +53,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tally_llvm::lower::Saving;
+    use crate::lower::Saving;
 
     #[test]
     fn a_remark_is_a_yaml_document() {

@@ -10,9 +10,9 @@ use super::failure::Failure;
 use super::messages::Messages;
 use super::options::{Compiling, Running};
 use super::remarks::Remarks;
-use tally_llvm::guard::crash_net::CrashNet;
-use tally_llvm::jit::Program;
-use tally_llvm::pipeline::{self, Destination};
+use crate::guard::crash_net::CrashNet;
+use crate::jit::Program;
+use crate::pipeline::{self, Destination};
 
 /// Compile in memory and run
 ///

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::report::Severity;
+use crate::emit::level::Level;
+use crate::emit::target;
+use crate::pipeline;
 use clap::Args;
 use inkwell::context::Context;
-use tally_llvm::diagnostic::report::Severity;
-use tally_llvm::emit::level::Level;
-use tally_llvm::emit::target;
-use tally_llvm::pipeline;
 
 use super::failure::Failure;
 use super::messages::{Messages, counted};

@@ -4,9 +4,9 @@
 //! Only the first warning is shown, so that the program's own output is not hidden among warnings. It goes to
 //! standard error, before the program starts.
 
-use tally_llvm::diagnostic::Diagnostic;
-use tally_llvm::diagnostic::report::Severity;
-use tally_llvm::pipeline::Object;
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::report::Severity;
+use crate::pipeline::Object;
 
 use super::messages::Messages;
 

@@ -232,11 +232,11 @@ impl Loaded {
     /// No thread executes the module's code, now or later.
     unsafe fn unload(self) -> Result<(), SessionError> {
         // SAFETY: its code goes away below.
-        let let_go = |key| unsafe { registry::let_go_of_globals(key) };
+        let release_globals = |key| unsafe { registry::release_module_globals(key) };
         let last = self.destructors.len().saturating_sub(1);
         for (place, function) in self.destructors.into_iter().enumerate() {
             // The last of them unregisters the module. Objects that die with its globals may have destructors in it.
-            if place == last && self.key.is_some_and(let_go) {
+            if place == last && self.key.is_some_and(release_globals) {
                 // SAFETY: the host holds no reference: the caller's duty.
                 unsafe { tally_collect() };
             }

@@ -1,7 +1,7 @@
 //! The values that a root holds at a place in the program: classes of carriers that carry the same reference.
 //!
 //! A carrier is an SSA value, a local variable, or a phi's next value. Carriers and root slots that are known to hold
-//! the same reference are in one class; a carrier is *held* as long as its class has a root. So when a root is
+//! the same reference are in one class; a carrier is *rooted* as long as its class has a root. So when a root is
 //! overwritten, which ends it for all carriers at once, its class has one root less, and neither a store to one of
 //! thirty thousand roots nor a load from it visits the others. (With a set of roots for each carrier, each store went
 //! through all sets: for n roots in a loop that writes, n³ / 64 steps.)
@@ -17,13 +17,13 @@ pub(super) enum Carrier {
     NextPhi(Value),
 }
 
-/// A class of carriers and roots; the number is an index into `Held::roots_in`.
+/// A class of carriers and roots; the number is an index into `MustAlias::roots_in`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Class(usize);
 
-/// The carriers and roots that hold references at one place, by class.
+/// What must alias at one place: the carriers and roots that hold references, by class.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Held {
+pub(super) struct MustAlias {
     carriers: HandleMap<Carrier, Class>,
     /// By the slot.
     roots: HandleMap<Value, Class>,
@@ -31,8 +31,8 @@ pub(super) struct Held {
     roots_in: Vec<usize>,
 }
 
-impl Held {
-    /// The class of a carrier that is held.
+impl MustAlias {
+    /// The class of a carrier that is rooted.
     pub(super) fn class_of(&self, carrier: Carrier) -> Option<Class> {
         self.carriers.get(&carrier).copied().filter(|class| self.roots_in[class.0] > 0)
     }
@@ -86,9 +86,9 @@ impl Held {
     }
 
     /// Keeps the common knowledge of both: two carriers are in one class if they are so in both.
-    pub(super) fn meet(&mut self, other: &Held) {
+    pub(super) fn meet(&mut self, other: &MustAlias) {
         let mut pairs: HandleMap<(usize, usize), Class> = HandleMap::default();
-        let mut met = Held::default();
+        let mut met = MustAlias::default();
         for (&root, class) in &self.roots {
             if let Some(same) = other.roots.get(&root) {
                 let class = *pairs.entry((class.0, same.0)).or_insert_with(|| met.begin());
@@ -106,7 +106,7 @@ impl Held {
         *self = met;
     }
 
-    /// Removes the carriers that are no longer held, and the numbers of classes without a root.
+    /// Removes the carriers that are no longer rooted, and the numbers of classes without a root.
     pub(super) fn tidy(&mut self) {
         let same = self.clone();
         self.meet(&same);
@@ -114,8 +114,8 @@ impl Held {
 }
 
 /// States with the same knowledge are equal, for any numbers of their classes; both are tidy.
-impl PartialEq for Held {
-    fn eq(&self, other: &Held) -> bool {
+impl PartialEq for MustAlias {
+    fn eq(&self, other: &MustAlias) -> bool {
         if self.roots.len() != other.roots.len() || self.carriers.len() != other.carriers.len() {
             return false;
         }

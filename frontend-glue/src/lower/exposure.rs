@@ -16,7 +16,7 @@ use crate::analysis::callee::Callees;
 use crate::analysis::flow::{Direction, Flow};
 use crate::llvm::call::Call;
 use crate::llvm::{Block, HandleMap, HandleSet, Opcode, TypeKind, Value};
-use crate::lower::carriers::{Carrier, Class, Held};
+use crate::lower::carriers::{Carrier, Class, MustAlias};
 
 /// The blocks of `flow` at whose end a poll would expose nothing.
 pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, roots: &[Root]) -> HandleSet<Block> {
@@ -27,12 +27,12 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
     if ground.has_hidden_pointers {
         return HandleSet::default();
     }
-    let held = ground.held_at_end(flow);
+    let aliases = ground.aliases_at_end(flow);
     let live = ground.live_at_end(flow);
     let is_safe = |block: usize| {
-        live[block].iter().all(|&value| match (ground.can_expose(value), &held[block]) {
+        live[block].iter().all(|&value| match (ground.can_expose(value), &aliases[block]) {
             (false, _) => true,
-            (true, Some(held)) => held.class_of(Carrier::Now(value.base())).is_some(),
+            (true, Some(aliases)) => aliases.class_of(Carrier::Now(value.base())).is_some(),
             (true, None) => false,
         })
     };
@@ -40,21 +40,21 @@ pub(super) fn safe_to_poll(callees: &Callees, flow: &Flow, function: Value, root
 }
 
 /// Calls `at` for each reachable safepoint with the values that roots definitely hold before it.
-pub(super) fn held_at_safepoints(
+pub(super) fn aliases_at_safepoints(
     callees: &Callees,
     flow: &Flow,
     function: Value,
     roots: &[Root],
-    mut at: impl FnMut(Call, &Held),
+    mut at: impl FnMut(Call, &MustAlias),
 ) {
     let ground = Ground::of(callees, function, roots);
-    for (block, start) in ground.held_at_start(flow).into_iter().enumerate() {
-        let Some(mut held) = start else { continue };
+    for (block, start) in ground.aliases_at_start(flow).into_iter().enumerate() {
+        let Some(mut aliases) = start else { continue };
         for instruction in flow.blocks[block].instructions() {
             if let Some(call) = Call::among_instructions(instruction).filter(|&call| callees.is_safepoint(call)) {
-                at(call, &held);
+                at(call, &aliases);
             }
-            ground.pass(&mut held, instruction);
+            ground.pass(&mut aliases, instruction);
         }
     }
 }
@@ -118,71 +118,71 @@ impl Ground {
         }
     }
 
-    fn held_at_end(&self, flow: &Flow) -> Vec<Option<Held>> {
-        let mut ends: Vec<Option<Held>> = vec![None; flow.blocks.len()];
-        flow.solve(Direction::Forward, &Held::default(), Held::meet, |block, held| {
-            let held = self.through(flow.blocks[block], held);
-            ends[block] = Some(held.clone());
-            held
+    fn aliases_at_end(&self, flow: &Flow) -> Vec<Option<MustAlias>> {
+        let mut ends: Vec<Option<MustAlias>> = vec![None; flow.blocks.len()];
+        flow.solve(Direction::Forward, &MustAlias::default(), MustAlias::meet, |block, aliases| {
+            let aliases = self.through(flow.blocks[block], aliases);
+            ends[block] = Some(aliases.clone());
+            aliases
         });
         ends
     }
 
-    fn held_at_start(&self, flow: &Flow) -> Vec<Option<Held>> {
-        let through = |block: usize, held| self.through(flow.blocks[block], held);
-        flow.solve(Direction::Forward, &Held::default(), Held::meet, through)
+    fn aliases_at_start(&self, flow: &Flow) -> Vec<Option<MustAlias>> {
+        let through = |block: usize, aliases| self.through(flow.blocks[block], aliases);
+        flow.solve(Direction::Forward, &MustAlias::default(), MustAlias::meet, through)
     }
 
-    fn through(&self, block: Block, mut held: Held) -> Held {
+    fn through(&self, block: Block, mut aliases: MustAlias) -> MustAlias {
         for instruction in block.instructions() {
-            self.pass(&mut held, instruction);
+            self.pass(&mut aliases, instruction);
         }
-        self.prepare_phis(&mut held, block);
-        held.tidy();
-        held
+        self.prepare_phis(&mut aliases, block);
+        aliases.tidy();
+        aliases
     }
 
-    fn pass(&self, held: &mut Held, instruction: Value) {
+    fn pass(&self, aliases: &mut MustAlias, instruction: Value) {
         let class = match instruction.opcode() {
-            Some(Opcode::LLVMStore) => return self.store(held, instruction),
+            Some(Opcode::LLVMStore) => return self.store(aliases, instruction),
             Some(Opcode::LLVMLoad) if self.roots.contains(&instruction.operand(0)) => {
-                Some(held.class_of_root(instruction.operand(0)))
+                Some(aliases.class_of_root(instruction.operand(0)))
             }
-            Some(Opcode::LLVMLoad) => held.class_of(Carrier::Now(instruction.operand(0))),
+            Some(Opcode::LLVMLoad) => aliases.class_of(Carrier::Now(instruction.operand(0))),
             Some(Opcode::LLVMPHI) => {
-                let class = held.class_of(Carrier::NextPhi(instruction));
-                held.set(Carrier::NextPhi(instruction), None);
+                let class = aliases.class_of(Carrier::NextPhi(instruction));
+                aliases.set(Carrier::NextPhi(instruction), None);
                 class
             }
             Some(Opcode::LLVMSelect) => {
-                let class = |operand: Value| held.class_of(Carrier::Now(operand.base()));
+                let class = |operand: Value| aliases.class_of(Carrier::Now(operand.base()));
                 class(instruction.operand(1)).filter(|&one| class(instruction.operand(2)) == Some(one))
             }
             _ => None,
         };
-        held.set(Carrier::Now(instruction), class);
+        aliases.set(Carrier::Now(instruction), class);
     }
 
-    fn store(&self, held: &mut Held, store: Value) {
+    fn store(&self, aliases: &mut MustAlias, store: Value) {
         let (value, address) = (store.operand(0), store.operand(1));
         let class: Option<Class> = if self.roots.contains(&address) {
-            held.empty_root(address);
+            aliases.empty_root(address);
             let is_whole = value.is_local() && value.base() == value;
-            is_whole.then(|| held.store(Carrier::Now(value), address))
+            is_whole.then(|| aliases.store(Carrier::Now(value), address))
         } else if self.variables.contains(&address) {
-            held.class_of(Carrier::Now(value.base()))
+            aliases.class_of(Carrier::Now(value.base()))
         } else {
             return;
         };
-        held.set(Carrier::Now(address), class);
+        aliases.set(Carrier::Now(address), class);
     }
 
-    fn prepare_phis(&self, held: &mut Held, block: Block) {
+    fn prepare_phis(&self, aliases: &mut MustAlias, block: Block) {
         for successor in block.successors() {
             for phi in successor.instructions().take_while(|value| value.is(Opcode::LLVMPHI)) {
                 for (value, _) in phi.incoming().into_iter().filter(|(_, from)| *from == block) {
-                    let class = held.class_of(Carrier::Now(value.base()));
-                    held.set(Carrier::NextPhi(phi), class);
+                    let class = aliases.class_of(Carrier::Now(value.base()));
+                    aliases.set(Carrier::NextPhi(phi), class);
                 }
             }
         }

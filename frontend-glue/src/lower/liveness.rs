@@ -24,7 +24,7 @@
 //! function with roots of this module: by rule 3 the callee roots its parameters before its first safepoint.
 
 use super::bit_set::BitSet;
-use super::exposure::held_at_safepoints;
+use super::exposure::aliases_at_safepoints;
 use super::influence::{Influence, Reach, SlotAccess};
 use super::roots::Root;
 use super::steps::{Step, Steps};
@@ -34,7 +34,7 @@ use crate::analysis::flow::{Direction, Flow, LazyFlow};
 use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Value};
 use crate::lower::carriers::Carrier;
-use crate::lower::{Cure, LowerOptions};
+use crate::lower::{LowerOptions, Mitigation};
 
 /// The numbers of the roots that each safepoint call of a function names.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ pub(super) fn named_roots(
         return named;
     }
     let flow = flow.get();
-    let reach = if options.has(Cure::OriginsOfStored) { Reach::Values } else { Reach::WithoutOrigins };
+    let reach = if options.has(Mitigation::OriginsOfStored) { Reach::Values } else { Reach::WithoutOrigins };
     let influence = Influence::of(callees, function, roots, reach);
     let steps = Steps::of(callees, flow, &influence);
     let filled = filled_before(flow, &steps, roots.len());
@@ -104,7 +104,7 @@ pub(super) fn named_roots(
     let question = Question { flow, steps: &steps, count: roots.len(), influence: &influence, callee_roots };
     let mut always = influence.always.clone();
     // Roots in place of others are found through origins, too: a test that leaves these out must show the loss.
-    let asks_for_others = options.has(Cure::RootsInPlaceOfOthers) && options.has(Cure::OriginsOfStored);
+    let asks_for_others = options.has(Mitigation::RootsInPlaceOfOthers) && options.has(Mitigation::OriginsOfStored);
     let matters = if influence.shares() && asks_for_others {
         let wide = Influence::of(callees, function, roots, Reach::ThroughRoots);
         always.union(&wide.always);
@@ -112,7 +112,7 @@ pub(super) fn named_roots(
         let matters = question.answer(Some(&mut substitutes));
         if substitutes.are_wanted() {
             let places: HandleMap<Call, usize> = steps.safepoints.iter().copied().zip(0..).collect();
-            held_at_safepoints(callees, flow, function, roots, |call, held| {
+            aliases_at_safepoints(callees, flow, function, roots, |call, held| {
                 substitutes.decide(places[&call], |value: Value| {
                     let own = influence.of_value(value).into_iter().flat_map(BitSet::bits);
                     held.is_in_one_of(Carrier::Now(value.base()), own.map(|root| roots[root].slot))

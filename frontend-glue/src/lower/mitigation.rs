@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// A mitigation: a measure that keeps roots from being lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cure {
+pub enum Mitigation {
     /// Bundles name roots.
     RootNames,
     /// Functions without roots get empty bundles.
@@ -38,27 +38,27 @@ pub enum Cure {
 }
 
 /// All mitigations and their names in tests.
-const NAMES: [(Cure, &str); 13] = [
-    (Cure::RootNames, "root-names"),
-    (Cure::EmptyBundles, "empty-bundles"),
-    (Cure::ResultThunks, "result-thunks"),
-    (Cure::HoistedRoots, "hoisted-roots"),
-    (Cure::EmptyRoots, "empty-roots"),
-    (Cure::LifetimeMarkers, "lifetime-markers"),
-    (Cure::TailCallsOutOfLine, "tail-calls-out-of-line"),
-    (Cure::FramePointers, "frame-pointers"),
-    (Cure::UnwindTables, "unwind-tables"),
-    (Cure::PromisesStripped, "promises-stripped"),
-    (Cure::LendingNoted, "lending-noted"),
-    (Cure::OriginsOfStored, "origins-of-stored"),
-    (Cure::RootsInPlaceOfOthers, "roots-in-place-of-others"),
+const NAMES: [(Mitigation, &str); 13] = [
+    (Mitigation::RootNames, "root-names"),
+    (Mitigation::EmptyBundles, "empty-bundles"),
+    (Mitigation::ResultThunks, "result-thunks"),
+    (Mitigation::HoistedRoots, "hoisted-roots"),
+    (Mitigation::EmptyRoots, "empty-roots"),
+    (Mitigation::LifetimeMarkers, "lifetime-markers"),
+    (Mitigation::TailCallsOutOfLine, "tail-calls-out-of-line"),
+    (Mitigation::FramePointers, "frame-pointers"),
+    (Mitigation::UnwindTables, "unwind-tables"),
+    (Mitigation::PromisesStripped, "promises-stripped"),
+    (Mitigation::LendingNoted, "lending-noted"),
+    (Mitigation::OriginsOfStored, "origins-of-stored"),
+    (Mitigation::RootsInPlaceOfOthers, "roots-in-place-of-others"),
 ];
 
-impl FromStr for Cure {
+impl FromStr for Mitigation {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Cure, String> {
+    fn from_str(text: &str) -> Result<Mitigation, String> {
         let found = NAMES.iter().find(|(_, name)| *name == text);
-        found.map(|(cure, _)| *cure).ok_or_else(|| format!("no cure is called {text:?}"))
+        found.map(|(mitigation, _)| *mitigation).ok_or_else(|| format!("no mitigation is called {text:?}"))
     }
 }

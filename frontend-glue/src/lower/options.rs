@@ -3,7 +3,7 @@
 use super::count::{Damage, Patterns, Remark};
 use super::named_root::NamedRoot;
 use super::runtime::ContextAccess;
-use crate::lower::mitigation::Cure;
+use crate::lower::mitigation::Mitigation;
 use tally_heap::plan::Plan;
 
 /// The options of a lowering.
@@ -24,7 +24,7 @@ pub struct LowerOptions {
     /// The module's name in records and messages.
     pub module_name: String,
     /// For tests: the mitigation to leave out, so that its hazard shows.
-    pub without: Option<Cure>,
+    pub without: Option<Mitigation>,
     /// For tests: an operation of the prompt plan to leave out, or to do twice.
     pub damage: Option<Damage>,
     /// For tests: the prompt plan's operations stay as they are placed, and nothing else is done.
@@ -50,8 +50,8 @@ impl Default for LowerOptions {
 
 impl LowerOptions {
     /// Whether this mitigation is applied.
-    pub(super) fn has(&self, cure: Cure) -> bool {
-        self.without != Some(cure)
+    pub(super) fn has(&self, mitigation: Mitigation) -> bool {
+        self.without != Some(mitigation)
     }
 }
 

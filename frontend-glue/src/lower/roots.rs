@@ -16,7 +16,7 @@ use crate::llvm::call::Call;
 use crate::llvm::surgery::move_before;
 use crate::llvm::{Builder, HandleMap, HandleSet, Module, Opcode, Type, TypeKind, Value};
 use crate::lower::named_root::root_id;
-use crate::lower::{Cure, LowerOptions};
+use crate::lower::{LowerOptions, Mitigation};
 
 /// One root of a function.
 #[derive(Debug, Clone)]
@@ -70,13 +70,13 @@ pub(super) fn clean(
             roots.push(Root { slot, how, bytes, id, name });
         });
     }
-    if options.has(Cure::HoistedRoots) {
+    if options.has(Mitigation::HoistedRoots) {
         hoist(builder, function, &roots);
     }
-    if options.has(Cure::EmptyRoots) {
+    if options.has(Mitigation::EmptyRoots) {
         empty(builder, function, &roots);
     }
-    if options.has(Cure::LifetimeMarkers) {
+    if options.has(Mitigation::LifetimeMarkers) {
         end_lifetimes(builder, callees, &roots);
     }
     roots

@@ -1,22 +1,22 @@
 //! The requirements of the stack walk on every function of a lowered module, ours and the program's: a frame pointer,
 //! an unwind table, frames that touch each of their pages, and no inlining of bare tail calls.
 
-use super::Cure;
+use super::Mitigation;
 use crate::llvm::Value;
 use crate::llvm::call::{Call, Position};
 
 /// Gives `function` the attributes that the walk needs, except those that a test leaves out.
-pub(super) fn make_walkable(function: Value, without: Option<Cure>) {
-    if without != Some(Cure::FramePointers) {
+pub(super) fn make_walkable(function: Value, without: Option<Mitigation>) {
+    if without != Some(Mitigation::FramePointers) {
         function.set_string_attribute("frame-pointer", "all");
     }
-    if without != Some(Cure::UnwindTables) && !function.has_attribute("uwtable") {
+    if without != Some(Mitigation::UnwindTables) && !function.has_attribute("uwtable") {
         // 2: valid at every instruction, not only at calls.
         function.set_attribute("uwtable", 2);
     }
     touch_every_page(function);
     let has_musttail = || function.calls().any(Call::is_musttail);
-    if without != Some(Cure::TailCallsOutOfLine) && has_musttail() {
+    if without != Some(Mitigation::TailCallsOutOfLine) && has_musttail() {
         function.remove_attribute(Position::Function, "alwaysinline");
         function.set_attribute("noinline", 0);
     }

@@ -1,5 +1,5 @@
 ; Hazard: lifetime markers of roots: LLVM then gives a root and a buffer one stack slot, and the collector reads the buffer.
-; The address of the root escapes, so that it is named at every call. Without the cure a misaligned address in the heap is counted.
+; The address of the root escapes, so that it is named at every call. Without the mitigation a misaligned address in the heap is counted.
 ; WITHOUT lifetime-markers at 2: signal
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)

@@ -1,6 +1,6 @@
 ; Hazard: gcroot of an alloca in a loop's body. Its address escapes, so that calls outside must name it, too.
 ; scenario 162.
-; Without the cure a slot is named where it does not exist yet.
+; Without the mitigation a slot is named where it does not exist yet.
 ; WITHOUT hoisted-roots at 0: does not dominate
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @box(i64)

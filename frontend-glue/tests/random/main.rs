@@ -8,12 +8,11 @@
 //! Without a generator's name, as in `cargo test`, both run a fixed number, or those that the words name as libtest's filters
 //! would. It is no libtest program: the arguments of a generator are its own.
 
-mod arguments;
 mod merged_pointers;
 mod modules;
 
-use arguments::Arguments;
 use std::process::ExitCode;
+use tally_kit::seed;
 
 /// A generator: what it is called on the command line, what a filter calls it, and its `main`.
 type Generator = (&'static str, &'static str, fn(&Arguments) -> ExitCode);
@@ -38,4 +37,36 @@ fn main() -> ExitCode {
     let asked = GENERATORS.iter().filter(|(_, filtered, _)| is_asked(filtered));
     let failed = asked.filter(|(_, _, generator)| generator(&Arguments::default()) != ExitCode::SUCCESS).count();
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What is typed behind a generator's name: `--count 10000 --seed 2`, and `--without` a part of the lowering. Without a count a generator makes the number that belongs to the gate.
+#[derive(Debug)]
+struct Arguments {
+    count: Option<u64>,
+    seed: u64,
+    without: Option<String>,
+}
+
+impl Default for Arguments {
+    fn default() -> Arguments {
+        Arguments { count: None, seed: seed::of_the_run(1), without: None }
+    }
+}
+
+impl Arguments {
+    fn of(words: &[String]) -> Arguments {
+        let mut arguments = Arguments::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let value = words.next().unwrap_or_else(|| panic!("{word} takes a value"));
+            let number = || value.parse::<u64>().unwrap_or_else(|_| panic!("{word} takes a number"));
+            match word.as_str() {
+                "--count" => arguments.count = Some(number()),
+                "--seed" => arguments.seed = number(),
+                "--without" => arguments.without = Some(value.clone()),
+                _ => panic!("{word} is none of --count, --seed and --without"),
+            }
+        }
+        arguments
+    }
 }

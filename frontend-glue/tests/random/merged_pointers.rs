@@ -6,7 +6,7 @@
 //! epochs under either plan and at several levels, and under either plan with zeal.
 //! What fails is run again alone, so that a failure names its program; its file is kept.
 //!
-//! Without a count, as in `cargo test`, it runs a fixed number, and with each cure left out that the programs are about
+//! Without a count, as in `cargo test`, it runs a fixed number, and with each mitigation left out that the programs are about
 //! one module until it fails: a check that cannot fail would prove nothing. `--without origins-of-stored` leaves one out, and
 //! looks for a program that loses an object.
 
@@ -14,7 +14,7 @@ mod model;
 mod program;
 mod text;
 
-use crate::arguments::Arguments;
+use crate::Arguments;
 use inkwell::context::Context;
 use program::{Author, Op};
 use std::path::{Path, PathBuf};
@@ -29,9 +29,9 @@ use text::Size;
 const MODULE: u64 = 50;
 /// What a plain `cargo test` runs.
 const FIXED: u64 = 300;
-/// Programs among which one must fail without a cure.
+/// Programs among which one must fail without a mitigation.
 const WITHOUT: u64 = 400;
-const CURES: [&str; 2] = ["origins-of-stored", "roots-in-place-of-others"];
+const MITIGATIONS: [&str; 2] = ["origins-of-stored", "roots-in-place-of-others"];
 const LEVELS: [&str; 4] = ["0", "1", "2", "3"];
 /// Modules with failures after which no more are made.
 const FAILURES_MAX: usize = 10;
@@ -59,10 +59,11 @@ pub fn main(arguments: &Arguments) -> ExitCode {
     std::fs::create_dir_all(&folder).unwrap();
     let (seed, count) = (arguments.seed, arguments.count);
     let right = match (&arguments.without, count) {
-        (Some(cure), _) => is_noticed(&folder, seed, count.unwrap_or(WITHOUT), cure),
+        (Some(mitigation), _) => is_noticed(&folder, seed, count.unwrap_or(WITHOUT), mitigation),
         (None, Some(count)) => all_are_right(&folder, seed, count),
         (None, None) => {
-            all_are_right(&folder, seed, FIXED) && CURES.iter().all(|cure| is_noticed(&folder, seed, WITHOUT, cure))
+            all_are_right(&folder, seed, FIXED)
+                && MITIGATIONS.iter().all(|mitigation| is_noticed(&folder, seed, WITHOUT, mitigation))
         }
     };
     if right {
@@ -90,13 +91,13 @@ fn all_are_right(folder: &Path, seed: u64, count: u64) -> bool {
     failed == 0
 }
 
-/// Whether a program fails that is lowered without a cure.
-fn is_noticed(folder: &Path, seed: u64, count: u64, cure: &str) -> bool {
+/// Whether a program fails that is lowered without a mitigation.
+fn is_noticed(folder: &Path, seed: u64, count: u64, mitigation: &str) -> bool {
     for first in (0..count).step_by(MODULE as usize) {
         let programs: Vec<Numbered> = (first..first + MODULE).map(|number| Numbered::of(seed, number)).collect();
         let file = write(folder, &format!("without-{first}"), &programs, Size::Small);
         let lowered = folder.join(format!("without-{first}.bc"));
-        lower_without(&file, cure, &lowered);
+        lower_without(&file, mitigation, &lowered);
         let program = folder.join("without");
         let mut build = Command::new(checked_tally());
         build.args(["build", "--opt", "1", "-o"]).args([&program, &lowered]);
@@ -105,21 +106,21 @@ fn is_noticed(folder: &Path, seed: u64, count: u64, cure: &str) -> bool {
         let mut command = Command::new("timeout");
         command.arg(RUN_SECONDS_MAX).arg(&program).env("TALLY_ZEAL", "1");
         if let Err(reason) = outcome(&mut command, &programs) {
-            println!("merged pointers: without {cure} a program from {first} on fails: {reason}");
+            println!("merged pointers: without {mitigation} a program from {first} on fails: {reason}");
             return true;
         }
     }
-    println!("merged pointers: without {cure} none of {count} programs of seed {seed} fails");
+    println!("merged pointers: without {mitigation} none of {count} programs of seed {seed} fails");
     false
 }
 
-fn lower_without(file: &Path, cure: &str, to: &Path) {
+fn lower_without(file: &Path, mitigation: &str, to: &Path) {
     let context = Context::create();
     let machine = tally_llvm::emit::target::machine(Default::default()).unwrap();
     let module = tally_llvm::pipeline::load(&context, file, &machine).unwrap();
     let options = LowerOptions {
         module_name: "merged.ll".into(),
-        without: Some(cure.parse().unwrap()),
+        without: Some(mitigation.parse().unwrap()),
         zeal: true,
         ..LowerOptions::default()
     };

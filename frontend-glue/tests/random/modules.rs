@@ -13,7 +13,7 @@
 
 mod inject;
 
-use crate::arguments::Arguments;
+use crate::Arguments;
 use inject::{Program, inject};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output, Stdio};

@@ -10,6 +10,5 @@ mod machine;
 mod managed;
 mod mixed;
 mod plans;
-mod refused;
 mod run;
 mod usage;

@@ -2,6 +2,7 @@
 
 mod boundaries;
 mod cli;
+mod damaged_counts;
 mod hazards;
 mod ir_contract;
 mod objc_arc;

@@ -4,8 +4,10 @@
 //! alive for an epoch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 
 use tally_collector::Mutator;
+use tally_heap::object::flag;
 use tally_heap::services::builtin;
 use tally_heap::services::weak::WeakKind;
 use tally_heap::services::weak_map::WeakMode;
@@ -18,11 +20,15 @@ use crate::op::deed::Event;
 use crate::op::service::GLOBAL_HANDLES;
 use crate::shape::Kind;
 
-/// Whether the object belongs to a weak map: its directory, a bucket, or an entry.
+/// Whether the object belongs to a weak map: its directory, a bucket, or an entry. Every comparison asks it of every object.
 pub(super) fn is_hidden(object: ObjectRef) -> bool {
-    let id = object.type_info().id;
-    let parts = [builtin::weak_map_table().id, builtin::weak_map_bucket().id];
-    parts.contains(&id) || builtin::mode_of_entry(object).is_some()
+    static PARTS: OnceLock<[u32; 5]> = OnceLock::new();
+    let parts = PARTS.get_or_init(|| {
+        let entries = [WeakMode::Keys, WeakMode::Values, WeakMode::Both].map(builtin::weak_map_entry);
+        let [keys, values, both] = entries.map(|entry| entry.id);
+        [builtin::weak_map_table().id, builtin::weak_map_bucket().id, keys, values, both]
+    });
+    parts.contains(&(object.meta() & !flag::ALL))
 }
 
 /// The segment of a map's bucket, and its place there: segment 0 has bucket 0, and segment k the buckets 2^(k - 1) to

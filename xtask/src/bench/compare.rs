@@ -11,6 +11,7 @@ use super::build::{self, Executable, Plans};
 use super::measure::{self, Run, median};
 use super::utilisation::{self, Least, WINDOWS};
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{process, tree};
 use std::process::ExitCode;
 
@@ -56,12 +57,14 @@ pub fn compare(arguments: &Arguments) -> Outcome {
     let windows = WINDOWS.map(|window| format!("{window:>8}")).concat();
     println!("{:<12}{:<16}{:>10}{:>8}{:>14}{:>13}{windows}", "workload", "executable", "CPU", "ratio", "gap", "memory");
     let chosen = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let workloads: Vec<&str> = WORKLOADS.into_iter().filter(|name| chosen(name)).collect();
+    let progress = Progress::new(workloads.len() * arguments.rounds as usize * executables.len());
     let mut failures = Vec::new();
-    for workload in WORKLOADS.into_iter().filter(|name| chosen(name)) {
-        match measure_in_turn(&executables, workload, arguments.rounds) {
-            Ok(series) => println!("{}", rows(workload, &executables, &series)),
+    for workload in workloads {
+        match measure_in_turn(&executables, workload, arguments.rounds, &progress) {
+            Ok(series) => progress.print(&rows(workload, &executables, &series)),
             Err(failure) => {
-                println!("{workload:<12}failed: see the end\n");
+                progress.print(&format!("{workload:<12}failed: see the end\n"));
                 failures.push(failure.to_string());
             }
         }
@@ -79,16 +82,23 @@ struct Series {
 }
 
 /// The runs of each executable, as many as there are rounds; all of them computed the same.
-fn measure_in_turn(executables: &[Executable], workload: &str, rounds: u32) -> Result<Vec<Series>, Failure> {
+fn measure_in_turn(
+    executables: &[Executable],
+    workload: &str,
+    rounds: u32,
+    progress: &Progress,
+) -> Result<Vec<Series>, Failure> {
     let mut all: Vec<Series> = executables.iter().map(|_| Series::default()).collect();
     for _ in 0..rounds {
         for (executable, series) in executables.iter().zip(&mut all) {
+            progress.begin(&format!("{workload} {}", executable.name));
             let mut command = process::command(&executable.path);
             command.arg(workload);
             series.runs.push(measure::run(command, workload)?);
             if executable.name != build::HAND_FREED {
                 series.least.push(utilisation::least(&executable.path, workload)?);
             }
+            progress.end();
         }
     }
     let right = &all[0].runs[0].sum;
@@ -128,7 +138,7 @@ fn rows(workload: &str, executables: &[Executable], all: &[Series]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Executable, measure_in_turn, rows};
+    use super::{Executable, Progress, measure_in_turn, rows};
     use std::path::Path;
     use std::process::Command;
 
@@ -152,7 +162,9 @@ mod tests {
     fn all_executables_are_run_in_turn_and_have_a_row_each() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let executables = ["hand-freed", "tally-deferred", "tally-prompt"].map(|name| player(folder.path(), name, 7));
-        let runs = measure_in_turn(&executables, "lru", 3).expect("all play the workload");
+        let progress = Progress::new(9);
+        let runs = measure_in_turn(&executables, "lru", 3, &progress).expect("all play the workload");
+        assert_eq!(progress.ended(), (9, 9));
         assert_eq!(runs.iter().map(|series| series.runs.len()).collect::<Vec<_>>(), [3, 3, 3]);
         assert_eq!(runs.iter().map(|series| series.least.len()).collect::<Vec<_>>(), [0, 3, 3]);
         let rows = rows("lru", &executables, &runs);
@@ -169,7 +181,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let sums = [("hand-freed", 7), ("tally-deferred", 7), ("tally-prompt", 8)];
         let executables = sums.map(|(name, sum)| player(folder.path(), name, sum));
-        let failure = measure_in_turn(&executables, "lru", 1).expect_err("the third computes another").to_string();
+        let failure = measure_in_turn(&executables, "lru", 1, &Progress::new(3))
+            .expect_err("the third computes another")
+            .to_string();
         assert!(failure.contains("hand-freed computes 7 and tally-prompt computes 8"), "{failure}");
     }
 }

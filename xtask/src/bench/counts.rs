@@ -14,6 +14,7 @@ mod approved;
 
 use super::build::{self, BOTH_PLANS, DEFERRED, PROMPT};
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{process, run, setup, tree};
 use approved::Approved;
 use std::path::{Path, PathBuf};
@@ -65,14 +66,22 @@ pub fn counts(arguments: &Arguments) -> Outcome {
     let benches = if arguments.only_compiled { &["compiled"][..] } else { &["compiled", "counts"] };
     let bench = |names: &[&str], more: &[&str]| {
         let mut bench = process::cargo();
-        bench.args(["bench", "-p", "tally-benches"]).args(names.iter().flat_map(|name| ["--bench", name])).args(more);
+        bench.args(["bench", "-p", "tally-benches", "--features", "tally-benches/counts"]);
+        // The packages that `build_tally` builds, so that what both use is built once.
+        bench
+            .args(["-p", "tally-llvm", "-p", "aot-runtime"])
+            .args(names.iter().flat_map(|name| ["--bench", name]))
+            .args(more);
         bench.env(FOLDER, &compiled).env("IAI_CALLGRIND_HOME", &home).env("CARGO_INCREMENTAL", "0");
         // Its own report is long and says nothing that the table below does not.
         process::output_of(&mut bench)
     };
     bench(benches, &["--no-run"])?;
     // Counts do not depend on what else the machine does: both executables are counted at a time.
-    process::side_by_side(benches, |name| bench(&[name], &[])).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let done = || paths.iter().filter(|path| output_file(&home, &path.name).is_file()).count();
+    Progress::watching(paths.len(), done, || process::side_by_side(benches, |name| bench(&[name], &[])))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
     for path in &mut paths {
         path.counted = counted(&home, &path.name)?;
     }
@@ -113,9 +122,13 @@ fn build_compiled() -> Result<PathBuf, Failure> {
 
 /// What callgrind counted for a path.
 fn counted(home: &Path, name: &str) -> Result<u64, Failure> {
-    let path = home.join("tally-benches").join(output_of(name));
+    let path = output_file(home, name);
     total(&read(&path)?)
         .ok_or_else(|| Failure::step(format!("{} has no line `summary:` or `totals:` with a number", path.display())))
+}
+
+fn output_file(home: &Path, name: &str) -> PathBuf {
+    home.join("tally-benches").join(output_of(name))
 }
 
 /// Where the runner leaves callgrind's output of a path.

@@ -9,6 +9,7 @@
 //! is Markdown: docs/port/lowering-cost.md holds one.
 
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{process, run, setup, tree};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -136,13 +137,19 @@ fn row(program: &Program, crates: &Path, folder: &Path, tally: &Path, arguments:
     }
     let mut seconds = [Vec::new(), Vec::new()];
     let mut sums = HashSet::new();
+    let progress = Progress::new(arguments.rounds as usize * executables.len());
     for _ in 0..arguments.rounds {
-        for (times, (_, executable)) in seconds.iter_mut().zip(&executables) {
+        for (times, (form, (_, executable))) in
+            seconds.iter_mut().zip(["without gc", "with gc"].iter().zip(&executables))
+        {
+            progress.begin(&format!("{} {form}", program.name));
             let run = Run::of(executable)?;
             times.push(run.seconds);
             sums.insert(run.sum);
+            progress.end();
         }
     }
+    drop(progress);
     if sums.len() != 1 {
         return Err(Failure::step(format!("{} computes different sums with gc and without: {sums:?}", program.name)));
     }

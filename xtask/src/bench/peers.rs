@@ -4,7 +4,7 @@
 //! left out (`--setup` installs it). A peer that takes longer than a run may is not run again on that workload, and one
 //! whose runs add up to much has fewer rounds: both are results, and shown. A sum that differs from that of `malloc`,
 //! and a program that fails, are failures (status 1); the others are still run. The tables go to standard output,
-//! progress to standard error, and tables, JSON and bars to a folder; with `--document` into docs/use/performance.md as
+//! the progress to a terminal, and tables, JSON and bars to a folder; with `--document` into docs/use/performance.md as
 //! well.
 
 mod peer;
@@ -13,8 +13,9 @@ mod table;
 use super::build::{self, BOTH_PLANS};
 use super::compare::WORKLOADS;
 use super::document;
-use super::measure::{self, Ending};
+use super::measure::{self, Ending, Run};
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{setup, tree};
 use peer::{PEERS, Peer, Program};
 use std::path::PathBuf;
@@ -127,17 +128,21 @@ fn measure_in_turn(peers: &[(&Peer, Program)], workloads: &[&str], rounds: u32, 
     let row =
         |peer: &Peer| Row { name: peer.name.to_owned(), cells: workloads.iter().map(|_| Cell::default()).collect() };
     let mut rows: Vec<Row> = peers.iter().map(|(peer, _)| row(peer)).collect();
-    for round in 1..=rounds {
+    let progress = Progress::new(rounds as usize * workloads.len() * peers.len());
+    for _ in 0..rounds {
         for (place, workload) in workloads.iter().enumerate() {
             for number in 0..rows.len() {
                 let right = rows[0].cells[place].runs.first().map(|run| run.sum.clone());
                 let (peer, program) = &peers[number];
                 let cell = &mut rows[number].cells[place];
-                if cell.stopped.is_some() {
-                    continue;
+                if cell.stopped.is_none() {
+                    progress.begin(&format!("{workload} {}", peer.name));
+                    cell.stopped = measure_once(peer, program, workload, limit, right.as_deref(), &mut cell.runs);
+                    if let Some(Stopped::Failed(what)) = &cell.stopped {
+                        progress.complain(what);
+                    }
                 }
-                eprint!("[{round}/{rounds}] {workload} {}: ", peer.name);
-                measure_once(peer, program, workload, limit, right.as_deref(), cell);
+                progress.end();
             }
         }
     }
@@ -145,34 +150,28 @@ fn measure_in_turn(peers: &[(&Peer, Program)], workloads: &[&str], rounds: u32, 
     Results { machine: measure::machine(), rounds, workloads: names(workloads), peers: rows }
 }
 
-/// Adds a run to the cell, or the reason why there are no more.
-fn measure_once(peer: &Peer, program: &Program, workload: &str, limit: Duration, right: Option<&str>, cell: &mut Cell) {
-    match measure::run_within(program.command(workload), workload, limit) {
-        Ok(Ending::Finished(run)) => {
-            eprintln!("{:.3} s", run.cpu_s);
-            if let Some(right) = right.filter(|right| **right != run.sum) {
-                let what = format!("{workload}: {} computes {}, and malloc {right}", peer.name, run.sum);
-                eprintln!("xtask: {what}");
-                cell.stopped = Some(Stopped::Failed(what));
-            }
-            cell.runs.push(run);
-            if cell.stopped.is_none() && cell.runs.iter().map(|run| run.wall_s).sum::<f64>() > ENOUGH_S {
-                cell.stopped = Some(Stopped::TookLong);
-            }
-        }
-        Ok(Ending::TimedOut) => {
-            eprintln!("not done after {} s", limit.as_secs());
-            cell.stopped = Some(Stopped::TimedOut);
-        }
+/// Adds a run, or says why there are no more.
+fn measure_once(
+    peer: &Peer,
+    program: &Program,
+    workload: &str,
+    limit: Duration,
+    right: Option<&str>,
+    runs: &mut Vec<Run>,
+) -> Option<Stopped> {
+    let run = match measure::run_within(program.command(workload), workload, limit) {
+        Ok(Ending::Finished(run)) => run,
+        Ok(Ending::TimedOut) => return Some(Stopped::TimedOut),
         Ok(Ending::Unknown) => {
-            eprintln!("status 2");
-            cell.stopped = Some(Stopped::Failed(format!("{} does not know the workload {workload}", peer.name)));
+            return Some(Stopped::Failed(format!("{} does not know the workload {workload}", peer.name)));
         }
-        Err(failure) => {
-            eprintln!("{failure}");
-            cell.stopped = Some(Stopped::Failed(failure.to_string()));
-        }
-    }
+        Err(failure) => return Some(Stopped::Failed(failure.to_string())),
+    };
+    let wrong = right.filter(|right| **right != run.sum);
+    let wrong = wrong.map(|right| format!("{workload}: {} computes {}, and malloc {right}", peer.name, run.sum));
+    runs.push(run);
+    let is_enough = runs.iter().map(|run| run.wall_s).sum::<f64>() > ENOUGH_S;
+    wrong.map(Stopped::Failed).or(is_enough.then_some(Stopped::TookLong))
 }
 
 #[cfg(test)]

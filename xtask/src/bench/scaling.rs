@@ -19,6 +19,7 @@ use super::chart::{self, Line};
 use super::document;
 use super::measure::{self, Run, median};
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{process, setup, tree};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -112,16 +113,17 @@ pub fn scaling(arguments: &Arguments) -> Outcome {
 /// Runs all, in turn. Sums are compared as in `bench compare`.
 fn sample(executables: &[Executable], sizes: &[u64], rounds: u32, folder: &Path) -> Result<Samples, Failure> {
     let mut samples = Samples::new();
-    for round in 1..=rounds {
+    let progress = Progress::new(
+        sizes.iter().map(|&size| runs(size).count()).sum::<usize>() * rounds as usize * executables.len(),
+    );
+    for _ in 0..rounds {
         for &size in sizes {
-            let workloads = RING_WORKLOADS.into_iter().flat_map(|name| RINGS.map(|rings| (name, Some(rings))));
-            let large = RATIO_WORKLOADS.into_iter().filter(|_| size >= LARGE).map(|name| (name, None));
-            for (workload, rings) in workloads.chain(large) {
+            for (workload, rings) in runs(size) {
                 let mut right: Option<String> = None;
                 for executable in executables {
-                    eprint!("[{round}/{rounds}] {workload} {size} {}: ", executable.name);
+                    progress.begin(&format!("{workload} {size} {}", executable.name));
                     let sample = sample_once(executable, workload, size, rings, folder)?;
-                    eprintln!("{:.3} s", sample.run.cpu_s);
+                    progress.end();
                     let sum = &sample.run.sum;
                     if right.get_or_insert_with(|| sum.clone()) != sum {
                         return Err(Failure::step(format!(
@@ -137,6 +139,12 @@ fn sample(executables: &[Executable], sizes: &[u64], rounds: u32, folder: &Path)
         }
     }
     Ok(samples)
+}
+
+/// The workloads beside a heap of that size, each with the rings that it makes if it is told how many.
+fn runs(size: u64) -> impl Iterator<Item = (&'static str, Option<u64>)> {
+    let rings = RING_WORKLOADS.into_iter().flat_map(|name| RINGS.map(|rings| (name, Some(rings))));
+    rings.chain(RATIO_WORKLOADS.into_iter().filter(move |_| size >= LARGE).map(|name| (name, None)))
 }
 
 fn sample_once(

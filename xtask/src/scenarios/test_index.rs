@@ -29,12 +29,12 @@ const SITUATIONS: [&str; 6] = [
     "frontend-glue/tests/hazards/",
     "frontend-glue/tests/lowering/",
     "frontend-glue/tests/refused/",
-    "frontend-glue/tests/suite/untouched/",
+    "frontend-glue/tests/untouched/",
     "tests/programs/",
 ];
 
-/// Test suites without test functions: their `main` is the test.
-const PROGRAMS: [&str; 1] = ["frontend-glue/tests/random/modules.rs"];
+/// Test suites without test functions: their `main` is the test, or the trials that they make of a folder are.
+const PROGRAMS: [&str; 2] = ["frontend-glue/tests/cases/hazards.rs", "frontend-glue/tests/random/modules.rs"];
 
 /// See the file's first lines.
 #[derive(Debug, Default)]

@@ -39,7 +39,7 @@ impl Expansion<'_> {
         let shadow = &self.roots[self.shadows[number].expect("a settled root has a shadow")];
         let root = &self.roots[number];
         match self.words[number] {
-            Some(reading) if leave => self.let_go(call.value(), shadow.slot, reading),
+            Some(reading) if leave => self.release_shadow(call.value(), shadow.slot, reading),
             Some(reading) => self.settle_word(call.value(), root.slot, shadow.slot, reading),
             None => {
                 let (builder, null) = (self.builder, self.builder.module().pointer().null());
@@ -75,7 +75,7 @@ impl Expansion<'_> {
         builder.branch(rest);
     }
 
-    fn let_go(&self, place: Value, shadow: Value, reading: OneWord) {
+    fn release_shadow(&self, place: Value, shadow: Value, reading: OneWord) {
         let (builder, module) = (self.builder, self.builder.module());
         let head = split_before(builder, place);
         let rest = place.block();

@@ -1,8 +1,8 @@
 //! More roots than LLVM's map can count: dropped in silence by LLVM, so refused here. As many in one array are no trouble.
 
-use crate::hazards::program::folder_of_programs;
 use std::fmt::Write;
 use tally_kit::folder::{Folder, Outcome};
+use tally_kit::tally_command::source_tree;
 
 #[test]
 fn more_roots_in_a_function_than_a_map_counts_are_refused() {
@@ -52,7 +52,7 @@ define i32 @main() gc \"refcount\" {{
         bytes = 8 * count,
         last = count - 1
     );
-    let support = folder_of_programs().join("support.ll");
+    let support = source_tree().join("frontend-glue/tests/hazards/support.ll");
     let folder = Folder::with(&[("huge.ll", &text)]);
     for level in ["0", "2"] {
         let outcome = folder.tally(&["run", "--opt", level, "huge.ll", support.to_str().unwrap()]);

@@ -2,10 +2,11 @@
 //!
 //! What they make is verified once more when it comes back, since code that nobody lowered can have come in.
 
-use crate::hazards::program::{Program, all_programs};
+use std::path::PathBuf;
 use std::process::Command;
 use tally_kit::folder::{Folder, Outcome};
-use tally_kit::tally_command::{checked_tally, tally_word};
+use tally_kit::situation::Situation;
+use tally_kit::tally_command::{checked_tally, source_tree, tally_word};
 
 /// Programs in which linking modules matters.
 const LINKED: [&str; 7] = [
@@ -17,6 +18,24 @@ const LINKED: [&str; 7] = [
     "root_arrays_and_aggregates",
     "closures_in_aggregates",
 ];
+
+/// A program of several modules.
+struct Program {
+    name: &'static str,
+    file: PathBuf,
+    /// The modules that it is linked with.
+    others: Vec<PathBuf>,
+}
+
+impl Program {
+    fn named(name: &'static str) -> Program {
+        let folder = source_tree().join("frontend-glue/tests/hazards");
+        let situation = Situation::read(&folder.join(name).with_extension("ll"));
+        let others = situation.all_of("WITH").flat_map(|names| names.split(' '));
+        let others = std::iter::once("support.ll").chain(others).map(|other| folder.join(other)).collect();
+        Program { name, file: situation.file.clone(), others }
+    }
+}
 
 #[test]
 fn modules_linked_as_bitcode_and_optimised_as_one() {
@@ -57,7 +76,7 @@ fn link_time_optimisation_by_clang() {
 #[test]
 fn unlowered_code_that_is_linked_in_is_refused() {
     let folder = Folder::with(&[]);
-    let Some(program) = all_programs().into_iter().find(|program| program.name == "several_modules") else { return };
+    let program = Program::named("several_modules");
     let modules = lower_all(&program, &folder);
     let unlowered = program.file.to_str().unwrap();
     succeed(&folder, "llvm-link-22", &["-o", "all.bc", &modules[1], &modules[2], unlowered]);
@@ -69,8 +88,7 @@ fn unlowered_code_that_is_linked_in_is_refused() {
 /// The address sanitiser moves slots, and all of them add calls: nothing of that gets through unseen.
 #[test]
 fn sanitisers_after_the_lowering_are_refused() {
-    let program = all_programs().into_iter().find(|program| program.name == "attributes_of_functions");
-    let Some(program) = program else { return };
+    let program = Program::named("attributes_of_functions");
     let folder = Folder::with(&[]);
     succeed(&folder, tally_word(), &["lower", program.file.to_str().unwrap(), "-o", "lowered.bc"]);
     for (passes, message) in [
@@ -92,7 +110,7 @@ fn sanitisers_after_the_lowering_are_refused() {
 #[test]
 fn native_code_under_the_address_sanitiser() {
     let library = checked_tally().with_file_name("libtally.a");
-    let Some(program) = all_programs().into_iter().find(|program| program.name == "landing_pads") else { return };
+    let program = Program::named("landing_pads");
     let folder = Folder::with(&[("plain.c", "int main(void) { return 0; }\n")]);
     if folder.run("gcc", &["-fsanitize=address", "plain.c", "-o", "plain"]).status != Some(0) {
         return println!("skipped: there is no gcc with the address sanitiser");
@@ -157,8 +175,8 @@ fn debuggers_see_managed_frames() {
     }
 }
 
-fn linked_programs() -> Vec<Program> {
-    all_programs().into_iter().filter(|program| LINKED.contains(&program.name.as_str())).collect()
+fn linked_programs() -> [Program; 7] {
+    LINKED.map(Program::named)
 }
 
 /// Each module lowered by itself; their names in the folder.

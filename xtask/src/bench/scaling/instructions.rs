@@ -8,6 +8,7 @@ use crate::bench::build::{Executable, HAND_FREED};
 use crate::bench::chart::Line;
 use crate::failure::Failure;
 use crate::process;
+use crate::progress::Progress;
 use std::path::Path;
 
 /// Larger heaps take callgrind minutes to make.
@@ -22,15 +23,19 @@ pub fn of_rings(
     sizes: &[u64],
     folder: &Path,
 ) -> Result<Vec<Line>, Failure> {
+    let ours: Vec<&Executable> = executables.iter().filter(|executable| executable.name != HAND_FREED).collect();
+    let sizes: Vec<u64> = sizes.iter().copied().filter(|&size| size <= OBJECTS_MOST).collect();
+    let progress = Progress::new(ways.len() * ours.len() * sizes.len());
     let mut lines = Vec::new();
     for (workload, way) in ways {
-        for executable in executables.iter().filter(|executable| executable.name != HAND_FREED) {
+        for executable in &ours {
             let mut points = Vec::new();
-            for &size in sizes.iter().filter(|&&size| size <= OBJECTS_MOST) {
-                eprintln!("counting {workload} {size} {}", executable.name);
+            for &size in &sizes {
+                progress.begin(&format!("callgrind on {workload} {size} {}", executable.name));
                 let [long, short] = RINGS.map(|rings| count(&executable.path, workload, size, rings, folder));
                 let each = (long? as f64 - short? as f64) / (RINGS[0] - RINGS[1]) as f64;
                 points.push((size as f64, each));
+                progress.end();
             }
             lines.push(Line { label: format!("{}, dies {way}", executable.name), points });
         }

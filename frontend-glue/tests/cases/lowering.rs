@@ -27,34 +27,34 @@
 //! Whatever the file says, every lowered module must pass LLVM's verifier and Tally's, again after `default<O2>`, and compile to
 //! an object at -O0 and -O2.
 
+use crate::trial;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
+use libtest_mimic::Trial;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tally_llvm::lower::{ContextAccess, Damage, LowerOptions, Patterns, Plan, count, lower};
+use tally_kit::situation::programs_in;
+use tally_kit::tally_command::source_tree;
+use tally_llvm::lower::{ContextAccess, LowerOptions, Plan, count, lower};
 use tally_llvm::verify::{verify_lowered, verify_source};
 
-#[test]
-fn every_situation_comes_out_as_written() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lowering");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll"));
-    files.sort();
-    assert!(files.len() > 40, "the situations are missing");
-    // One file is enough while working on it: TALLY_SITUATION=name cargo test --test lowering
-    let wanted = std::env::var("TALLY_SITUATION").ok();
-    let failures: Vec<String> = files
-        .iter()
-        .filter(|file| wanted.as_ref().is_none_or(|wanted| file.file_stem().unwrap().to_str() == Some(wanted)))
-        .filter_map(|file| situation(file).err().map(|reason| format!("{}: {reason}", file.display())))
-        .collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+/// Each file, and the check of the check.
+pub fn trials() -> Vec<Trial> {
+    let files = programs_in(&source_tree().join("frontend-glue/tests/lowering"));
+    assert!(files.len() >= 94, "the situations are missing");
+    let name = |file: &Path| format!("lowering::{}", file.file_stem().expect("a file").display());
+    let situations = files.into_iter().map(|file| trial(name(&file), move || situation(&file)));
+    let can_fail = trial("expectations::every_kind_of_expectation_can_fail".to_owned(), || {
+        every_kind_of_expectation_can_fail();
+        Ok(())
+    });
+    situations.chain([can_fail]).collect()
 }
 
 /// Modules to try expectations on.
@@ -85,7 +85,6 @@ define void @f() {
 !0 = !{i32 1, !\"tally.lowered\", i32 1}";
 
 /// A check that cannot fail is none: of each kind of expectation one that holds, and one that does not.
-#[test]
 fn every_kind_of_expectation_can_fail() {
     let poke = "call void @poke() [ \"deopt\"(i64 {{-?[0-9]+}}, ptr %r) ]";
     let null_object = LOWERED.replace("ptr %o, ptr %o, ptr %o", "ptr %o, ptr null, ptr %o");
@@ -131,73 +130,6 @@ fn every_kind_of_expectation_can_fail() {
 /// A text stands so often, and not once more.
 fn total(text: &str, times: usize) -> String {
     format!("; TOTAL-COUNT-{times}: {text}\n; TOTAL-NOT: {text}")
-}
-
-/// scenario 131: the checker of counts has seen every kind of damage: each operation of these modules is left out, and
-/// done twice, and the module is refused each time. What may go unnoticed stands here, with the reason.
-#[test]
-fn no_operation_on_counts_can_be_left_out_or_done_twice() {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut files = Vec::new();
-    for folder in ["lowering", "hazards"] {
-        files.extend(std::fs::read_dir(here.join(folder)).unwrap().map(|entry| entry.unwrap().path()));
-    }
-    let written_by_hand = |file: &Path| file.ends_with("counts_out_of_balance.ll");
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll") && !written_by_hand(file));
-    files.sort();
-    let (mut tried, mut unnoticed) = (0, Vec::new());
-    for file in files {
-        for patterns in [Patterns::NONE, Patterns::ALL] {
-            for twice in [false, true] {
-                damage_each(&file, patterns, twice, &mut tried, &mut unnoticed);
-            }
-        }
-    }
-    assert!(tried > 7000, "only {tried} operations were damaged");
-    assert!(unnoticed.is_empty(), "{} of {tried}: {}", unnoticed.len(), unnoticed.join("\n"));
-}
-
-fn damage_each(file: &Path, patterns: Patterns, twice: bool, tried: &mut usize, unnoticed: &mut Vec<String>) {
-    let text = std::fs::read_to_string(file).unwrap();
-    let machine = machine(OptimizationLevel::Default);
-    // Beyond the last number nothing is damaged, and nothing is refused.
-    for number in (0..100_000).chain([usize::MAX]) {
-        let context = Context::create();
-        let Ok(module) = parse(&context, &text, &machine) else { return };
-        let options = LowerOptions {
-            gc_names: vec![("refcount".to_owned(), Plan::Prompt)],
-            patterns,
-            damage: Some(Damage { number, twice }),
-            stop_at_counts: true,
-            ..LowerOptions::default()
-        };
-        match lower(&module, &options) {
-            Err(findings) if number == usize::MAX => panic!("{}: {findings:?}", file.display()),
-            Err(findings) if findings.iter().any(|it| it.to_string().contains("not in balance")) => *tried += 1,
-            Err(_) => return,
-            Ok(report) => match report.damaged {
-                None => return,
-                Some(operation) if goes_unnoticed(&operation, twice) => *tried += 1,
-                Some(operation) => {
-                    let file = file.file_name().unwrap().display();
-                    unnoticed.push(format!("{file} {patterns:?}: {operation} number {number}, twice: {twice}"));
-                    return;
-                }
-            },
-        }
-    }
-}
-
-/// Drains look whether there is anything to do, and settling a root that has not changed does nothing: both may be done
-/// twice. A drain more than is needed costs a test and harms nobody: where paths meet the analysis expects more deaths
-/// than there can be, and a function that is read literally has one in front of its returns, for the order in which
-/// objects die.
-fn goes_unnoticed(operation: &str, twice: bool) -> bool {
-    match operation {
-        "tally.count.drain" => true,
-        "tally.count.finish" | "tally.count.settle" | "tally.count.unsettle" => twice,
-        _ => false,
-    }
 }
 
 /// What a file says.

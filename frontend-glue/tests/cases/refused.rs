@@ -8,35 +8,30 @@
 //! The command itself is run, in a folder of its own: it must end with status 2 and leave nothing behind. A message is
 //! short: lines that show the instruction or continue LLVM's words (indented, or `>>>` of the linker) are not counted.
 
+use crate::trial;
+use libtest_mimic::Trial;
 use std::path::Path;
 use std::process::{Command, Output};
+use tally_kit::situation::Situation;
 use tally_kit::tally_command::checked_tally;
 
-#[test]
-fn every_situation_is_refused_in_one_sentence() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() > 40, "the situations are missing");
-    let failures: Vec<String> = files.iter().flat_map(|file| situation(file)).collect();
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+/// Each file.
+pub fn trials() -> Vec<Trial> {
+    let situations = Situation::all("frontend-glue/tests/refused", 100).into_iter();
+    situations.map(|all| trial(format!("refused::{}", all.name()), move || check(&all))).collect()
 }
 
-fn situation(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).unwrap();
-    let told = |keyword: &str| -> Vec<String> {
-        let prefix = format!("; {keyword}: ");
-        text.lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
-    };
-    let expected = told("REFUSED");
-    assert!(!expected.is_empty(), "{}: says nothing about what is expected", file.display());
-    let commands = told("BY").pop().unwrap_or_else(|| "run lower verify".to_owned());
-    let outcome = |command: &str| refused(file, command, &expected).err();
-    let name = file.file_name().unwrap().to_string_lossy().into_owned();
-    commands.split(' ').filter_map(|command| Some(format!("{name}, {command}: {}", outcome(command)?))).collect()
+fn check(situation: &Situation) -> Result<(), String> {
+    let expected: Vec<&str> = situation.all_of("REFUSED").collect();
+    assert!(!expected.is_empty(), "{}: says nothing about what is expected", situation.file.display());
+    let commands = situation.one_of("BY").unwrap_or("run lower verify");
+    let outcome = |command: &str| refused(&situation.file, command, &expected).err();
+    let failures: Vec<String> =
+        commands.split(' ').filter_map(|command| Some(format!("{command}: {}", outcome(command)?))).collect();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n\n")) }
 }
 
-fn refused(file: &Path, command: &str, expected: &[String]) -> Result<(), String> {
+fn refused(file: &Path, command: &str, expected: &[&str]) -> Result<(), String> {
     let folder = tempfile::tempdir().unwrap();
     let name = file.file_name().unwrap().to_str().unwrap();
     std::fs::copy(file, folder.path().join(name)).unwrap();
@@ -54,7 +49,7 @@ fn refused(file: &Path, command: &str, expected: &[String]) -> Result<(), String
     if !stdout.is_empty() {
         return Err(format!("something on standard output: {}", String::from_utf8_lossy(&stdout)));
     }
-    if let Some(missing) = expected.iter().find(|line| !message.contains(line.as_str())) {
+    if let Some(missing) = expected.iter().find(|line| !message.contains(**line)) {
         return Err(format!("does not say `{missing}` but\n{message}"));
     }
     let is_sentence =

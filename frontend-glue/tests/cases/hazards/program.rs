@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use tally_kit::folder::{Folder, Outcome};
+use tally_kit::situation::Situation;
 
-pub const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
+const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
 /// Executables, and zeal, where code differs most.
 const TWO_LEVELS: [&str; 2] = ["0", "2"];
 const TINY_EPOCHS: &str = "4KiB";
@@ -41,62 +42,40 @@ pub struct Program {
     prompt_refused: Option<String>,
 }
 
-/// `; WITHOUT cure at level: text`
+/// `; WITHOUT mitigation at level: text`
 #[derive(Debug)]
 pub struct Without {
-    pub cure: String,
+    pub mitigation: String,
     pub level: String,
     pub shows: String,
 }
 
-pub fn folder_of_programs() -> PathBuf {
+fn folder_of_programs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hazards")
 }
 
-/// All of them, or the one that the environment names.
-pub fn all_programs() -> Vec<Program> {
-    let wanted = std::env::var("TALLY_HAZARD").ok();
-    let entries = std::fs::read_dir(folder_of_programs()).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "ll") && !file.ends_with("support.ll"));
-    files.sort();
-    assert!(files.len() > 72, "the programs are missing");
-    let programs = files.into_iter().map(Program::read);
-    programs.filter(|program| wanted.as_ref().is_none_or(|wanted| *wanted == program.name)).collect()
-}
-
 impl Program {
-    fn read(file: PathBuf) -> Program {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
-        assert!(text.starts_with("; Hazard: "), "{name} does not say what its hazard is");
-        let mut program = Program {
+    /// What a file says.
+    pub fn read(situation: &Situation) -> Program {
+        let name = situation.name().to_owned();
+        assert!(situation.text.starts_with("; Hazard: "), "{name} does not say what its hazard is");
+        let one = |keyword| situation.one_of(keyword).map(str::to_owned);
+        let others = situation.all_of("WITH").flat_map(|names| names.split(' '));
+        let levels = situation.one_of("LEVELS").map(|levels| levels.split(' ').map(str::to_owned).collect());
+        Program {
             name,
-            file,
-            others: vec![folder_of_programs().join("support.ll")],
-            withouts: Vec::new(),
-            levels: LEVELS.map(str::to_owned).to_vec(),
-            zeal: true,
-            refused: None,
-            linked_only: None,
-            prompt_refused: None,
-        };
-        for line in text.lines().filter_map(|line| line.strip_prefix("; ")) {
-            let Some((keyword, rest)) = line.split_once(": ") else { continue };
-            match keyword {
-                "WITH" => program.others.extend(rest.split(' ').map(|name| folder_of_programs().join(name))),
-                "LEVELS" => program.levels = rest.split(' ').map(str::to_owned).collect(),
-                "ZEAL" => program.zeal = rest != "no",
-                "LINKED-ONLY" => program.linked_only = Some(rest.to_owned()),
-                "PROMPT-REFUSED" => program.prompt_refused = Some(rest.to_owned()),
-                "REFUSED" => program.refused = Some(rest.to_owned()),
-                _ => program.withouts.extend(Without::read(keyword, rest)),
-            }
+            file: situation.file.clone(),
+            others: std::iter::once("support.ll").chain(others).map(|name| folder_of_programs().join(name)).collect(),
+            withouts: situation.told().filter_map(|(keyword, rest)| Without::read(keyword, rest)).collect(),
+            levels: levels.unwrap_or_else(|| LEVELS.map(str::to_owned).to_vec()),
+            zeal: situation.one_of("ZEAL") != Some("no"),
+            refused: one("REFUSED"),
+            linked_only: one("LINKED-ONLY"),
+            prompt_refused: one("PROMPT-REFUSED"),
         }
-        program
     }
 
-    /// With all cures, in all ways.
+    /// With all mitigations, in all ways.
     pub fn check_runs(&self) -> Result<(), String> {
         let refusal = self.refused.as_ref().or(self.linked_only.as_ref()).map(String::as_str);
         for (place, level) in self.levels.iter().enumerate() {
@@ -168,7 +147,7 @@ fn check(what: &str, outcome: &Outcome, refusal: Option<&str>) -> Result<(), Str
 
 impl Without {
     fn read(keyword: &str, shows: &str) -> Option<Without> {
-        let (cure, level) = keyword.strip_prefix("WITHOUT ")?.split_once(" at ")?;
-        Some(Without { cure: cure.to_owned(), level: level.to_owned(), shows: shows.to_owned() })
+        let (mitigation, level) = keyword.strip_prefix("WITHOUT ")?.split_once(" at ")?;
+        Some(Without { mitigation: mitigation.to_owned(), level: level.to_owned(), shows: shows.to_owned() })
     }
 }

@@ -4,10 +4,28 @@
 //! A program that `random_programs` finds comes here, made short by hand and named after what it is about. It prints what
 //! tells right from wrong, takes no arguments, and keeps the rules of `tally_gc.h`.
 
-use std::path::PathBuf;
-
-use tally_kit::tally_command::{source_tree, tally};
+use crate::trial;
+use libtest_mimic::Trial;
+use tally_kit::situation::Situation;
+use tally_kit::tally_command::tally;
 use tally_tests::random_program::trial::{Way, compare};
+
+/// Each program in all ways.
+pub fn trials() -> Vec<Trial> {
+    let situations = Situation::all("tests/programs", 5).into_iter();
+    situations.map(|program| trial(format!("programs::{}", program.name()), move || check(&program))).collect()
+}
+
+fn check(program: &Situation) -> Result<(), String> {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let place = folder.path().join(program.file.file_name().expect("a file"));
+    std::fs::write(&place, &program.text).expect("the folder can be written to");
+    match compare(tally(), &place, &every_way()) {
+        Ok(None) => Ok(()),
+        Ok(Some(difference)) => Err(format!("{:?} {}", difference.way, difference.what)),
+        Err(error) => Err(error),
+    }
+}
 
 fn texts(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
@@ -22,25 +40,4 @@ fn every_way() -> Vec<Way> {
     let all = [in_memory.to_vec(), zeal.to_vec(), built.to_vec()].concat();
     let prompt = all.iter().cloned().map(Way::prompt).collect();
     [all, prompt].concat()
-}
-
-#[test]
-fn every_situation_does_what_it_does_without_tally() {
-    let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let mut programs: Vec<PathBuf> = std::fs::read_dir(source_tree().join("tests/programs"))
-        .expect("tests/programs is there")
-        .map(|entry| entry.expect("readable").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        .collect();
-    programs.sort();
-    assert!(!programs.is_empty(), "tests/programs holds no program");
-    for program in programs {
-        let place = folder.path().join(program.file_name().expect("a file"));
-        std::fs::copy(&program, &place).expect("the folder can be written to");
-        match compare(tally(), &place, &every_way()) {
-            Ok(None) => {}
-            Ok(Some(difference)) => panic!("{}: {:?} {}", program.display(), difference.way, difference.what),
-            Err(error) => panic!("{}: {error}", program.display()),
-        }
-    }
 }

@@ -1,10 +1,10 @@
-//! A program lowered with one cure left out, as an executable: it must fail in the way that its comment says.
+//! A program lowered with one mitigation left out, as an executable: it must fail in the way that its comment says.
 //!
 //! The lowering happens here, through the library; what the command would check afterwards is checked here, too, but only
 //! reported: a wrong module is taken further, until something shows. Code is made in a process of its own (`tally build`
-//! of the lowered module), since leaving out a cure may crash LLVM.
+//! of the lowered module), since leaving out a mitigation may crash LLVM.
 
-use crate::hazards::program::{Program, Without};
+use super::program::{Program, Without};
 use inkwell::context::Context;
 use std::path::Path;
 use tally_kit::folder::{Folder, Outcome};
@@ -15,8 +15,10 @@ pub fn check(program: &Program) -> Result<(), String> {
     for without in &program.withouts {
         let shown = what_shows(program, without);
         if !without.shows.split('|').any(|text| shown.contains(text)) {
-            let Without { cure, level, shows } = without;
-            return Err(format!("without {cure} at {level} this was expected: {shows}\nand this came out:\n{shown}"));
+            let Without { mitigation, level, shows } = without;
+            return Err(format!(
+                "without {mitigation} at {level} this was expected: {shows}\nand this came out:\n{shown}"
+            ));
         }
     }
     Ok(())
@@ -41,12 +43,12 @@ fn lower_without(file: &Path, without: &Without, to: &Path) -> Result<(), String
     let machine = tally_llvm::emit::target::machine(Default::default()).map_err(|error| error.to_string())?;
     let module = tally_llvm::pipeline::load(&context, file, &machine).map_err(|error| error.to_string())?;
     let mut options = LowerOptions {
-        eliminate_tail_calls: without.level != "0" && without.cure != "tail-recursion",
+        eliminate_tail_calls: without.level != "0" && without.mitigation != "tail-recursion",
         module_name: "hazard.ll".into(),
         ..LowerOptions::default()
     };
-    if without.cure != "tail-recursion" {
-        options.without = Some(without.cure.parse()?);
+    if without.mitigation != "tail-recursion" {
+        options.without = Some(without.mitigation.parse()?);
     }
     lower(&module, &options).map_err(|findings| format!("{findings:?}"))?;
     module.verify().map_err(|message| message.to_string())?;
