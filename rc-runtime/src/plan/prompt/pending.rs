@@ -95,7 +95,9 @@ impl Heap {
     #[inline(always)]
     fn pending_at(&self, at: usize) -> ObjectRef {
         // SAFETY: `at` is below the list's length.
-        unsafe { *self.prompt.pending.as_ptr().wrapping_add(at) }
+        let place = unsafe { self.prompt.pending.as_ptr().add(at) };
+        // SAFETY: as above.
+        unsafe { *place }
     }
 
     /// Closes the gap `kept..at`, where entries were taken from the list.
@@ -293,8 +295,9 @@ impl Heap {
                 object.remove_flags(prompt_flag::PENDING);
                 heap.note_survivor(object);
             } else if heap.is_protected(object) {
-                let place = heap.prompt.pending.as_mut_ptr().wrapping_add(kept);
                 // SAFETY: before the end of the list.
+                let place = unsafe { heap.prompt.pending.as_mut_ptr().add(kept) };
+                // SAFETY: as above.
                 unsafe { *place = object };
                 kept += 1;
             } else {
