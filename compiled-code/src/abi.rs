@@ -30,6 +30,7 @@ use tally_heap::context::current;
 use tally_heap::descriptor::TypeDescriptor;
 use tally_heap::fatal::{self, STATUS_USAGE};
 use tally_heap::heap::Heap;
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::object::{ObjectRef, Slot};
 use tally_heap::type_registry::TypeInfo;
@@ -160,14 +161,14 @@ extern "C" fn safepoint() {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::poll(heap) };
+    Heap::poll(unsafe { HeapEntry::of(heap) });
 }
 
 extern "C" fn collect() {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::collect(heap) };
+    Heap::collect(unsafe { HeapEntry::of(heap) });
 }
 
 extern "C" fn drain(words: *const u64, count: u64) {
@@ -180,7 +181,7 @@ extern "C" fn drain(words: *const u64, count: u64) {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: as in `safepoint`.
-    unsafe { Heap::prompt_safepoint(heap, words) };
+    Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, words);
 }
 
 /// Defines a naked shim with calling convention `preserve_most` (every general register but r11 comes back unchanged)

@@ -24,6 +24,7 @@ use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use tally_heap::fatal::{self, STATUS_LEAK, STATUS_USAGE};
+use tally_heap::heap::HeapEntry;
 use tally_heap::services::finalizer;
 use tally_heap::{Heap, context};
 
@@ -278,10 +279,10 @@ fn exit_work() -> c_int {
     heap.unfreeze();
     let mut status = ended_threads;
     // SAFETY: the program's frames are gone; nothing here holds a reference to the heap.
-    unsafe { Heap::end_of_program(heap) };
+    Heap::end_of_program(unsafe { HeapEntry::of(heap) });
     if options().leak_check {
         // SAFETY: as above.
-        unsafe { Heap::collect(heap) };
+        Heap::collect(unsafe { HeapEntry::of(heap) });
     }
     EXIT_WORK.store(DONE, Ordering::Release);
     if options().leak_check {

@@ -19,6 +19,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 use tally_heap::Heap;
 use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::heap::HeapEntry;
 use tally_heap::heap::HeapOptions;
 
 /// Makes the calling thread's heap.
@@ -75,7 +76,7 @@ fn end(heap: &mut Heap) -> u64 {
     heap.close_handles(0);
     heap.unfreeze();
     // SAFETY: the thread's frames are gone; nothing here holds a reference to the heap.
-    unsafe { Heap::collect(heap) };
+    Heap::collect(unsafe { HeapEntry::of(heap) });
     program::after_thread_end(heap);
     heap.detach();
     heap.statistics_now().live_objects.max(heap.zeal.is_some().into())

@@ -10,6 +10,7 @@ use crate::plan::deferred::DeferredDriver;
 use crate::plan::prompt::PromptDriver;
 use crate::root_source::{NoStack, RootSource};
 use tally_heap::epoch_driver::EpochDriver;
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range::RangeError;
 use tally_heap::object::flag;
 use tally_heap::plan::Plan;
@@ -139,7 +140,7 @@ impl Mutator {
     pub fn finalize_all(&mut self) {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::finalize_all(heap) };
+        Heap::finalize_all(unsafe { HeapEntry::of(heap) });
     }
 
     /// Sets the hook for exceptions that escape a finalizer, in place of a line on standard error.
@@ -263,14 +264,14 @@ impl Mutator {
     pub fn poll(&mut self) {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::poll_if_asked(heap) };
+        Heap::poll_if_asked(unsafe { HeapEntry::of(heap) });
     }
 
     /// Prompt plan: a safepoint at which objects at zero die, but for those that a word of `protected` leads to.
     pub fn drain(&mut self, protected: &[u64]) {
         let heap = &raw mut *self.heap;
         // SAFETY: the box stays where it is, and is not used until this returns.
-        unsafe { Heap::prompt_safepoint(heap, protected) };
+        Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, protected);
     }
 
     /// Flips, if the passes of the last flip are done.
@@ -284,7 +285,7 @@ impl Mutator {
         self.heap.with_driver(|driver, heap| driver.work(heap, units));
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::run_ready_finalizers(heap) };
+        Heap::run_ready_finalizers(unsafe { HeapEntry::of(heap) });
         self.heap.with_driver(|driver, heap| driver.has_work(heap))
     }
 
@@ -293,21 +294,21 @@ impl Mutator {
     pub fn epoch(&mut self) {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::epoch(heap) };
+        Heap::epoch(unsafe { HeapEntry::of(heap) });
     }
 
     /// Runs everything to its end: what no root reaches is gone. Answers how many objects died.
     pub fn collect(&mut self) -> u64 {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::collect(heap) }
+        Heap::collect(unsafe { HeapEntry::of(heap) })
     }
 
     /// A part of such a collection that takes about `ns` nanoseconds; true when it is complete.
     pub fn collect_for(&mut self, ns: u64) -> bool {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::step(heap, ns) }
+        Heap::step(unsafe { HeapEntry::of(heap) }, ns)
     }
 
     /// From now on nothing dies by itself (`tally_heap::services::control`).
@@ -357,7 +358,7 @@ impl Mutator {
     pub fn freeze(&mut self) {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::freeze(heap) };
+        Heap::freeze(unsafe { HeapEntry::of(heap) });
     }
 
     /// Immortal objects are mortal again.
@@ -385,7 +386,7 @@ impl Mutator {
         let heap = &raw mut *self.heap;
         let mut objects = vec![];
         // SAFETY: as in `drain`.
-        unsafe { Heap::for_each_object(heap, |object| objects.push(object)) };
+        Heap::for_each_object(unsafe { HeapEntry::of(heap) }, |object| objects.push(object));
         objects
     }
 
@@ -393,7 +394,7 @@ impl Mutator {
     pub fn leak_report(&mut self) -> Option<LeakReport> {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::leak_report(heap) }
+        Heap::leak_report(unsafe { HeapEntry::of(heap) })
     }
 
     /// Runs an epoch and recounts the heap from scratch.
@@ -403,7 +404,7 @@ impl Mutator {
     pub fn verify(&mut self) -> Result<(), Violation> {
         let heap = &raw mut *self.heap;
         // SAFETY: as in `drain`.
-        unsafe { Heap::epoch_before_recount(heap) };
+        Heap::epoch_before_recount(unsafe { HeapEntry::of(heap) });
         self.heap.with_driver(|driver, heap| driver.verify(heap))
     }
 

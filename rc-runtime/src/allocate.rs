@@ -16,7 +16,7 @@
 //! When the heap limit or the range allows no more blocks, the holes of the blocks there are serve every small cell that
 //! fits one, then a full collection is tried, and only then is the program told.
 
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
 use crate::memory::range::{self, BLOCK_BYTES};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
@@ -97,7 +97,7 @@ impl Heap {
             match self.allocate_cell_of_plan(info, length) {
                 Ok(object) => return Ok(object),
                 // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
-                Err(error) if unsafe { Heap::host_made_room(self, &error, retries) } => retries += 1,
+                Err(error) if Heap::host_made_room(unsafe { HeapEntry::of(self) }, &error, retries) => retries += 1,
                 Err(error) => return Err(error),
             }
         }
@@ -157,14 +157,14 @@ impl Heap {
     #[inline(never)]
     fn finalizer_safepoint(&mut self) {
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
-        unsafe { Heap::run_finalizers(self) };
+        Heap::run_finalizers(unsafe { HeapEntry::of(self) });
     }
 
     /// A full collection has found objects that wait for their finalizers: with those they go.
     #[cold]
     fn finalize_for_room(&mut self) {
         // SAFETY: as in `finalizer_safepoint`.
-        unsafe { Heap::collect(self) };
+        Heap::collect(unsafe { HeapEntry::of(self) });
     }
 
     fn allocate_small(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
@@ -187,7 +187,7 @@ impl Heap {
     fn do_what_is_due(&mut self) {
         if self.services.limits.soft_is_due {
             // SAFETY: as in `finalizer_safepoint`.
-            unsafe { Heap::run_soft_limit_callback(self) };
+            Heap::run_soft_limit_callback(unsafe { HeapEntry::of(self) });
         }
         self.due_at_allocation =
             self.every_allocation_calls() || self.services.limits.soft_is_due || self.services.finalizers.are_ready();

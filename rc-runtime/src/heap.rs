@@ -21,6 +21,7 @@ use crate::report::utilisation::Utilisation;
 use crate::services::Services;
 use crate::zeal::Zeal;
 use clock::Clock;
+use std::ops::{Deref, DerefMut};
 
 /// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
 pub const FIRST_EPOCH: u32 = 2;
@@ -128,4 +129,43 @@ pub struct Heap {
     /// Nothing dies by itself (`control`).
     pub(crate) stopped: bool,
     driver: Box<dyn EpochDriver>,
+}
+
+/// The way to a heap that the program may come back to: finalizers, callbacks and hooks of the host use it while the
+/// runtime is at work.
+///
+/// So no borrow of it may be kept while the program is called. An entry is copied, not borrowed: a function that calls the
+/// program takes one, each use of it borrows the heap for an expression, and the compiler refuses a borrow that is alive
+/// when the entry is handed on. `[HELD]`
+#[derive(Debug, Clone, Copy)]
+pub struct HeapEntry(*mut Heap);
+
+impl HeapEntry {
+    /// The way to that heap.
+    ///
+    /// # Safety
+    /// The heap lives, on this thread, for as long as the entry and its copies are used. No other borrow of it is used
+    /// meanwhile.
+    #[inline(always)]
+    pub const unsafe fn of(heap: *mut Heap) -> HeapEntry {
+        HeapEntry(heap)
+    }
+}
+
+impl Deref for HeapEntry {
+    type Target = Heap;
+
+    #[inline(always)]
+    fn deref(&self) -> &Heap {
+        // SAFETY: [HELD] by the promise of whoever made the entry; the borrow ends before the entry is handed on.
+        unsafe { &*self.0 }
+    }
+}
+
+impl DerefMut for HeapEntry {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Heap {
+        // SAFETY: [HELD] as above.
+        unsafe { &mut *self.0 }
+    }
 }

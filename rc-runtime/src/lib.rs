@@ -45,7 +45,7 @@ pub mod visit;
 pub mod zeal;
 
 pub use descriptor::TypeDescriptor;
-pub use heap::{Heap, HeapOptions};
+pub use heap::{Heap, HeapEntry, HeapOptions};
 pub use object::{ObjectRef, Slot};
 pub use out_of_memory::OutOfMemory;
 pub use type_registry::TypeId;

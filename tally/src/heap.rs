@@ -78,7 +78,7 @@ impl Heap {
     /// ```
     pub fn leak_report(&mut self) -> Option<LeakReport> {
         // SAFETY: a safepoint: no reference to the inner heap is in use.
-        self.scope().safepoint(|inner| unsafe { tally_heap::Heap::leak_report(inner) })
+        self.scope().safepoint(tally_heap::Heap::leak_report)
     }
 
     /// The end of a program: the finalizers of all objects that are left run, of reachable ones, too. Dropping a heap runs
@@ -100,7 +100,7 @@ impl Heap {
     /// ```
     pub fn finalize_all(&mut self) {
         // SAFETY: as above; `&mut self` says that no finalizer runs.
-        self.scope().safepoint(|inner| unsafe { tally_heap::Heap::finalize_all(inner) });
+        self.scope().safepoint(tally_heap::Heap::finalize_all);
     }
 
     /// Calls `listener` with what escapes from finalizers, callbacks and the `drop` of host values, in place of a line on
@@ -137,7 +137,7 @@ impl Heap {
     pub fn verify(&mut self) -> Result<(), Violation> {
         let mut scope = self.scope();
         // SAFETY: as above.
-        scope.safepoint(|inner| unsafe { tally_heap::Heap::epoch_before_recount(inner) });
+        scope.safepoint(tally_heap::Heap::epoch_before_recount);
         scope.leaf(|inner| inner.with_driver(|driver, heap| driver.verify(heap)))
     }
 

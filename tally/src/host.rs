@@ -44,8 +44,7 @@ impl<'h> Scope<'h> {
     /// [`OutOfMemory`]; the value is dropped then.
     pub fn allocate_host<T: Any>(&mut self, value: T) -> Result<Handle<'h>, OutOfMemory> {
         let value = Box::new(HostValue::new(value, self.core().errors.clone()));
-        // SAFETY: as `safepoint` says.
-        let object = self.safepoint(|inner| unsafe { (*inner).new_host_object(value) })?;
+        let object = self.safepoint(|mut inner| inner.new_host_object(value))?;
         Ok(self.handle_of(object))
     }
 
@@ -103,8 +102,7 @@ impl<'h> Scope<'h> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn freeze(&mut self) {
-        // SAFETY: as `safepoint` says.
-        self.safepoint(|inner| unsafe { tally_heap::Heap::freeze(inner) });
+        self.safepoint(tally_heap::Heap::freeze);
     }
 
     /// Objects that were made immortal are mortal again.

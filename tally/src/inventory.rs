@@ -37,8 +37,7 @@ impl Scope<'_> {
             let (address, bytes) = (object.address(), info.cell_bytes_of(object));
             objects.push(ObjectInfo { type_name: &info.name, address, bytes });
         };
-        // SAFETY: as `safepoint` says; `note` calls nothing of the heap.
-        self.safepoint(|inner| unsafe { InnerHeap::for_each_object(inner, &mut note) });
+        self.safepoint(|inner| InnerHeap::for_each_object(inner, &mut note));
         objects
     }
 

@@ -13,6 +13,7 @@ use crate::type_builder::TypeId;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::time::Duration;
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::{Heap as InnerHeap, ObjectRef, OutOfMemory};
@@ -92,9 +93,11 @@ impl<'h> Scope<'h> {
     }
 
     /// Runs a safepoint, which has the heap's address alone: code of the program may come back to it.
-    pub(crate) fn safepoint<T>(&mut self, call: impl FnOnce(*mut Inner) -> T) -> T {
+    pub(crate) fn safepoint<T>(&mut self, call: impl FnOnce(HeapEntry) -> T) -> T {
         self.free_dropped_globals();
-        self.core.safepoint(|| call(self.inner.as_ptr()))
+        // SAFETY: [HELD] the heap of this scope, which the facade borrows for a statement at most.
+        let entry = unsafe { HeapEntry::of(self.inner.as_ptr()) };
+        self.core.safepoint(|| call(entry))
     }
 
     pub(crate) fn core(&self) -> &'h Core {
@@ -136,11 +139,9 @@ impl<'h> Scope<'h> {
         let info = type_id.id.info();
         assert!(info.stride != 0 || length == 0, "`{}` has no elements", info.name);
         // The count of the object is the handle's before a panic of a callback goes on.
-        let word = self.safepoint(|inner| {
-            // SAFETY: as `safepoint` says: no reference to the inner heap is in use.
-            let object = unsafe { (*inner).allocate_owned(info, length) }?;
-            // SAFETY: as above.
-            Ok(unsafe { (*inner).new_owning_handle(object) })
+        let word = self.safepoint(|mut inner| {
+            let object = inner.allocate_owned(info, length)?;
+            Ok(inner.new_owning_handle(object))
         })?;
         Ok(self.handle(word))
     }
@@ -217,14 +218,12 @@ impl<'h> Scope<'h> {
 
     /// A safepoint at which work that is due is done.
     pub fn poll(&mut self) {
-        // SAFETY: as `safepoint` says.
-        self.safepoint(|inner| unsafe { InnerHeap::poll_if_asked(inner) });
+        self.safepoint(InnerHeap::poll_if_asked);
     }
 
     /// Collects everything that nothing reaches. Answers how many objects died.
     pub fn collect(&mut self) -> u64 {
-        // SAFETY: as `safepoint` says.
-        self.safepoint(|inner| unsafe { InnerHeap::collect(inner) })
+        self.safepoint(InnerHeap::collect)
     }
 
     /// A part of such a collection that takes about `time`; true when it is complete. The next begins another.
@@ -239,14 +238,12 @@ impl<'h> Scope<'h> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn collect_for(&mut self, time: Duration) -> bool {
-        // SAFETY: as `safepoint` says.
-        self.safepoint(|inner| unsafe { InnerHeap::step(inner, nanoseconds(time)) })
+        self.safepoint(|inner| InnerHeap::step(inner, nanoseconds(time)))
     }
 
     /// Runs an epoch: most of what died since the last one goes, and its finalizers run.
     pub fn epoch(&mut self) {
-        // SAFETY: as `safepoint` says.
-        self.safepoint(|inner| unsafe { InnerHeap::epoch(inner) });
+        self.safepoint(InnerHeap::epoch);
     }
 
     /// From now on nothing dies by itself, and no finalizer runs; explicit collections work.

@@ -36,8 +36,7 @@ impl<'h> Scope<'h> {
     /// [`OutOfMemory`].
     pub fn new_weak(&mut self, target: Handle<'_>) -> Result<Handle<'h>, OutOfMemory> {
         let target = self.get(target).object;
-        // SAFETY: as `safepoint` says; the handle keeps the target.
-        let weak = self.safepoint(|inner| unsafe { (*inner).new_weak(Some(target)) })?;
+        let weak = self.safepoint(|mut inner| inner.new_weak(Some(target)))?;
         Ok(self.handle_of(weak))
     }
 
@@ -75,7 +74,7 @@ impl<'h> Scope<'h> {
     ) -> Result<Handle<'h>, OutOfMemory> {
         let target = self.get(target).object;
         // SAFETY: as for `new_weak`.
-        let weak = self.safepoint(|inner| unsafe { (*inner).new_weak_with(target, weak_was_cleared) })?;
+        let weak = self.safepoint(|mut inner| inner.new_weak_with(target, weak_was_cleared))?;
         let closure = HostValue::new(Callback(Rc::new(callback)), self.core().errors.clone());
         self.leaf(|inner| inner.set_host_value(weak, Box::new(closure)));
         Ok(self.handle_of(weak))
@@ -156,7 +155,7 @@ impl<'h> Scope<'h> {
     pub fn new_ephemeron(&mut self, key: Handle<'_>, value: Option<Handle<'_>>) -> Result<Handle<'h>, OutOfMemory> {
         let (key, value) = (self.get(key).object, value.map(|value| self.get(value).object));
         // SAFETY: as for `new_weak`.
-        let made = self.safepoint(|inner| unsafe { (*inner).new_ephemeron(key, value) })?;
+        let made = self.safepoint(|mut inner| inner.new_ephemeron(key, value))?;
         Ok(self.handle_of(made))
     }
 

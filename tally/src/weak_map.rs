@@ -29,8 +29,7 @@ impl<'h> Scope<'h> {
     /// # Errors
     /// [`OutOfMemory`].
     pub fn new_weak_map(&mut self, mode: WeakMode) -> Result<Handle<'h>, OutOfMemory> {
-        // SAFETY: as `safepoint` says.
-        let map = self.safepoint(|inner| unsafe { (*inner).new_weak_map(mode) })?;
+        let map = self.safepoint(|mut inner| inner.new_weak_map(mode))?;
         Ok(self.handle_of(map))
     }
 
@@ -45,9 +44,8 @@ impl<'h> Scope<'h> {
         let [map, key, value] = [map, key, value].map(|handle| self.get(handle).object);
         expect_map(map);
         // SAFETY: as `safepoint` says; the handles keep the objects.
-        let heap = |inner: *mut tally_heap::Heap| unsafe { &mut *inner };
         // SAFETY: key and value are objects' addresses.
-        self.safepoint(|inner| unsafe { heap(inner).weak_map_set(map, key.address(), value.address()) })
+        self.safepoint(|mut inner| unsafe { inner.weak_map_set(map, key.address(), value.address()) })
     }
 
     /// Returns the map's value for `key`.

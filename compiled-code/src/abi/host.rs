@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_void};
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
+use tally_heap::heap::HeapEntry;
 use tally_heap::object::ObjectRef;
 use tally_heap::report::statistics::Statistics;
 use tally_heap::services::inventory::OfType;
@@ -47,7 +48,7 @@ extern "C" fn freeze() {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    unsafe { Heap::freeze(heap) };
+    Heap::freeze(unsafe { HeapEntry::of(heap) });
 }
 
 /// `visit(object, name of its type, bytes of its cell, context)`.
@@ -59,7 +60,7 @@ extern "C" fn step(ns: u64) -> i32 {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::step(heap, ns) }.into()
+    Heap::step(unsafe { HeapEntry::of(heap) }, ns).into()
 }
 
 extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
@@ -73,14 +74,14 @@ extern "C" fn for_each_object(visit: VisitObject, context: *mut c_void) {
         unsafe { visit(object.address() as *mut c_void, name.as_ptr(), info.cell_bytes_of(object), context) };
     };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { Heap::for_each_object(heap, visit) };
+    Heap::for_each_object(unsafe { HeapEntry::of(heap) }, visit);
 }
 
 extern "C" fn leak_report(visit: Option<VisitType>, context: *mut c_void) -> u64 {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: as in `step`.
-    let Some(report) = (unsafe { Heap::leak_report(heap) }) else { return 0 };
+    let Some(report) = Heap::leak_report(unsafe { HeapEntry::of(heap) }) else { return 0 };
     match visit {
         None => eprint!("{}", report.text("now")),
         Some(visit) => {

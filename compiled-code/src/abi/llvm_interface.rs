@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use tally_heap::context;
 use tally_heap::descriptor::{SlotKind, TraceVisit, TypeDescriptor};
 use tally_heap::fatal::{self, STATUS_MEMORY};
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::{TypeId, type_registry};
 
@@ -61,7 +62,7 @@ extern "C" fn collect() {
     // SAFETY: borrowed for the next statement alone.
     let heap = unsafe { thread_heap() };
     // SAFETY: compiled code holds no reference to its heap.
-    unsafe { tally_heap::Heap::collect(heap) };
+    tally_heap::Heap::collect(unsafe { HeapEntry::of(heap) });
 }
 
 extern "C" fn walk_gcroots(visit: unsafe extern "C" fn(*mut u64, *const TypeDescriptor)) {

@@ -6,6 +6,7 @@ use crate::abi::thread_heap;
 use crate::safepoint_shim;
 use tally_heap::context::current;
 use tally_heap::heap::Heap;
+use tally_heap::heap::HeapEntry;
 use tally_heap::memory::range;
 use tally_heap::zeal::Site;
 use tally_heap::zeal::write::Plainly;
@@ -23,7 +24,9 @@ extern "C" fn zeal_safepoint(value: *const u64, size: u64, site: *const Site) {
         // SAFETY: a constant that the lowering emitted.
         zeal.note_place(unsafe { &*site });
     }
-    // SAFETY: compiled code holds no reference to its heap; the lowering passes the bytes of a call's result.
+    // SAFETY: [HELD] this thread's heap; compiled code holds no reference to it.
+    let heap = unsafe { HeapEntry::of(heap) };
+    // SAFETY: the lowering passes the bytes of a call's result.
     unsafe { Heap::zeal_safepoint(heap, value, size as usize / 8) };
 }
 

@@ -10,6 +10,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tally_heap::descriptor::{DescriptorError, TypeDescriptor};
 use tally_heap::heap::Heap;
+use tally_heap::heap::HeapEntry;
 use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
 use tally_heap::services::global_roots::{self, GlobalSlot};
 use tally_heap::type_registry::{self, TypeId, TypeInfo};
@@ -258,7 +259,7 @@ fn finalize_last_objects(types: &[&'static TypeInfo]) {
         // of the walk.
         (context().exit_pc, context().exit_sp, context().exit_fp) = (1, here, 0);
         // SAFETY: this thread's heap, which nothing borrows.
-        unsafe { Heap::finalize_remaining(heap, &is_meant) };
+        Heap::finalize_remaining(unsafe { HeapEntry::of(heap) }, &is_meant);
         (context().exit_pc, context().exit_sp, context().exit_fp) = before;
     }
     types.iter().for_each(|info| info.forget_finalizer());

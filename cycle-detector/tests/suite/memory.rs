@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::heap::HeapEntry;
 use tally_heap::plan::Plan;
 use tally_heap::services::host_roots::RootIndex;
 use tally_heap::services::limits::RETRIES_MAX;
@@ -128,7 +129,7 @@ fn the_soft_limit_tells_of_each_crossing_once() {
         m.on_soft_limit(move |heap, used| {
             note(used);
             // SAFETY: the closure is the mutator now, and uses no reference afterwards.
-            unsafe { tally_heap::Heap::collect(heap) };
+            tally_heap::Heap::collect(unsafe { HeapEntry::of(heap) });
         });
         let node = type_of(&NODE);
         for crossing in 1..=3 {

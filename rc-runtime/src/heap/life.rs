@@ -1,12 +1,7 @@
 //! A heap is made, attached to its thread, asked for work, and dropped.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::clock::Clock;
-use super::{FIRST_EPOCH, Heap, HeapOptions, NEXT_NUMBER};
+use super::{FIRST_EPOCH, Heap, HeapEntry, HeapOptions, NEXT_NUMBER};
 use crate::context::Context;
 use crate::epoch_driver::{EpochDriver, NoDriver};
 use crate::mark_phase::MarkPhase;
@@ -197,16 +192,10 @@ impl Heap {
 
     /// Nothing of the program runs any more: objects at zero die; then all finalizers run that have not, if the
     /// program wants that.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn end_of_program(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            Heap::drain_at_end(heap);
-            if crate::services::finalizer::exit::are_run_at_exit() {
-                Heap::finalize_all(heap);
-            }
+    pub fn end_of_program(heap: HeapEntry) {
+        Heap::drain_at_end(heap);
+        if crate::services::finalizer::exit::are_run_at_exit() {
+            Heap::finalize_all(heap);
         }
     }
 

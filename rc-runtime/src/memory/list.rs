@@ -117,7 +117,9 @@ impl<T> List<T> {
     pub unsafe fn push_within(&mut self, value: T) {
         debug_assert!(self.len < self.capacity());
         // SAFETY: by the caller's promise; written before it counts as one.
-        unsafe { self.memory.start().wrapping_add(self.len).write(value) };
+        let end = unsafe { self.memory.start().add(self.len) };
+        // SAFETY: as above.
+        unsafe { end.write(value) };
         self.len += 1;
     }
 
@@ -129,7 +131,9 @@ impl<T> List<T> {
         }
         self.len -= 1;
         // SAFETY: the last, which is no longer counted as one.
-        Some(unsafe { self.memory.start().wrapping_add(self.len).read() })
+        let last = unsafe { self.memory.start().add(self.len) };
+        // SAFETY: as above.
+        Some(unsafe { last.read() })
     }
 
     /// Makes room for `more`. Ends the process when there is no memory anywhere.
@@ -281,7 +285,9 @@ impl<T> List<T> {
         self.reserve(len - self.len);
         for at in self.len..len {
             // SAFETY: there is room for `len`.
-            unsafe { self.memory.start().wrapping_add(at).write(value) };
+            let place = unsafe { self.memory.start().add(at) };
+            // SAFETY: as above.
+            unsafe { place.write(value) };
         }
         self.len = len;
     }

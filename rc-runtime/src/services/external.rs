@@ -18,7 +18,6 @@ mod account;
 use crate::services::exception::guard;
 use std::any::Any;
 use std::ffi::c_void;
-use std::io::Write;
 
 /// External bytes of one heap.
 #[derive(Debug, Default)]
@@ -62,8 +61,8 @@ impl Drop for HostValue {
     fn drop(&mut self) {
         let Err(escaped) = guard(|| drop(self.0.take())) else { return };
         let said = escaped.message();
-        // A closed standard error is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "tally: a host value was dropped, and {said}; the heap goes on");
+        // A standard error that is closed is no reason to stop.
+        let _ = guard(|| eprintln!("tally: a host value was dropped, and {said}; the heap goes on"));
         let mut escaped = Some(escaped);
         // The payload of a panic may panic as well.
         if let Err(again) = guard(|| drop(escaped.take())) {

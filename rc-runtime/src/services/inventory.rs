@@ -4,12 +4,7 @@
 //! before a flip, so a walk begins with an epoch; what an undiscovered dead cycle holds is still there. After a collection what
 //! is there is reachable, and the leak report lists it by type, with its holders.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::object::ObjectRef;
 use std::collections::BTreeMap;
 
@@ -73,15 +68,8 @@ impl LeakReport {
 
 impl Heap {
     /// Calls `visit` with every object that is there, once, in no order to rely on. `visit` calls nothing of this heap.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn for_each_object(heap: *mut Heap, mut visit: impl FnMut(ObjectRef)) {
-        // SAFETY: by the caller's promise.
-        let heap = unsafe {
-            Heap::make_known(heap);
-            &mut *heap
-        };
+    pub fn for_each_object(mut heap: HeapEntry, mut visit: impl FnMut(ObjectRef)) {
+        Heap::make_known(heap);
         heap.for_each_known(|heap, object| {
             if heap.is_there(object) {
                 visit(object);
@@ -90,15 +78,9 @@ impl Heap {
     }
 
     /// Collects, and returns the objects that are left; `None` without any.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn leak_report(heap: *mut Heap) -> Option<LeakReport> {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            Heap::collect(heap);
-            (&mut *heap).what_is_left()
-        }
+    pub fn leak_report(mut heap: HeapEntry) -> Option<LeakReport> {
+        Heap::collect(heap);
+        heap.what_is_left()
     }
 
     /// Returns the objects left after a collection; `None` without any.

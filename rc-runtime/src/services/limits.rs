@@ -14,12 +14,7 @@
 //! A failure can be asked for (`fail_allocation`): the n-th allocation finds no room, in a heap that has some. It is treated as a
 //! real one, with the collection and the handler, so a program run once for each n has seen them all.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::out_of_memory::{OutOfMemory, name_of};
 use crate::type_registry::TypeInfo;
 
@@ -162,58 +157,45 @@ impl Heap {
     }
 
     /// Calls the functions that are due, at a safepoint.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
     #[cold]
-    pub(crate) unsafe fn run_soft_limit_callback(heap: *mut Heap) {
-        // SAFETY: by the caller's promise; the callback stays where it is while it runs, and no other code calls it.
-        unsafe {
-            (*heap).services.limits.soft_is_due = false;
-            let used = (*heap).pressure_bytes();
-            let frame = &raw const used as u64;
-            (&mut *heap).note_landing_of_host(frame);
-            let Some(callback) = (&mut *heap).services.limits.on_soft_limit.take(frame) else { return };
-            Heap::call_host(heap, |heap| (*callback)(heap, used));
-            (&mut *heap).services.limits.on_soft_limit.put_back();
-        }
+    pub(crate) fn run_soft_limit_callback(mut heap: HeapEntry) {
+        heap.services.limits.soft_is_due = false;
+        let used = heap.pressure_bytes();
+        let frame = &raw const used as u64;
+        heap.note_landing_of_host(frame);
+        let Some(callback) = heap.services.limits.on_soft_limit.take(frame) else { return };
+        // SAFETY: the callback stays where it is while it runs, and no other code calls it.
+        Heap::call_host(heap, |heap| unsafe { &mut *callback }(heap, used));
+        heap.services.limits.on_soft_limit.put_back();
     }
 
     /// Asks the host whether to try again after this refusal, for the `retries`-th time.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
     #[cold]
-    pub(crate) unsafe fn host_made_room(heap: *mut Heap, error: &OutOfMemory, retries: u32) -> bool {
+    pub(crate) fn host_made_room(mut heap: HeapEntry, error: &OutOfMemory, retries: u32) -> bool {
         let requested = match error {
             OutOfMemory::Absurd { .. } => return false,
             OutOfMemory::Limit { requested, .. }
             | OutOfMemory::Range { requested, .. }
             | OutOfMemory::AskedFor { requested, .. } => *requested,
         };
-        // SAFETY: as above.
-        unsafe {
-            if retries >= RETRIES_MAX {
-                return false;
-            }
-            let frame = &raw const requested as u64;
-            (&mut *heap).note_landing_of_host(frame);
-            let Some(handler) = (&mut *heap).services.limits.on_out_of_memory.take(frame) else { return false };
-            let again = Heap::call_host(heap, |heap| (*handler)(heap, requested));
-            (&mut *heap).services.limits.on_out_of_memory.put_back();
-            again
+        if retries >= RETRIES_MAX {
+            return false;
         }
+        let frame = &raw const requested as u64;
+        heap.note_landing_of_host(frame);
+        let Some(handler) = heap.services.limits.on_out_of_memory.take(frame) else { return false };
+        // SAFETY: the handler stays where it is while it runs, and no other code calls it.
+        let again = Heap::call_host(heap, |heap| unsafe { &mut *handler }(heap, requested));
+        heap.services.limits.on_out_of_memory.put_back();
+        again
     }
 
     /// Runs mutator code in the middle of a safepoint: afterwards the stack is walked from where the safepoint began.
-    unsafe fn call_host<T>(heap: *mut Heap, call: impl FnOnce(&mut Heap) -> T) -> T {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let anchor = (*heap).context_mut().exit_anchor();
-            let answer = call(&mut *heap);
-            (*heap).context_mut().set_exit_anchor(anchor);
-            answer
-        }
+    fn call_host<T>(mut heap: HeapEntry, call: impl FnOnce(&mut Heap) -> T) -> T {
+        let anchor = heap.context_mut().exit_anchor();
+        let answer = call(&mut heap);
+        heap.context_mut().set_exit_anchor(anchor);
+        answer
     }
 
     /// Whether this allocation is the one that is to fail. The heap is collected then, as if it were full.
@@ -227,7 +209,7 @@ impl Heap {
             return Ok(());
         }
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
-        unsafe { Heap::collect(self) };
+        Heap::collect(unsafe { HeapEntry::of(self) });
         Err(OutOfMemory::AskedFor { requested: bytes, type_name: name_of(info) })
     }
 }

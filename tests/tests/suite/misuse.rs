@@ -79,7 +79,8 @@ fn no_heap_is_made() {
             UNSAFE_FUNCTION,
         ),
         ("used(Heap::new(HeapOptions::default(), panic!()));", UNSAFE_FUNCTION),
-        ("used(Heap::collect(heap));", UNSAFE_FUNCTION),
+        ("used(Heap::collect(heap));", "E0308"),
+        ("used(tally_heap::HeapEntry::of(heap));", UNSAFE_FUNCTION),
         ("used(tally_compiled::abi::thread_heap());", UNSAFE_FUNCTION),
     ]);
 }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use tally_collector::Mutator;
 use tally_heap::descriptor::TypeDescriptor;
+use tally_heap::heap::HeapEntry;
 use tally_heap::{Heap, HeapOptions, ObjectRef};
 use tally_kit::nodes::new_mutator;
 
@@ -168,7 +169,7 @@ fn drop_another(heap: &mut Heap, object: ObjectRef) {
     fresh.slot(16).store(number + 1000);
     let heap = &raw mut *heap;
     // SAFETY: the finalizer's own safepoint.
-    unsafe { Heap::poll(heap) };
+    Heap::poll(unsafe { HeapEntry::of(heap) });
     SEEN.with_borrow_mut(|seen| seen.push(number + 2000));
 }
 
@@ -195,7 +196,7 @@ fn drop_deeper(heap: &mut Heap, object: ObjectRef) {
     let depth = heap.services.finalizers.depth();
     assert!(depth <= 34, "{depth} finalizers deep");
     // SAFETY: the finalizer's own safepoint.
-    unsafe { Heap::poll(heap) };
+    Heap::poll(unsafe { HeapEntry::of(heap) });
 }
 
 /// scenario 61.
@@ -211,7 +212,7 @@ fn finalizers_that_drop_finalizable_objects_do_not_nest_without_end() {
 
 fn collect_inside(heap: &mut Heap, _: ObjectRef) {
     // SAFETY: the finalizer's own safepoint.
-    assert_eq!(unsafe { Heap::collect(heap) }, 0, "put off");
+    assert_eq!(Heap::collect(unsafe { HeapEntry::of(heap) }), 0, "put off");
 }
 
 /// scenario 63.
@@ -477,7 +478,7 @@ fn zeal_looks_at_the_heap_in_a_finalizer_of_what_a_long_array_held() {
     let mut m = new_mutator(options).expect("address space");
     HEAP.set(m.heap());
     // SAFETY: as any safepoint of a finalizer.
-    ACTION.set(Some(|heap, _| unsafe { Heap::prompt_safepoint(heap, &[]) }));
+    ACTION.set(Some(|heap, _| Heap::prompt_safepoint(unsafe { HeapEntry::of(heap) }, &[])));
     SEEN.take();
     let shelf = m.allocate_array(type_of(&SHELF), 100).expect("room");
     m.push_root(Some(shelf));

@@ -69,7 +69,9 @@ impl<T> Iterator for IntoIter<T> {
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
         // SAFETY: written when the list was one, and not read before.
-        self.left.next().map(|at| unsafe { self.list.memory.start().wrapping_add(at).read() })
+        let place = self.left.next().map(|at| unsafe { self.list.memory.start().add(at) });
+        // SAFETY: as above.
+        place.map(|place| unsafe { place.read() })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

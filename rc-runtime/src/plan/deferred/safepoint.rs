@@ -1,61 +1,38 @@
 //! Safepoints of the deferred plan: a poll, a step of an explicit collection, zeal's epoch, and what asks for the next.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::report::statistics::Statistics;
 use crate::turn::LastTurn;
 use crate::type_registry;
 
 impl Heap {
     /// A safepoint at which work that is due is done.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
-    pub(crate) unsafe fn deferred_poll(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let hurry = std::mem::take(&mut (*heap).services.external.is_due);
-            (*heap).with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
-            if (*heap).services.limits.soft_is_due {
-                Heap::run_soft_limit_callback(heap);
-            }
-            Heap::run_ready_finalizers(heap);
+    pub(crate) fn deferred_poll(mut heap: HeapEntry) {
+        let hurry = std::mem::take(&mut heap.services.external.is_due);
+        heap.with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
+        if heap.services.limits.soft_is_due {
+            Heap::run_soft_limit_callback(heap);
         }
+        Heap::run_ready_finalizers(heap);
     }
 
     /// The end of a safepoint: finalizers and callbacks that are due run.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
-    pub unsafe fn run_ready_finalizers(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (&*heap).services.finalizers.are_ready() && (&*heap).is_running() {
-                Heap::run_finalizers(heap);
-            }
+    pub fn run_ready_finalizers(heap: HeapEntry) {
+        if heap.services.finalizers.are_ready() && heap.is_running() {
+            Heap::run_finalizers(heap);
         }
     }
 
     /// A part of an explicit collection.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect); the heap is of the deferred plan.
-    pub(crate) unsafe fn deferred_step(heap: *mut Heap, ns: u64) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            // A step gives finalizers their turn now.
-            (*heap).services.finalizers.last_turn = LastTurn::default();
-            if (*heap).services.finalizers.left_in_set > 0 && (*heap).services.finalizers.depth() == 0 {
-                Heap::run_finalizers(heap);
-                return false;
-            }
-            let done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
-            done && Heap::finalizers_are_done(heap)
+    pub(crate) fn deferred_step(mut heap: HeapEntry, ns: u64) -> bool {
+        // A step gives finalizers their turn now.
+        heap.services.finalizers.last_turn = LastTurn::default();
+        if heap.services.finalizers.left_in_set > 0 && heap.services.finalizers.depth() == 0 {
+            Heap::run_finalizers(heap);
+            return false;
         }
+        let done = heap.with_driver(|driver, heap| driver.step(heap, ns));
+        done && Heap::finalizers_are_done(heap)
     }
 
     /// Zeal's epoch at a safepoint of compiled code: objects that one of `words` may lead to survive it.

@@ -12,7 +12,7 @@
 //! In zeal the context's lists stay empty, so that every allocation comes here, and no cell is used twice.
 
 use super::count::{FRESH, SETTLED};
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::large::LargeSpace;
 use crate::memory::range::{BLOCK_BYTES, MARK};
 use crate::memory::size_class::{CLASSES, LARGEST_CELL, aligned_class_of, class_cell, class_of};
@@ -71,7 +71,7 @@ impl Heap {
     #[inline(never)]
     fn allocation_safepoint(&mut self) {
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.
-        unsafe { Heap::prompt_safepoint(self, &[]) };
+        Heap::prompt_safepoint(unsafe { HeapEntry::of(self) }, &[]);
     }
 
     #[inline(always)]
@@ -114,9 +114,9 @@ impl Heap {
     fn collect_for_room(&mut self) {
         match self.services.finalizers.depth() {
             // SAFETY: as in `allocation_safepoint`.
-            0 => _ = unsafe { Heap::prompt_collect(self) },
+            0 => _ = Heap::prompt_collect(unsafe { HeapEntry::of(self) }),
             // SAFETY: as above.
-            _ => unsafe { Heap::collect_inside_finalizer(self) },
+            _ => Heap::collect_inside_finalizer(unsafe { HeapEntry::of(self) }),
         }
         for class in 0..CLASSES {
             let first = std::mem::take(&mut self.context_mut().free[class as usize]);

@@ -6,60 +6,41 @@
 //! on the queue ([`crate::services::finalizer`]) until the driver has returned and no finalizer runs, and their cycle is judged
 //! again afterwards.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::object::{ObjectRef, prompt_flag};
 use crate::plan::prompt::interrupted::InterruptedDrain;
 
 impl Heap {
     /// Runs the object's finalizer; true when the object is dead afterwards.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint); the object's count is zero.
-    pub(super) unsafe fn run_finalizer(heap: *mut Heap, object: ObjectRef) -> bool {
+    pub(super) fn run_finalizer(mut heap: HeapEntry, object: ObjectRef) -> bool {
         object.remove_flags(prompt_flag::DYING);
         object.set_exact_count(1);
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let is_nested = (*heap).services.finalizers.depth() != 0;
-            let left = &mut (*heap).prompt.nested_left;
-            *left = left.saturating_sub(is_nested.into());
-            Heap::finalize(heap, object);
-        }
+        let is_nested = heap.services.finalizers.depth() != 0;
+        let left = &mut heap.prompt.nested_left;
+        *left = left.saturating_sub(is_nested.into());
+        Heap::finalize(heap, object);
         if object.needs_finalizer() {
-            // SAFETY: as above.
-            unsafe { (&mut *heap).services.finalizers.done.push(object) };
+            heap.services.finalizers.done.push(object);
             return false;
         }
         let count = object.exact_count().wrapping_sub(1);
         object.set_exact_count(count);
         if count != 0 {
-            // SAFETY: as above.
-            unsafe { (&mut *heap).note_survivor(object) };
+            heap.note_survivor(object);
         }
         count == 0
     }
 
     /// Runs the finalizer of a member of a dead cycle, which one count holds; then that count goes, and the cycle is judged
     /// again, with what the finalizers made of it.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(crate) unsafe fn finalize_in_cycle(heap: *mut Heap, object: ObjectRef) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if object.needs_finalizer() {
-                Heap::finalize(heap, object);
-            }
-            match object.needs_finalizer() {
-                true => (&mut *heap).services.finalizers.done.push(object),
-                false => (&mut *heap).decrement_exact(object),
-            }
+    pub(crate) fn finalize_in_cycle(mut heap: HeapEntry, object: ObjectRef) {
+        if object.needs_finalizer() {
+            Heap::finalize(heap, object);
+        }
+        match object.needs_finalizer() {
+            true => heap.services.finalizers.done.push(object),
+            false => heap.decrement_exact(object),
         }
     }
 

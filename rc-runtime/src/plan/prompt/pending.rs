@@ -17,13 +17,8 @@
 //! With a pause goal a drain stops when its slice is used up. The rest goes on at the next safepoints, after what became
 //! pending since: a small object dies promptly while a large structure is still being taken apart. `[BOUND]`
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::{Cascade, Prompt};
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::block_state::state;
 use crate::memory::range::{self, block_info, block_of};
 use crate::object::{ObjectRef, prompt_flag};
@@ -100,7 +95,9 @@ impl Heap {
     #[inline(always)]
     fn pending_at(&self, at: usize) -> ObjectRef {
         // SAFETY: `at` is below the list's length.
-        unsafe { *self.prompt.pending.as_ptr().wrapping_add(at) }
+        let place = unsafe { self.prompt.pending.as_ptr().add(at) };
+        // SAFETY: as above.
+        unsafe { *place }
     }
 
     /// Closes the gap `kept..at`, where entries were taken from the list.
@@ -186,175 +183,149 @@ impl Heap {
     }
 
     /// Drains the pending list; `words` protect what they lead to.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub unsafe fn drain(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: by the caller's promise.
-        unsafe { Heap::drain_as::<true>(heap, words) };
+    pub fn drain(heap: HeapEntry, words: &[u64]) {
+        Heap::drain_as::<true>(heap, words);
     }
 
     /// The same while no frame lends a root.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(super) unsafe fn drain_unlent(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: by the caller's promise.
-        unsafe { Heap::drain_as::<false>(heap, words) };
+    pub(super) fn drain_unlent(heap: HeapEntry, words: &[u64]) {
+        Heap::drain_as::<false>(heap, words);
     }
 
     #[inline(always)]
-    unsafe fn drain_as<const LENT: bool>(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: as for `drain`; every borrow ends before a finalizer runs.
-        unsafe {
-            (&mut *heap).apply_postponed();
-            if (*heap).services.finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
-                return;
-            }
-            let depth = (*heap).services.finalizers.depth();
-            (&mut *heap).count_handles();
-            if (*heap).prompt.lent.is_due() {
-                (&mut *heap).settle_lent();
-            }
-            if depth == 0 {
-                ((*heap).prompt.leaves_rest, (*heap).prompt.nested_left) = (false, NESTED_MAX);
-            }
-            let held = match LENT {
-                true => (&mut *heap).protect_in_flight(words),
-                false => (&mut *heap).protect(words),
-            };
-            let rationed = (&mut *heap).start_slice();
-            Heap::drain_pending(heap);
-            if depth == 0 && !rationed {
-                Heap::continue_cascades(heap);
-            }
-            // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
-            // the rest to the next safepoint.
-            let mut rounds = 0;
-            while depth == 0 && rounds < ROUNDS_MAX && (*heap).services.specials.post_clear.are_due() {
-                let called = (*heap).services.finalizers.called;
-                let has_turn = Heap::run_errands(heap);
-                Heap::drain_pending(heap);
-                if !has_turn {
-                    break;
-                }
-                rounds += u32::from((*heap).services.finalizers.called != called);
-            }
-            if depth == 0 && (*heap).large.leaving.blocks() != 0 {
-                (&mut *heap).give_back_in_turn();
-            }
-            (&mut *heap).end_slice();
-            // References in flight are protected from the collection that a finalizer asked for, too.
-            if depth == 0 && (&mut *heap).services.finalizers.takes_wanted_collection() {
-                Heap::prompt_collect(heap);
-            }
-            (*heap).prompt.protected.truncate(held);
+    fn drain_as<const LENT: bool>(mut heap: HeapEntry, words: &[u64]) {
+        heap.apply_postponed();
+        if heap.services.finalizers.depth() > 0 && !Heap::may_drain_inside(heap, words) {
+            return;
         }
+        let depth = heap.services.finalizers.depth();
+        heap.count_handles();
+        if heap.prompt.lent.is_due() {
+            heap.settle_lent();
+        }
+        if depth == 0 {
+            (heap.prompt.leaves_rest, heap.prompt.nested_left) = (false, NESTED_MAX);
+        }
+        let held = match LENT {
+            true => heap.protect_in_flight(words),
+            false => heap.protect(words),
+        };
+        let rationed = heap.start_slice();
+        Heap::drain_pending(heap);
+        if depth == 0 && !rationed {
+            Heap::continue_cascades(heap);
+        }
+        // Entries of maps go one after the other, however long the chain is; callbacks that always bring more leave
+        // the rest to the next safepoint.
+        let mut rounds = 0;
+        while depth == 0 && rounds < ROUNDS_MAX && heap.services.specials.post_clear.are_due() {
+            let called = heap.services.finalizers.called;
+            let has_turn = Heap::run_errands(heap);
+            Heap::drain_pending(heap);
+            if !has_turn {
+                break;
+            }
+            rounds += u32::from(heap.services.finalizers.called != called);
+        }
+        if depth == 0 && heap.large.leaving.blocks() != 0 {
+            heap.give_back_in_turn();
+        }
+        heap.end_slice();
+        // References in flight are protected from the collection that a finalizer asked for, too.
+        if depth == 0 && heap.services.finalizers.takes_wanted_collection() {
+            Heap::prompt_collect(heap);
+        }
+        heap.prompt.protected.truncate(held);
     }
 
     /// Inside a finalizer, as far as is known: whether anything may be drained here.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn may_drain_inside(heap: *mut Heap, words: &[u64]) -> bool {
-        // SAFETY: as for `drain`.
-        unsafe {
-            let left = (&mut *heap).abandon_left_calls();
-            if !left.is_empty() {
-                let held = (&mut *heap).protect_in_flight(words);
-                Heap::go_on_after_jumps(heap, left);
-                (*heap).prompt.protected.truncate(held);
-            }
-            let depth = (*heap).services.finalizers.depth();
-            depth == 0 || depth <= DEPTH_MAX && (*heap).prompt.nested_left != 0
+    pub(super) fn may_drain_inside(mut heap: HeapEntry, words: &[u64]) -> bool {
+        let left = heap.abandon_left_calls();
+        if !left.is_empty() {
+            let held = heap.protect_in_flight(words);
+            Heap::go_on_after_jumps(heap, left);
+            heap.prompt.protected.truncate(held);
         }
+        let depth = heap.services.finalizers.depth();
+        depth == 0 || depth <= DEPTH_MAX && heap.prompt.nested_left != 0
     }
 
     /// Drains to the end, with any pause goal.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub unsafe fn drain_all(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let is_outermost = (&mut *heap).keep_settings();
-            let goal = std::mem::replace(&mut (*heap).prompt.sliced_drains, false);
-            for _ in 0..ROUNDS_MAX {
-                Heap::drain(heap, &[]);
-                let stays = (&*heap).prompt.protected.len();
-                if (*heap).prompt.cascades.is_empty() && (&mut *heap).pending_len() <= stays {
-                    break;
-                }
-                if (*heap).services.finalizers.depth() > 0 || (*heap).prompt.leaves_rest {
-                    break;
-                }
+    pub fn drain_all(mut heap: HeapEntry) {
+        let is_outermost = heap.keep_settings();
+        let goal = std::mem::replace(&mut heap.prompt.sliced_drains, false);
+        for _ in 0..ROUNDS_MAX {
+            Heap::drain(heap, &[]);
+            let stays = heap.prompt.protected.len();
+            if heap.prompt.cascades.is_empty() && heap.pending_len() <= stays {
+                break;
             }
-            (*heap).prompt.sliced_drains = goal;
-            (*heap).forget_settings(is_outermost);
+            if heap.services.finalizers.depth() > 0 || heap.prompt.leaves_rest {
+                break;
+            }
         }
+        heap.prompt.sliced_drains = goal;
+        heap.forget_settings(is_outermost);
     }
-
-    unsafe fn drain_pending(heap: *mut Heap) {
-        // SAFETY: as for `drain`.
-        unsafe {
-            let from = (*heap).prompt.drain_from;
-            let (mut at, mut kept) = (from, from);
-            let mut cascade = Cascade::default();
-            let rounds_max = if (*heap).services.finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
-            let (mut generation_end, mut generation) = ((&mut *heap).pending_len(), 0);
-            let mut called = (*heap).services.finalizers.called;
-            while at < (&mut *heap).pending_len() {
-                if at >= generation_end {
-                    // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint;
-                    // ephemerons whose keys died come to an end.
-                    let more = std::mem::replace(&mut called, (*heap).services.finalizers.called) != called;
-                    generation += u32::from(more);
-                    let endless = more && (*heap).prompt.nested_left == 0;
-                    if generation == rounds_max || endless {
-                        (*heap).prompt.leaves_rest = true;
-                        break;
-                    }
-                    generation_end = (&mut *heap).pending_len();
+    fn drain_pending(mut heap: HeapEntry) {
+        let from = heap.prompt.drain_from;
+        let (mut at, mut kept) = (from, from);
+        let mut cascade = Cascade::default();
+        let rounds_max = if heap.services.finalizers.depth() == 0 { ROUNDS_MAX } else { 1 };
+        let (mut generation_end, mut generation) = (heap.pending_len(), 0);
+        let mut called = heap.services.finalizers.called;
+        while at < heap.pending_len() {
+            if at >= generation_end {
+                // More has come to zero. Finalizers that always bring more leave the rest to the next safepoint;
+                // ephemerons whose keys died come to an end.
+                let more = std::mem::replace(&mut called, heap.services.finalizers.called) != called;
+                generation += u32::from(more);
+                let endless = more && heap.prompt.nested_left == 0;
+                if generation == rounds_max || endless {
+                    heap.prompt.leaves_rest = true;
+                    break;
                 }
-                let object = (*heap).pending_at(at);
-                if object.exact_count() != 0 {
-                    // Counted again: it lives, or what counts it hangs on it in turn.
-                    object.remove_flags(prompt_flag::PENDING);
-                    (&mut *heap).note_survivor(object);
-                } else if (*heap).is_protected(object) {
-                    (*(*heap).prompt.pending.as_mut_ptr().add(kept)) = object;
-                    kept += 1;
-                } else {
-                    object.remove_flags(prompt_flag::PENDING);
-                    at += 1;
-                    if (&mut *heap).dies_alone(object) {
-                        continue;
-                    }
-                    cascade.add(object);
-                    if !Heap::run_cascade(heap, &mut cascade, kept..at) {
-                        break;
-                    }
+                generation_end = heap.pending_len();
+            }
+            let object = heap.pending_at(at);
+            if object.exact_count() != 0 {
+                // Counted again: it lives, or what counts it hangs on it in turn.
+                object.remove_flags(prompt_flag::PENDING);
+                heap.note_survivor(object);
+            } else if heap.is_protected(object) {
+                // SAFETY: before the end of the list.
+                let place = unsafe { heap.prompt.pending.as_mut_ptr().add(kept) };
+                // SAFETY: as above.
+                unsafe { *place = object };
+                kept += 1;
+            } else {
+                object.remove_flags(prompt_flag::PENDING);
+                at += 1;
+                if heap.dies_alone(object) {
                     continue;
                 }
-                at += 1;
+                cascade.add(object);
+                if !Heap::run_cascade(heap, &mut cascade, kept..at) {
+                    break;
+                }
+                continue;
             }
-            if kept != at {
-                (&mut *heap).close_gap(kept, at);
-            }
+            at += 1;
+        }
+        if kept != at {
+            heap.close_gap(kept, at);
         }
     }
-
-    unsafe fn continue_cascades(heap: *mut Heap) {
-        // SAFETY: as for `drain`.
-        unsafe {
-            while !(*heap).prompt.cascades.is_empty() && ((*heap).prompt.units_left > 0 || (&mut *heap).has_more_time())
-            {
-                let mut cascade = (*heap).prompt.cascades.remove(0);
-                if !Heap::run_cascade(heap, &mut cascade, 0..0) {
-                    // It went to the end; nothing else may overtake it.
-                    let cascade = (*heap).prompt.cascades.pop().expect("just suspended");
-                    (*heap).prompt.cascades.insert(0, cascade);
-                    return;
-                }
+    fn continue_cascades(mut heap: HeapEntry) {
+        while !heap.prompt.cascades.is_empty() && (heap.prompt.units_left > 0 || heap.has_more_time()) {
+            let mut cascade = heap.prompt.cascades.remove(0);
+            if !Heap::run_cascade(heap, &mut cascade, 0..0) {
+                // It went to the end; nothing else may overtake it.
+                let cascade = heap.prompt.cascades.pop().expect("just suspended");
+                heap.prompt.cascades.insert(0, cascade);
+                return;
             }
         }
     }

@@ -1,11 +1,6 @@
 //! A safepoint of the prompt plan, a collection, a step of one, and the counters.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::size_class::CLASSES;
 use crate::object::ObjectRef;
@@ -15,69 +10,57 @@ use crate::turn::LastTurn;
 
 impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
-    ///
-    /// # Safety
-    /// `heap` is a heap of the prompt plan in exclusive use, and no reference to it is in use: finalizers may come
-    /// back to it.
-    pub unsafe fn prompt_safepoint(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*heap).stopped {
-                return;
-            }
-            (*heap).inspect();
-            match (*heap).context_mut().lent {
-                0 => Heap::drain_unlent(heap, words),
-                _ if (&mut *heap).puts_drain_off() => return Heap::put_drain_off(heap, words),
-                _ => Heap::drain(heap, words),
-            }
-            // Cycles are judged inside finalizers and callbacks, too, or the garbage of one that runs for long had no bound.
-            let is_outside = (*heap).services.finalizers.depth() == 0;
-            let zeal = (*heap).zeal.is_some() && is_outside;
-            let external = (*heap).services.external.is_due;
-            let judges = zeal || external || (*heap).mark_wants_its_turn() || (*heap).round_is_due();
-            let finalizes = !(&*heap).services.finalizers.queue.is_empty() && is_outside;
-            if judges || finalizes {
-                let held = (&mut *heap).protect_in_flight(words);
-                if external && (&mut *heap).external_bytes_want_a_mark() {
-                    (*heap).with_driver(|driver, heap| driver.collect(heap));
-                    (*heap).note_external_mark();
-                } else if judges {
-                    let all = zeal || external;
-                    if external {
-                        (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
-                    }
-                    (*heap).with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
-                }
-                Heap::end_round(heap, (*heap).begin_turn());
-                (*heap).prompt.protected.truncate(held);
-            }
-            if (*heap).services.limits.soft_is_due && (*heap).services.finalizers.depth() == 0 {
-                let held = (&mut *heap).protect_in_flight(words);
-                Heap::run_soft_limit_callback(heap);
-                (*heap).prompt.protected.truncate(held);
-            }
-            (&mut *heap).let_registered_anew_go();
+    pub fn prompt_safepoint(mut heap: HeapEntry, words: &[u64]) {
+        if heap.stopped {
+            return;
         }
+        heap.inspect();
+        let lent = heap.context_mut().lent;
+        match lent {
+            0 => Heap::drain_unlent(heap, words),
+            _ if heap.puts_drain_off() => return Heap::put_drain_off(heap, words),
+            _ => Heap::drain(heap, words),
+        }
+        // Cycles are judged inside finalizers and callbacks, too, or the garbage of one that runs for long had no bound.
+        let is_outside = heap.services.finalizers.depth() == 0;
+        let zeal = heap.zeal.is_some() && is_outside;
+        let external = heap.services.external.is_due;
+        let judges = zeal || external || heap.mark_wants_its_turn() || heap.round_is_due();
+        let finalizes = !heap.services.finalizers.queue.is_empty() && is_outside;
+        if judges || finalizes {
+            let held = heap.protect_in_flight(words);
+            if external && heap.external_bytes_want_a_mark() {
+                heap.with_driver(|driver, heap| driver.collect(heap));
+                heap.note_external_mark();
+            } else if judges {
+                let all = zeal || external;
+                if external {
+                    heap.zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+                }
+                heap.with_driver(|driver, heap| if all { driver.epoch(heap) } else { driver.on_poll(heap) });
+            }
+            Heap::end_round(heap, heap.begin_turn());
+            heap.prompt.protected.truncate(held);
+        }
+        if heap.services.limits.soft_is_due && heap.services.finalizers.depth() == 0 {
+            let held = heap.protect_in_flight(words);
+            Heap::run_soft_limit_callback(heap);
+            heap.prompt.protected.truncate(held);
+        }
+        heap.let_registered_anew_go();
     }
 
     /// Everything at zero dies, all candidates are tried, and what the verdicts bring to zero dies, too.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub unsafe fn prompt_epoch(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            (*heap).inspect();
+    pub fn prompt_epoch(mut heap: HeapEntry) {
+        heap.inspect();
+        Heap::drain_all(heap);
+        if heap.services.finalizers.depth() == 0 {
+            heap.zeal.iter_mut().for_each(|zeal| zeal.try_soon());
+            heap.with_driver(|driver, heap| driver.epoch(heap));
+            Heap::end_round(heap, Turn::ALL);
             Heap::drain_all(heap);
-            if (*heap).services.finalizers.depth() == 0 {
-                (*heap).zeal.iter_mut().for_each(|zeal| zeal.try_soon());
-                (*heap).with_driver(|driver, heap| driver.epoch(heap));
-                Heap::end_round(heap, Turn::ALL);
-                Heap::drain_all(heap);
-            }
-            (&mut *heap).let_registered_anew_go();
         }
+        heap.let_registered_anew_go();
     }
 
     /// Whether enough candidates wait for a round of trials.
@@ -88,98 +71,80 @@ impl Heap {
 
     /// Explicit collection: when it returns nothing unreachable is left. Inside a finalizer it is put off until the
     /// outermost drain has ended. Answers how many objects died.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub unsafe fn prompt_collect(heap: *mut Heap) -> u64 {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*heap).services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
-                (*heap).services.finalizers.collect_wanted = true;
-                return 0;
-            }
-            let before = (*heap).counted_frees();
-            let outer = std::mem::replace(&mut (*heap).services.finalizers.collecting, true);
-            for _ in 0..ROUNDS_MAX {
-                Heap::drain_all(heap);
-                (*heap).with_driver(|driver, heap| driver.collect(heap));
-                let again = !(*heap).services.finalizers.queue.is_empty() || (*heap).context_mut().pending != 0;
-                Heap::end_round(heap, Turn::ALL);
-                if !again {
-                    break;
-                }
-            }
-            (&mut *heap).let_registered_anew_go();
-            ((*heap).services.finalizers.collecting, (*heap).services.finalizers.collect_wanted) = (outer, false);
-            (*heap).prompt.cells.give_idle_back();
-            (&mut *heap).give_back_down_to(0);
-            (*heap).counted_frees() - before
+    pub fn prompt_collect(mut heap: HeapEntry) -> u64 {
+        if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+            heap.services.finalizers.collect_wanted = true;
+            return 0;
         }
+        let before = heap.counted_frees();
+        let outer = std::mem::replace(&mut heap.services.finalizers.collecting, true);
+        for _ in 0..ROUNDS_MAX {
+            Heap::drain_all(heap);
+            heap.with_driver(|driver, heap| driver.collect(heap));
+            let again = !heap.services.finalizers.queue.is_empty() || heap.context_mut().pending != 0;
+            Heap::end_round(heap, Turn::ALL);
+            if !again {
+                break;
+            }
+        }
+        heap.let_registered_anew_go();
+        (heap.services.finalizers.collecting, heap.services.finalizers.collect_wanted) = (outer, false);
+        heap.prompt.cells.give_idle_back();
+        heap.give_back_down_to(0);
+        heap.counted_frees() - before
     }
 
     /// An allocation inside a finalizer finds no room: all that no root reaches goes, but for what has a finalizer. That waits
     /// until none runs.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(crate) unsafe fn collect_inside_finalizer(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if Heap::notice_jumps(heap) {
-                Heap::prompt_collect(heap);
-                return;
-            }
-            Heap::drain(heap, &[]);
-            (*heap).with_driver(|driver, heap| driver.collect(heap));
-            Heap::drain(heap, &[]);
-            (*heap).prompt.cells.give_idle_back();
-            (&mut *heap).give_back_down_to(0);
+    pub(crate) fn collect_inside_finalizer(mut heap: HeapEntry) {
+        if Heap::notice_jumps(heap) {
+            Heap::prompt_collect(heap);
+            return;
         }
+        Heap::drain(heap, &[]);
+        heap.with_driver(|driver, heap| driver.collect(heap));
+        Heap::drain(heap, &[]);
+        heap.prompt.cells.give_idle_back();
+        heap.give_back_down_to(0);
     }
 
     /// A part of an explicit collection: objects at zero die, in slices of `ns` nanoseconds; then cycles are judged.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(crate) unsafe fn prompt_step(heap: *mut Heap, ns: u64) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*heap).services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
-                return false;
-            }
-            let calls_max = (&mut *heap).calls_in_steps();
-            let is_outermost = (&mut *heap).keep_settings();
-            let goal = std::mem::replace(&mut (*heap).prompt.sliced_drains, true);
-            let slice_ns = std::mem::replace(&mut (*heap).options.slice_ns, ns);
-            // A step gives the collector and finalizers their turn now.
-            (*heap).prompt.slice_start = None;
-            (*heap).services.finalizers.last_turn = LastTurn::default();
-            (&mut *heap).give_back_for(ns);
-            Heap::drain(heap, &[]);
-            let mut done = false;
-            if !(&mut *heap).has_dying() {
-                let waited = !(&*heap).services.finalizers.queue.is_empty();
-                if !waited {
-                    done = (*heap).with_driver(|driver, heap| driver.step(heap, ns));
-                }
-                let finalizers = !(&*heap).services.finalizers.queue.is_empty();
-                Heap::end_round(heap, (*heap).begin_turn());
-                done &= !finalizers && !(&mut *heap).has_dying();
-                // Further garbage of finalizers is the next collection's.
-                let rounds = &mut (*heap).prompt.step_rounds;
-                *rounds += u32::from(finalizers && !waited);
-                done |= *rounds > ROUNDS_MAX;
-                *rounds *= u32::from(!done);
-            }
-            done |= (*heap).services.finalizers.called > calls_max;
-            (*heap).prompt.step_calls_max = (!done).then_some(calls_max);
-            // Otherwise an object registered anew would be held for good in a host that only steps.
-            (&mut *heap).let_registered_anew_go();
-            (*heap).options.slice_ns = slice_ns;
-            (*heap).prompt.sliced_drains = goal;
-            (*heap).forget_settings(is_outermost);
-            done
+    pub(crate) fn prompt_step(mut heap: HeapEntry, ns: u64) -> bool {
+        if heap.services.finalizers.depth() > 0 && !Heap::notice_jumps(heap) {
+            return false;
         }
+        let calls_max = heap.calls_in_steps();
+        let is_outermost = heap.keep_settings();
+        let goal = std::mem::replace(&mut heap.prompt.sliced_drains, true);
+        let slice_ns = std::mem::replace(&mut heap.options.slice_ns, ns);
+        // A step gives the collector and finalizers their turn now.
+        heap.prompt.slice_start = None;
+        heap.services.finalizers.last_turn = LastTurn::default();
+        heap.give_back_for(ns);
+        Heap::drain(heap, &[]);
+        let mut done = false;
+        if !heap.has_dying() {
+            let waited = !heap.services.finalizers.queue.is_empty();
+            if !waited {
+                done = heap.with_driver(|driver, heap| driver.step(heap, ns));
+            }
+            let finalizers = !heap.services.finalizers.queue.is_empty();
+            Heap::end_round(heap, heap.begin_turn());
+            done &= !finalizers && !heap.has_dying();
+            // Further garbage of finalizers is the next collection's.
+            let rounds = &mut heap.prompt.step_rounds;
+            *rounds += u32::from(finalizers && !waited);
+            done |= *rounds > ROUNDS_MAX;
+            *rounds *= u32::from(!done);
+        }
+        done |= heap.services.finalizers.called > calls_max;
+        heap.prompt.step_calls_max = (!done).then_some(calls_max);
+        // Otherwise an object registered anew would be held for good in a host that only steps.
+        heap.let_registered_anew_go();
+        heap.options.slice_ns = slice_ns;
+        heap.prompt.sliced_drains = goal;
+        heap.forget_settings(is_outermost);
+        done
     }
 
     /// Finalizers that may have been called when a collection in steps ends at the latest: one for each object that there was.
@@ -206,28 +171,18 @@ impl Heap {
 
     /// Looks whether finalizers that run were left by `longjmp`; whether none runs any more. The hook is called, and those
     /// that waited for the set to be finalized go on.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
     #[cold]
-    pub(in crate::plan::prompt) unsafe fn notice_jumps(heap: *mut Heap) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let left = (&mut *heap).abandon_left_calls();
-            Heap::go_on_after_jumps(heap, left);
-            (*heap).services.finalizers.depth() == 0
-        }
+    pub(in crate::plan::prompt) fn notice_jumps(mut heap: HeapEntry) -> bool {
+        let left = heap.abandon_left_calls();
+        Heap::go_on_after_jumps(heap, left);
+        heap.services.finalizers.depth() == 0
     }
-
-    pub(in crate::plan::prompt) unsafe fn go_on_after_jumps(heap: *mut Heap, left: List<ObjectRef>) {
-        // SAFETY: as for `prompt_safepoint`.
-        unsafe {
-            let any = !left.is_empty();
-            (*heap).prompt.landed |= any;
-            Heap::tell_of_jumps(heap, left);
-            if any && (*heap).services.finalizers.depth() == 0 {
-                Heap::run_queue(heap, (*heap).begin_turn());
-            }
+    pub(in crate::plan::prompt) fn go_on_after_jumps(mut heap: HeapEntry, left: List<ObjectRef>) {
+        let any = !left.is_empty();
+        heap.prompt.landed |= any;
+        Heap::tell_of_jumps(heap, left);
+        if any && heap.services.finalizers.depth() == 0 {
+            Heap::run_queue(heap, heap.begin_turn());
         }
     }
 
@@ -239,27 +194,20 @@ impl Heap {
 
     /// After the driver judged cycles: the finalizers it asked for run, as many as have their turn, and what its verdicts
     /// brought to zero dies. Inside a finalizer those wait until none runs.
-    pub(in crate::plan::prompt) unsafe fn end_round(heap: *mut Heap, turn: Turn) {
-        // SAFETY: as for `prompt_safepoint`.
-        unsafe {
-            if (*heap).services.finalizers.depth() == 0 {
-                (&mut *heap).order_finalizers();
-                Heap::run_queue(heap, turn);
-            }
-            if (*heap).context_mut().pending != 0 {
-                Heap::drain(heap, &[]);
-            }
+    pub(in crate::plan::prompt) fn end_round(mut heap: HeapEntry, turn: Turn) {
+        if heap.services.finalizers.depth() == 0 {
+            heap.order_finalizers();
+            Heap::run_queue(heap, turn);
+        }
+        if heap.context_mut().pending != 0 {
+            Heap::drain(heap, &[]);
         }
     }
-
-    pub(in crate::plan::prompt) unsafe fn run_queue(heap: *mut Heap, mut turn: Turn) {
-        // SAFETY: as for `prompt_safepoint`.
-        unsafe {
-            let runs = turn.is_all() || (*heap).finalizers_have_their_turn();
-            while runs && !(&*heap).services.finalizers.queue.is_empty() && (&mut *heap).has_turn(&mut turn) {
-                let Some(object) = (&mut *heap).services.finalizers.queue.pop_front() else { break };
-                Heap::finalize_in_cycle(heap, object);
-            }
+    pub(in crate::plan::prompt) fn run_queue(mut heap: HeapEntry, mut turn: Turn) {
+        let runs = turn.is_all() || heap.finalizers_have_their_turn();
+        while runs && !heap.services.finalizers.queue.is_empty() && heap.has_turn(&mut turn) {
+            let Some(object) = heap.services.finalizers.queue.pop_front() else { break };
+            Heap::finalize_in_cycle(heap, object);
         }
     }
 

@@ -1,11 +1,6 @@
 //! Verbs: to list, find and finalize objects with finalizers.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::object::ObjectRef;
 use crate::plan::Plan;
 use crate::plan::call_state::CallState;
@@ -63,32 +58,20 @@ impl Heap {
     }
 
     /// Runs the finalizer of an object that was taken off the queue.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn finalize_one(heap: *mut Heap, object: ObjectRef) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => Heap::run_waiting(heap, object),
-                Plan::Prompt => Heap::finalize_in_cycle(heap, object),
-            }
+    pub(crate) fn finalize_one(heap: HeapEntry, object: ObjectRef) {
+        match heap.plan() {
+            Plan::Deferred => Heap::run_waiting(heap, object),
+            Plan::Prompt => Heap::finalize_in_cycle(heap, object),
         }
     }
 
     /// Ends a turn of finalizers outside a safepoint: the objects that they brought to zero die.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn settle_after_finalizers(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => {}
-                Plan::Prompt => {
-                    Heap::drain_all(heap);
-                    (&mut *heap).let_registered_anew_go();
-                }
+    pub(crate) fn settle_after_finalizers(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => {
+                Heap::drain_all(heap);
+                heap.let_registered_anew_go();
             }
         }
     }

@@ -1,11 +1,6 @@
 //! Verbs: to make, count and find objects, and to make them immortal.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::ObjectRef;
@@ -61,18 +56,12 @@ impl Heap {
     }
 
     /// Makes [`for_each_known`](Self::for_each_known) complete: no object is young, or none is at zero.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn make_known(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
-                Plan::Prompt => {
-                    Heap::drain_all(heap);
-                    (&mut *heap).begin_proof_anew();
-                }
+    pub(crate) fn make_known(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => heap.with_driver(|driver, heap| driver.epoch(heap)),
+            Plan::Prompt => {
+                Heap::drain_all(heap);
+                heap.begin_proof_anew();
             }
         }
     }

@@ -1,11 +1,6 @@
 //! Verbs: to request work, and to do it at safepoints.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::plan::Plan;
 
 impl Heap {
@@ -63,16 +58,10 @@ impl Heap {
     }
 
     /// Collects all unreachable objects. Returns the number of objects that died.
-    ///
-    /// # Safety
-    /// No reference to the heap is in use: finalizers may come back to it.
-    pub unsafe fn collect(heap: *mut Heap) -> u64 {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => Heap::deferred_collect(heap),
-                Plan::Prompt => Heap::prompt_collect(heap),
-            }
+    pub fn collect(heap: HeapEntry) -> u64 {
+        match heap.plan() {
+            Plan::Deferred => Heap::deferred_collect(heap),
+            Plan::Prompt => Heap::prompt_collect(heap),
         }
     }
 
@@ -81,112 +70,76 @@ impl Heap {
     /// collection.
     ///
     /// Under the prompt plan cycles are judged last, by a mark in slices; in zeal in one piece.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn step(heap: *mut Heap, ns: u64) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => Heap::deferred_step(heap, ns),
-                Plan::Prompt => Heap::prompt_step(heap, ns),
-            }
+    pub fn step(heap: HeapEntry, ns: u64) -> bool {
+        match heap.plan() {
+            Plan::Deferred => Heap::deferred_step(heap, ns),
+            Plan::Prompt => Heap::prompt_step(heap, ns),
         }
     }
 
     /// A safepoint: does the work that is due.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn poll(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => Heap::deferred_poll(heap),
-                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
-            }
+    pub fn poll(heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => Heap::deferred_poll(heap),
+            Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
         }
     }
 
     /// A safepoint of a host in Rust: the same, if work was requested.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn poll_if_asked(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => {
-                    if (*heap).context_mut().poll != 0 {
-                        Heap::deferred_poll(heap);
-                    }
+    pub fn poll_if_asked(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => {
+                if heap.context_mut().poll != 0 {
+                    Heap::deferred_poll(heap);
                 }
-                Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
             }
+            Plan::Prompt => Heap::prompt_safepoint(heap, &[]),
         }
     }
 
     /// Deferred plan: flips and runs the passes of the flip to their end, then finalizers. Prompt plan: everything at
     /// zero dies, and all candidates are tried.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn epoch(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => {
-                    (*heap).with_driver(|driver, heap| driver.epoch(heap));
-                    Heap::run_ready_finalizers(heap);
-                }
-                Plan::Prompt => Heap::prompt_epoch(heap),
+    pub fn epoch(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => {
+                heap.with_driver(|driver, heap| driver.epoch(heap));
+                Heap::run_ready_finalizers(heap);
             }
+            Plan::Prompt => Heap::prompt_epoch(heap),
         }
     }
 
     /// The same before a recount. Deferred plan: finalizers wait, because their writes are logged.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn epoch_before_recount(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => (*heap).with_driver(|driver, heap| driver.epoch(heap)),
-                Plan::Prompt => Heap::prompt_epoch(heap),
-            }
+    pub fn epoch_before_recount(mut heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => heap.with_driver(|driver, heap| driver.epoch(heap)),
+            Plan::Prompt => Heap::prompt_epoch(heap),
         }
     }
 
     /// A safepoint of code that was lowered for zeal; the objects that `count` words from `words` on lead to survive.
     ///
     /// # Safety
-    /// As for [`collect`](Self::collect); the words are readable, and under the prompt plan aligned, or there are none.
-    pub unsafe fn zeal_safepoint(heap: *mut Heap, words: *const u64, count: usize) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => {
-                    // The bytes of a call's result, as the lowering passes them.
-                    (&mut *heap).deferred_zeal_epoch((0..count).map(|index| words.add(index).read_unaligned()));
-                }
-                Plan::Prompt if count == 0 => Heap::prompt_safepoint(heap, &[]),
-                Plan::Prompt => Heap::prompt_safepoint(heap, std::slice::from_raw_parts(words, count)),
+    /// `count` words may be read at `words`.
+    pub unsafe fn zeal_safepoint(mut heap: HeapEntry, words: *const u64, count: usize) {
+        match heap.plan() {
+            Plan::Deferred => {
+                // The bytes of a call's result, as the lowering passes them.
+                let word = |index| words.wrapping_add(index);
+                // SAFETY: by the caller's promise.
+                heap.deferred_zeal_epoch((0..count).map(|index| unsafe { word(index).read_unaligned() }));
             }
+            Plan::Prompt if count == 0 => Heap::prompt_safepoint(heap, &[]),
+            // SAFETY: by the caller's promise.
+            Plan::Prompt => Heap::prompt_safepoint(heap, unsafe { std::slice::from_raw_parts(words, count) }),
         }
     }
 
     /// Drains at the end, when no code of the program runs any more: the objects at zero die.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn drain_at_end(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match (*heap).plan() {
-                Plan::Deferred => {}
-                Plan::Prompt => Heap::drain_all(heap),
-            }
+    pub(crate) fn drain_at_end(heap: HeapEntry) {
+        match heap.plan() {
+            Plan::Deferred => {}
+            Plan::Prompt => Heap::drain_all(heap),
         }
     }
 }

@@ -8,15 +8,10 @@
 //! reverse; all that they reach is walked); then by number, the newest first, where the type says reverse; then the
 //! others, roughly the newest first.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::ROUNDS_MAX;
 use super::call_program::RUNNING;
 use crate::descriptor::FinalizeOrder;
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::object::ObjectRef;
 use crate::type_registry::{self, TypeInfo};
@@ -39,16 +34,10 @@ pub fn are_run_at_exit() -> bool {
 
 impl Heap {
     /// Runs all finalizers that have not run. A finalizer that has called this, through `exit`, never returns.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect); nothing of the program runs.
-    pub unsafe fn finalize_all(heap: *mut Heap) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            (&mut *heap).abandon_running_finalizers();
-            if Heap::finalize_remaining(heap, &|_| true) {
-                return;
-            }
+    pub fn finalize_all(mut heap: HeapEntry) {
+        heap.abandon_running_finalizers();
+        if Heap::finalize_remaining(heap, &|_| true) {
+            return;
         }
         eprintln!(
             "tally: finalizers go on making objects with finalizers at the end of the program; after {ROUNDS_MAX} rounds the rest is \
@@ -57,25 +46,19 @@ impl Heap {
     }
 
     /// Runs the pending finalizers of the types that `is_meant` selects. Returns false when there are ever more.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn finalize_remaining(heap: *mut Heap, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
-        // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
-        unsafe {
-            for _ in 0..ROUNDS_MAX {
-                let remaining = (&mut *heap).queue_remaining(is_meant);
-                if remaining == 0 {
-                    return true;
-                }
-                for _ in 0..remaining {
-                    let Some(object) = (&mut *heap).take_waiting() else { break };
-                    Heap::finalize_one(heap, object);
-                }
-                Heap::settle_after_finalizers(heap);
+    pub fn finalize_remaining(mut heap: HeapEntry, is_meant: &dyn Fn(&TypeInfo) -> bool) -> bool {
+        for _ in 0..ROUNDS_MAX {
+            let remaining = heap.queue_remaining(is_meant);
+            if remaining == 0 {
+                return true;
             }
-            !(&mut *heap).has_remaining(is_meant)
+            for _ in 0..remaining {
+                let Some(object) = heap.take_waiting() else { break };
+                Heap::finalize_one(heap, object);
+            }
+            Heap::settle_after_finalizers(heap);
         }
+        !heap.has_remaining(is_meant)
     }
 
     /// Puts everything that is to be finalized in front of the queue, in order. Answers how much that is.

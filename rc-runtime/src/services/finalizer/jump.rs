@@ -22,7 +22,7 @@
 
 use super::call::Call;
 use super::call_program::RUNNING;
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::object::ObjectRef;
 use crate::plan::call_state::CallState;
@@ -136,13 +136,10 @@ impl Heap {
     }
 
     /// Tells the hook of the objects whose finalizers were left.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn tell_of_jumps(heap: *mut Heap, objects: List<ObjectRef>) {
+    pub(crate) fn tell_of_jumps(heap: HeapEntry, objects: List<ObjectRef>) {
         for object in objects {
             // SAFETY: by the caller's promise.
-            unsafe { Heap::report_error(heap, object, object.type_info(), &crate::services::exception::Escaped::Jump) };
+            Heap::report_error(heap, object, object.type_info(), &crate::services::exception::Escaped::Jump);
         }
     }
 }

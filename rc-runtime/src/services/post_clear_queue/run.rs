@@ -1,11 +1,6 @@
 //! Callbacks and map entries after weak slots were cleared.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::object::ObjectRef;
 use crate::services::builtin;
 
@@ -45,52 +40,46 @@ impl Heap {
     }
 
     /// Runs the entries due by now, as far as callbacks have their turn; entries they add are due later. Returns false when the turn has ended before.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn run_errands(heap: *mut Heap) -> bool {
-        // SAFETY: by the caller's promise; every borrow ends before a callback runs.
-        unsafe {
-            if !(*heap).services.specials.post_clear.are_due() || (*heap).services.finalizers.depth() > 0 {
-                return true;
-            }
-            // Callbacks that always bring more take turns with finalizers.
-            let had_turn = std::mem::take(&mut (*heap).services.specials.post_clear.had_turn);
-            let finalizers_wait = had_turn && !(&*heap).services.finalizers.queue.is_empty();
-            if !(*heap).services.finalizers.collecting && (finalizers_wait || !(*heap).finalizers_have_their_turn()) {
-                (&mut *heap).put_callbacks_off();
-                return false;
-            }
-            let (mut turn, mut has_turn) = ((*heap).begin_turn(), true);
-            (*heap).services.specials.post_clear.running = true;
-            let end = (&*heap).services.specials.post_clear.end();
-            while has_turn
-                && (*heap).services.specials.post_clear.done < end
-                && let Some(object) = (&mut *heap).next_errand()
-            {
-                if (&mut *heap).upgrade(object).is_none() {
-                    continue;
-                }
-                match builtin::callback_of(object) {
-                    Some(callback) => {
-                        (&mut *heap).hold(object);
-                        Heap::call_program(heap, object, callback);
-                        (&mut *heap).let_go(object);
-                        has_turn = (&mut *heap).has_turn(&mut turn);
-                    }
-                    None => {
-                        for slot in object.type_info().reference_slots(object) {
-                            (&mut *heap).write(object, slot, 0);
-                        }
-                    }
-                }
-            }
-            (*heap).services.specials.post_clear.running = false;
-            (*heap).services.specials.post_clear.had_turn = !has_turn;
-            if (*heap).services.specials.post_clear.are_due() {
-                (&mut *heap).put_callbacks_off();
-            }
-            has_turn
+    pub(crate) fn run_errands(mut heap: HeapEntry) -> bool {
+        if !heap.services.specials.post_clear.are_due() || heap.services.finalizers.depth() > 0 {
+            return true;
         }
+        // Callbacks that always bring more take turns with finalizers.
+        let had_turn = std::mem::take(&mut heap.services.specials.post_clear.had_turn);
+        let finalizers_wait = had_turn && !heap.services.finalizers.queue.is_empty();
+        if !heap.services.finalizers.collecting && (finalizers_wait || !heap.finalizers_have_their_turn()) {
+            heap.put_callbacks_off();
+            return false;
+        }
+        let (mut turn, mut has_turn) = (heap.begin_turn(), true);
+        heap.services.specials.post_clear.running = true;
+        let end = heap.services.specials.post_clear.end();
+        while has_turn
+            && heap.services.specials.post_clear.done < end
+            && let Some(object) = heap.next_errand()
+        {
+            if heap.upgrade(object).is_none() {
+                continue;
+            }
+            match builtin::callback_of(object) {
+                Some(callback) => {
+                    heap.hold(object);
+                    Heap::call_program(heap, object, callback);
+                    heap.let_go(object);
+                    has_turn = heap.has_turn(&mut turn);
+                }
+                None => {
+                    for slot in object.type_info().reference_slots(object) {
+                        heap.write(object, slot, 0);
+                    }
+                }
+            }
+        }
+        heap.services.specials.post_clear.running = false;
+        heap.services.specials.post_clear.had_turn = !has_turn;
+        if heap.services.specials.post_clear.are_due() {
+            heap.put_callbacks_off();
+        }
+        has_turn
     }
 }

@@ -1,12 +1,7 @@
 //! When a drain walks the stack for roots whose address was taken. `[BOUND]`
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::{AddressTakenWalk, BYTES_PER_UNIT, FEW, STACK_PER_UNIT};
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 
 impl Heap {
     /// Roots that may have been written to were looked for, in so many units, up to the end of the stack.
@@ -42,21 +37,15 @@ impl Heap {
     }
 
     /// A safepoint that puts its drain off still counts what compiled code has named to it.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
     #[cold]
-    pub(in crate::plan::prompt) unsafe fn put_drain_off(heap: *mut Heap, words: &[u64]) {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            (&mut *heap).apply_postponed();
-            if (*heap).services.finalizers.depth() > 0 {
-                // Left by a jump, perhaps.
-                Heap::may_drain_inside(heap, words);
-            }
-            if (*heap).prompt.lent.is_due() {
-                (&mut *heap).settle_lent();
-            }
+    pub(in crate::plan::prompt) fn put_drain_off(mut heap: HeapEntry, words: &[u64]) {
+        heap.apply_postponed();
+        if heap.services.finalizers.depth() > 0 {
+            // Left by a jump, perhaps.
+            Heap::may_drain_inside(heap, words);
+        }
+        if heap.prompt.lent.is_due() {
+            heap.settle_lent();
         }
     }
 }

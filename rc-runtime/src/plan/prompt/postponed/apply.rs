@@ -74,7 +74,9 @@ impl Heap {
         let [new, old] = unsafe { *pair };
         if FETCH {
             // SAFETY: the vector has `AHEAD` pairs more.
-            let ahead = unsafe { *pair.wrapping_add(AHEAD) };
+            let ahead = unsafe { pair.add(AHEAD) };
+            // SAFETY: as above.
+            let ahead = unsafe { *ahead };
             ahead.into_iter().for_each(range::prefetch_count);
         }
         if range::in_heap(new) {

@@ -1,14 +1,9 @@
 //! How a structure is taken apart, one step after the other. `[RECLAIM]` `[BOUND]`
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::super::count::SETTLED;
 use super::super::{Bin, CellSpace};
 use super::{AT_ONCE, Cascade, DyingLarge, Frame, IN_ORDER, Step, reference_at};
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::BUFFERED;
 use crate::object::prompt_flag;
@@ -20,33 +15,23 @@ use std::ops::Range;
 
 impl Heap {
     /// Takes a structure apart; false when the slice ended first, and then it is the last on the list of cascades.
-    ///
-    /// # Safety
-    /// As for [`prompt_safepoint`](Self::prompt_safepoint).
-    pub(in crate::plan::prompt) unsafe fn run_cascade(
-        heap: *mut Heap,
-        cascade: &mut Cascade,
-        gap: Range<usize>,
-    ) -> bool {
+    pub(in crate::plan::prompt) fn run_cascade(mut heap: HeapEntry, cascade: &mut Cascade, gap: Range<usize>) -> bool {
         loop {
-            // SAFETY: by the caller's promise; the borrows end before a finalizer runs.
-            unsafe {
-                match (&mut *heap).take_apart(cascade) {
-                    Step::Done => return true,
-                    Step::SliceEnds => {
-                        (&mut *heap).touch_next_of(cascade);
-                        (&mut *heap).prompt.cascades.push(std::mem::take(cascade));
-                        return false;
-                    }
-                    Step::Finalize(object) => {
-                        (&mut *heap).begin_finalizer_in_slice();
-                        (&mut *heap).park(cascade, &gap);
-                        let is_dead = Heap::run_finalizer(heap, object);
-                        (&mut *heap).take_out(cascade);
-                        (&mut *heap).end_finalizer_in_slice();
-                        if is_dead {
-                            cascade.add(object);
-                        }
+            match heap.take_apart(cascade) {
+                Step::Done => return true,
+                Step::SliceEnds => {
+                    heap.touch_next_of(cascade);
+                    heap.prompt.cascades.push(std::mem::take(cascade));
+                    return false;
+                }
+                Step::Finalize(object) => {
+                    heap.begin_finalizer_in_slice();
+                    heap.park(cascade, &gap);
+                    let is_dead = Heap::run_finalizer(heap, object);
+                    heap.take_out(cascade);
+                    heap.end_finalizer_in_slice();
+                    if is_dead {
+                        cascade.add(object);
                     }
                 }
             }

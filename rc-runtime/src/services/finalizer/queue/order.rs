@@ -1,13 +1,8 @@
 //! Finalizers are registered, found due, put in order and run.
 
-#![expect(
-    clippy::multiple_unsafe_ops_per_block,
-    reason = "a heap that the program may come back to is a pointer, followed step by step"
-)]
-
 use super::ROUNDS_MAX;
 use crate::descriptor::FinalizeOrder;
-use crate::heap::Heap;
+use crate::heap::{Heap, HeapEntry};
 use crate::memory::list::List;
 use crate::memory::range::MARK;
 use crate::object::{ObjectRef, flag};
@@ -153,50 +148,41 @@ impl Heap {
     }
 
     /// Deferred plan, at the end of a safepoint: runs the finalizers of the objects found dead.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub unsafe fn run_finalizers(heap: *mut Heap) {
-        // SAFETY: by the caller's promise; every borrow ends before a finalizer runs.
-        unsafe {
-            if (*heap).services.finalizers.depth() > 0 {
-                let left = (&mut *heap).abandon_left_calls();
-                Heap::tell_of_jumps(heap, left);
-                if (*heap).services.finalizers.depth() > 0 {
-                    return;
-                }
+    pub fn run_finalizers(mut heap: HeapEntry) {
+        if heap.services.finalizers.depth() > 0 {
+            let left = heap.abandon_left_calls();
+            Heap::tell_of_jumps(heap, left);
+            if heap.services.finalizers.depth() > 0 {
+                return;
             }
-            (*heap).services.finalizers.ready = false;
-            Heap::run_errands(heap);
-            if std::mem::take(&mut (*heap).services.finalizers.complete) {
-                (&mut *heap).order_finalizers();
-                // Objects queued meanwhile belong to another set.
-                (*heap).services.finalizers.left_in_set = (&*heap).services.finalizers.queue.len();
-            }
-            Heap::run_set(heap);
-            if (&mut *heap).services.finalizers.takes_wanted_collection() {
-                Heap::collect(heap);
-            }
+        }
+        heap.services.finalizers.ready = false;
+        Heap::run_errands(heap);
+        if std::mem::take(&mut heap.services.finalizers.complete) {
+            heap.order_finalizers();
+            // Objects queued meanwhile belong to another set.
+            heap.services.finalizers.left_in_set = heap.services.finalizers.queue.len();
+        }
+        Heap::run_set(heap);
+        if heap.services.finalizers.takes_wanted_collection() {
+            Heap::collect(heap);
         }
     }
 
     /// Runs finalizers of the set, as many as have their turn; the others wait for the next safepoint.
-    pub(in crate::services::finalizer::queue) unsafe fn run_set(heap: *mut Heap) {
-        // SAFETY: as for `run_finalizers`.
-        unsafe {
-            let waits = !(*heap).services.finalizers.collecting && !(*heap).finalizers_have_their_turn();
-            let mut turn = (*heap).begin_turn();
-            while (*heap).services.finalizers.left_in_set > 0 {
-                if waits || !(&mut *heap).has_turn(&mut turn) {
-                    (&mut *heap).request_finalizer_turn();
-                    return;
-                }
-                let Some(object) = (&mut *heap).take_waiting() else { break };
-                (*heap).services.finalizers.left_in_set -= 1;
-                Heap::run_waiting(heap, object);
+    pub(in crate::services::finalizer::queue) fn run_set(mut heap: HeapEntry) {
+        let waits = !heap.services.finalizers.collecting && !heap.finalizers_have_their_turn();
+        let mut turn = heap.begin_turn();
+        while heap.services.finalizers.left_in_set > 0 {
+            if waits || !heap.has_turn(&mut turn) {
+                heap.request_finalizer_turn();
+                return;
             }
-            (*heap).services.finalizers.left_in_set = 0;
+            let Some(object) = heap.take_waiting() else { break };
+            heap.services.finalizers.left_in_set -= 1;
+            Heap::run_waiting(heap, object);
         }
+        heap.services.finalizers.left_in_set = 0;
     }
 
     /// Takes the first of the queue: its finalizer runs next. A mark that has not come to it sees it now.
@@ -216,93 +202,72 @@ impl Heap {
             self.show_to_mark(self.services.finalizers.queue[left]);
         }
     }
-
-    pub(crate) unsafe fn run_waiting(heap: *mut Heap, object: ObjectRef) {
-        // SAFETY: as for `run_finalizers`.
-        unsafe {
-            if object.needs_finalizer() {
-                Heap::finalize(heap, object);
-            }
-            let finalizers = &mut (&mut *heap).services.finalizers;
-            // Registered anew: a collection that is running does not find it dead again.
-            let again = finalizers.collecting && object.needs_finalizer();
-            if again { &mut finalizers.later } else { &mut finalizers.done }.push(object);
+    pub(crate) fn run_waiting(mut heap: HeapEntry, object: ObjectRef) {
+        if object.needs_finalizer() {
+            Heap::finalize(heap, object);
         }
+        let finalizers = &mut heap.services.finalizers;
+        // Registered anew: a collection that is running does not find it dead again.
+        let again = finalizers.collecting && object.needs_finalizer();
+        if again { &mut finalizers.later } else { &mut finalizers.done }.push(object);
     }
 
     /// Deferred plan, when a collection in parts has come to its end: runs finalizers. True when there is no reason to
     /// collect again for their sake: none has run, or they register objects anew, and would do so without end.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn finalizers_are_done(heap: *mut Heap) -> bool {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            let registrations = (*heap).services.finalizers.registrations;
-            let none = (&*heap).services.finalizers.queue.is_empty() && !(*heap).services.specials.post_clear.are_due();
-            if (*heap).services.finalizers.depth() > 0 || none {
-                return true;
-            }
-            Heap::run_finalizers(heap);
-            (*heap).services.finalizers.registrations != registrations
+    pub(crate) fn finalizers_are_done(heap: HeapEntry) -> bool {
+        let registrations = heap.services.finalizers.registrations;
+        let none = heap.services.finalizers.queue.is_empty() && !heap.services.specials.post_clear.are_due();
+        if heap.services.finalizers.depth() > 0 || none {
+            return true;
         }
+        Heap::run_finalizers(heap);
+        heap.services.finalizers.registrations != registrations
     }
 
     /// Deferred plan: collects until finalizers have nothing more to say.
-    ///
-    /// # Safety
-    /// As for [`collect`](Self::collect).
-    pub(crate) unsafe fn deferred_collect(heap: *mut Heap) -> u64 {
-        // SAFETY: by the caller's promise.
-        unsafe {
-            if (*heap).services.finalizers.depth() > 0 {
-                let left = (&mut *heap).abandon_left_calls();
-                Heap::tell_of_jumps(heap, left);
-            }
-            if (*heap).services.finalizers.depth() > 0 || (*heap).services.finalizers.collecting {
-                (*heap).services.finalizers.collect_wanted = true;
-                return 0;
-            }
-            let freed = (*heap).statistics.freed_objects();
-            let registrations = (*heap).services.finalizers.registrations;
-            (*heap).services.finalizers.collecting = true;
-            for round in 1.. {
-                (*heap).with_driver(|driver, heap| driver.collect(heap));
-                if (&*heap).services.finalizers.queue.is_empty() && !(*heap).services.specials.post_clear.are_due() {
-                    break;
-                }
-                let called = (*heap).services.finalizers.called;
-                Heap::run_finalizers(heap);
-                Heap::run_chain(heap, registrations);
-                if round >= crate::services::post_clear_queue::ROUNDS_MAX
-                    && (*heap).services.finalizers.called != called
-                {
-                    break;
-                }
-                if round >= ROUNDS_MAX && (*heap).services.finalizers.registrations != registrations {
-                    break;
-                }
-            }
-            let finalizers = &mut (&mut *heap).services.finalizers;
-            finalizers.done.append(&mut finalizers.later);
-            (finalizers.collecting, finalizers.collect_wanted) = (false, false);
-            (*heap).statistics.freed_objects() - freed
+    pub(crate) fn deferred_collect(mut heap: HeapEntry) -> u64 {
+        if heap.services.finalizers.depth() > 0 {
+            let left = heap.abandon_left_calls();
+            Heap::tell_of_jumps(heap, left);
         }
+        if heap.services.finalizers.depth() > 0 || heap.services.finalizers.collecting {
+            heap.services.finalizers.collect_wanted = true;
+            return 0;
+        }
+        let freed = heap.statistics.freed_objects();
+        let registrations = heap.services.finalizers.registrations;
+        heap.services.finalizers.collecting = true;
+        for round in 1.. {
+            heap.with_driver(|driver, heap| driver.collect(heap));
+            if heap.services.finalizers.queue.is_empty() && !heap.services.specials.post_clear.are_due() {
+                break;
+            }
+            let called = heap.services.finalizers.called;
+            Heap::run_finalizers(heap);
+            Heap::run_chain(heap, registrations);
+            if round >= crate::services::post_clear_queue::ROUNDS_MAX && heap.services.finalizers.called != called {
+                break;
+            }
+            if round >= ROUNDS_MAX && heap.services.finalizers.registrations != registrations {
+                break;
+            }
+        }
+        let finalizers = &mut heap.services.finalizers;
+        finalizers.done.append(&mut finalizers.later);
+        (finalizers.collecting, finalizers.collect_wanted) = (false, false);
+        heap.statistics.freed_objects() - freed
     }
 
     /// In a collection, when finalizers have run: what had its last reference from their objects is found by an epoch, and finalized
     /// in its turn, and so on, unless finalizers have registered objects since there were so many `registrations`. Of a list whose
     /// types ask for owners first two epochs find a link; to look at the whole heap for each took quadratic time.
-    pub(in crate::services::finalizer::queue) unsafe fn run_chain(heap: *mut Heap, registrations: u64) {
-        // SAFETY: as for `deferred_collect`.
-        unsafe {
-            while (*heap).services.finalizers.registrations == registrations {
-                (*heap).with_driver(|driver, heap| driver.epoch(heap));
-                if (&*heap).services.finalizers.queue.is_empty() {
-                    break;
-                }
-                Heap::run_finalizers(heap);
+    pub(in crate::services::finalizer::queue) fn run_chain(mut heap: HeapEntry, registrations: u64) {
+        while heap.services.finalizers.registrations == registrations {
+            heap.with_driver(|driver, heap| driver.epoch(heap));
+            if heap.services.finalizers.queue.is_empty() {
+                break;
             }
+            Heap::run_finalizers(heap);
         }
     }
 
