@@ -13,6 +13,8 @@
 //! The prompt plan's trials deepen in levels, each with a budget of its own (`plan::prompt::exact_trial`); those of the
 //! deferred plan have one.
 //!
+//! Under the deferred plan a trial in vain pays for each reference twice.
+//!
 //! A candidate beyond the budget is not tried: it is evidence for the mark, or waits.
 
 /// The K of the second line above, for programs that allocate anything worth mentioning.

@@ -2,8 +2,7 @@
 //!
 //! A mark visits the live heap, and may free nothing. *Suspects* (candidates that trials did not decide, references to
 //! stuck counts that went away) say that there may be something; what one of them was worth is learned from each mark.
-//! The more they promise, the less the heap must have grown before a mark is started; a mark that found little asks for
-//! twice as much growth the next time.
+//! The more they promise, the less the heap must have grown before a mark is started.
 //!
 //! Both are bounded, and so is garbage:
 //!
@@ -45,8 +44,6 @@ pub(crate) struct Evidence {
     base: u64,
     /// Bytes allocated, and entries logged as bytes, since then.
     turnover: u64,
-    /// Growth asked for, in halves of `base`: doubled after a mark that found little.
-    halves: u64,
     /// Bytes that one suspect turned out to be worth, averaged.
     yield_per_suspect: f64,
     /// Suspects and turnover that the running mark was started for.
@@ -68,7 +65,6 @@ impl Default for Evidence {
         Evidence {
             base: 0,
             turnover: 0,
-            halves: 1,
             yield_per_suspect: 2048.0,
             suspects_at_start: 0,
             turnover_at_start: 0,
@@ -102,17 +98,17 @@ impl Evidence {
         }
         let (live, epoch) = (needed_bytes(heap), heap.options().epoch_bytes);
         let worth = heap.suspects as f64 * self.yield_per_suspect;
-        let patience = if worth > live as f64 / 4.0 {
+        // Growth asked for, in halves of `base`.
+        let halves = if worth > live as f64 / 4.0 {
             1
         } else if worth > live as f64 / 64.0 {
             4
         } else if worth > live as f64 / 1024.0 {
             8
         } else {
-            16
+            2 * GROWTH_MAX
         };
         let base = self.base.max(self.base_of_abort).max(epoch);
-        let halves = (self.halves * patience).min(2 * GROWTH_MAX);
         let grown = live > base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch);
         let turned_over = self.turnover / (TURNOVER * halves.min(HALVES_MAX)) > live.saturating_add(epoch);
         grown || turned_over
@@ -161,7 +157,6 @@ impl Evidence {
         (self.aborted, self.base_of_abort, self.epochs_after_mark) = (0, 0, 0);
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
-        self.halves = if freed < live / 8 { (self.halves * 2).min(HALVES_MAX) } else { 1 };
     }
 }
 

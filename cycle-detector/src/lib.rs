@@ -14,7 +14,7 @@
 //! | [`plan::deferred::mark`] | the backup mark, for what trials cannot decide |
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |
-//! | [`slice`] | how much is done before the program has its turn |
+//! | [`mod@slice`] | how much is done before the program has its turn |
 //! | `step` | an explicit collection in parts |
 //! | `prefetch_queue` | what a mark visits next, on its way to the cache |
 //! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |

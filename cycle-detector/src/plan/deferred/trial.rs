@@ -57,7 +57,7 @@ const OBJECT_EDGES_MAX: usize = 2048;
 /// Nodes, and references to others, that a trial can have met when it is cut off.
 const MET_MAX: usize = EDGES as usize + OBJECT_EDGES_MAX;
 /// The most by which a trial may exceed its budget.
-pub const EDGES_OVERDRAWN: u64 = 2 * MET_MAX as u64;
+pub const EDGES_OVERDRAWN: u64 = 3 * MET_MAX as u64;
 
 /// Trial state that outlives one trial; the arrays are reserved once.
 #[derive(Debug)]

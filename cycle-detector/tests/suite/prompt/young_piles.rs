@@ -13,8 +13,10 @@ use tally_heap::services::host_roots::RootIndex;
 const NODES: usize = 120_000;
 /// The objects that new ones are linked with, both ways.
 const WINDOW: usize = 2000;
-/// Blocks that a batch may judge, of a thousand nodes with two references each; and what a round of trials may follow.
-const EDGES_MAX: u64 = 16 * 1024 * 2 + 32_768;
+/// Blocks that a batch may judge, of a thousand nodes with two references each.
+const BATCH_EDGES_MAX: u64 = 16 * 1024 * 2;
+/// The same, and what a round of trials may follow.
+const EDGES_MAX: u64 = BATCH_EDGES_MAX + 32_768;
 
 /// A heap whose collector was stopped while rings of all sizes were made; one in a hundred of the last is still held.
 fn pile(seed: u64) -> Mutator {
@@ -72,6 +74,28 @@ fn pile_of_young_objects_is_judged_a_part_at_a_time() {
         let left: HashSet<ObjectRef> = m.live_objects().into_iter().collect();
         assert_eq!(left, held, "seed {seed}");
     }
+}
+
+/// A mark in slices begins when all that is young has been judged: a batch in each slice, not the pile at once. (The
+/// first poll tries candidates, too.)
+#[test]
+fn mark_that_begins_beside_a_pile_judges_a_part_of_it_in_each_slice() {
+    let mut m = pile(5);
+    let held = reachable(&m);
+    m.heap().options_mut().eager_marks = true;
+    let mut edges = m.statistics().trial_edges;
+    for slice in 0.. {
+        m.poll();
+        let now = m.statistics().trial_edges;
+        assert!(slice == 0 || now - edges <= BATCH_EDGES_MAX, "slice {slice}: {} references at once", now - edges);
+        edges = now;
+        if m.statistics().marks > 1 {
+            break;
+        }
+        assert!(slice < 10_000, "the mark does not end");
+    }
+    let there: HashSet<ObjectRef> = m.live_objects().into_iter().collect();
+    assert!(held.is_subset(&there));
 }
 
 /// The mark begins with all that is young, however much that is.

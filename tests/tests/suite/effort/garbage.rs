@@ -202,3 +202,26 @@ fn large_structure_let_go_of_once() {
         assert!(world.statistics().allocated_bytes < limit, "{:?}", world.statistics());
     }
 }
+
+/// The same where the program only writes: log entries are turnover, too.
+#[test]
+fn large_structure_let_go_of_by_a_program_that_only_writes() {
+    let (_, deferred) = settings().into_iter().next().expect("the first");
+    let mut world = World::with(deferred);
+    world.list_at_root(0, 1000);
+    world.ring_at_root(1, 20_000);
+    world.epoch_in_slices();
+    world.set_root(1, 0);
+    // An entry counts for 64 bytes.
+    let turnover = 9 * tally_collector::evidence::TURNOVER * (world.statistics().live_bytes + EPOCH_BYTES);
+    let limit = world.statistics().log_entries + turnover / 64;
+    while world.heap.totals().live_objects > 1000 {
+        let mut node = world.root(0);
+        while node != 0 {
+            world.set(node, Kind::Pair, 1, node);
+            node = world.get(node, Kind::Pair, 0);
+        }
+        world.epoch_in_slices();
+        assert!(world.statistics().log_entries < limit, "{:?}", world.statistics());
+    }
+}

@@ -51,11 +51,12 @@ impl DeferredDriver {
             }
             Verdict::CutOff | Verdict::Undecided => heap.suspects += 1,
         }
-        trials.budget.pay(0, trials.edges);
-        trials.budget.reward(trials.dead_edges);
-        heap.statistics.trial_edges += trials.edges as u64;
         // What waits for its finalizers is as good as freed.
         let freed = if matches!(verdict, Verdict::Finalizing) { trials.edges } else { trials.dead_edges };
+        // A trial in vain costs twice: more such trials for the same budget found no more garbage.
+        trials.budget.pay(0, if freed == 0 { 2 * trials.edges } else { trials.edges });
+        trials.budget.reward(trials.dead_edges);
+        heap.statistics.trial_edges += trials.edges as u64;
         trials.sample.learn(freed as u64, trials.edges as u64);
         4 + trials.edges
     }
