@@ -33,7 +33,7 @@ const BAD_INPUT: u8 = 2;
 ///
 /// Try it on a C program that only writes `#include <tally_gc.h>`:
 ///
-///     tally run examples/lru_cache.c
+///   tally run examples/lru_cache.c
 #[derive(Debug, Parser)]
 #[command(name = "tally", version, verbatim_doc_comment, after_help = EPILOGUE)]
 struct Tally {
