@@ -14,7 +14,7 @@
 
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
-use crate::plan::deferred::mark::may_follow_logged_words;
+use crate::plan::deferred::mark::{Mark, may_follow_logged_words};
 use crate::prefetch_queue::PrefetchQueue;
 use crate::slice::{BLOCK_UNITS, CHUNK_UNITS, OBJECTS_PER_STEP};
 use tally_heap::memory::list::List;
@@ -84,15 +84,13 @@ impl DeferredDriver {
             if spent >= units {
                 break false;
             }
-            if heap.ephemerons_to_look_at() >= EPHEMERONS_AT_ONCE {
-                spent += self.look_at_ephemerons(heap).unwrap_or(0);
-            } else if let Some(object) = soon.next(|| heap.deferred.mark_stack.pop()) {
+            if let Some(object) = soon.next(|| heap.deferred.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
                     awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
                     spent += self.enter_large(heap, object);
                     continue;
                 }
-                spent += visit_small(heap, object);
+                spent += visit_small(heap, object, &mut self.mark.large);
                 if is_for_finalizers {
                     awaited += object.type_info().cell_bytes_of(object);
                     if self.mark.looks_for_owners {
@@ -117,7 +115,7 @@ impl DeferredDriver {
             } else if let Some(searched) = self.search_for_marked(heap) {
                 spent += searched;
             } else {
-                match self.look_at_ephemerons(heap) {
+                match look_at_ephemerons(heap, &mut self.mark.large) {
                     Some(looked) => spent += looked,
                     None => {
                         spent += 1;
@@ -160,29 +158,17 @@ impl DeferredDriver {
 
     /// A large object was marked: its chunks are visited one by one.
     fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        let (waits, spent) = visit_special(heap, object);
+        let (waits, spent) = visit_special(heap, object, &mut self.mark.large);
         if !waits {
             heap.deferred.mark_overflowed |= !self.mark.large.try_push((object, 0));
         }
         2 + spent
     }
 
-    /// Some of the ephemerons that the mark has come to are followed, or held back.
-    fn look_at_ephemerons(&mut self, heap: &mut Heap) -> Option<i64> {
-        let large = &mut self.mark.large;
-        heap.look_at_ephemerons(|heap, ephemeron| {
-            if ephemeron.has(flag::LARGE) {
-                heap.deferred.mark_overflowed |= !large.try_push((ephemeron, 0));
-                return 2;
-            }
-            show_part(heap, ephemeron, Part::Whole)
-        })
-    }
-
     /// When marked objects were forgotten, visits all marked objects of a part of a block, or one large object, once more;
     /// `None` when all were.
     fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
-        let discovery = &mut self.mark.discovery;
+        let Mark { discovery, large, .. } = &mut self.mark;
         let (mut walk, large_at) = match discovery.search_at {
             Some(place) => place,
             None if std::mem::take(&mut heap.deferred.mark_overflowed) => Default::default(),
@@ -190,7 +176,7 @@ impl DeferredDriver {
         };
         let mut spent = BLOCK_UNITS;
         let found = heap.walk_mature(&mut walk, CHUNK_UNITS, |heap, object| {
-            1 + if is_marked(object) { visit_small(heap, object) } else { 0 }
+            1 + if is_marked(object) { visit_small(heap, object, large) } else { 0 }
         });
         if let Some(units) = found {
             discovery.search_at = Some((walk, large_at));
@@ -231,10 +217,10 @@ fn is_marked(object: ObjectRef) -> bool {
 
 /// A marked object that is not large.
 #[inline(always)]
-fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
+fn visit_small(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> i64 {
     let mut spent = 2;
     if object.has(flag::SPECIAL) {
-        let (waits, values) = visit_special(heap, object);
+        let (waits, values) = visit_special(heap, object, large);
         spent += values;
         if waits {
             return spent;
@@ -245,19 +231,31 @@ fn visit_small(heap: &mut Heap, object: ObjectRef) -> i64 {
 
 /// What hangs on a special object as a key is alive. Returns whether the object is not to be followed now, because it is an ephemeron,
 /// which is looked at together with others, or because it comes again for more of what hangs on it; and what that cost.
-fn visit_special(heap: &mut Heap, object: ObjectRef) -> (bool, i64) {
+fn visit_special(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> (bool, i64) {
     if !object.has(flag::SPECIAL) {
         return (false, 0);
     }
     if object.type_info().ephemeron {
         heap.services.specials.held_back.push(object);
-        return (true, 0);
+        let enough = heap.ephemerons_to_look_at() >= EPHEMERONS_AT_ONCE;
+        return (true, if enough { look_at_ephemerons(heap, large).unwrap_or(0) } else { 0 });
     }
     let (spent, all) = heap.visit_values_of_key(object, Heap::show_to_mark);
     if !all {
         heap.push_marked(object);
     }
     (!all, spent)
+}
+
+/// Some of the ephemerons that the mark has come to are followed, or held back. Returns what that cost; `None` when there are none.
+fn look_at_ephemerons(heap: &mut Heap, large: &mut List<(ObjectRef, u64)>) -> Option<i64> {
+    heap.look_at_ephemerons(|heap, ephemeron| {
+        if ephemeron.has(flag::LARGE) {
+            heap.deferred.mark_overflowed |= !large.try_push((ephemeron, 0));
+            return 2;
+        }
+        show_part(heap, ephemeron, Part::Whole)
+    })
 }
 
 /// The objects visited now hang on objects that wait for their finalizers. One of these that they refer to is owned;
