@@ -185,12 +185,12 @@ impl Heap {
     #[cold]
     #[inline(never)]
     fn do_what_is_due(&mut self) {
-        if self.services.limits.soft_is_due {
+        if self.limits.soft_is_due {
             // SAFETY: as in `finalizer_safepoint`.
             Heap::run_soft_limit_callback(unsafe { HeapEntry::of(self) });
         }
         self.due_at_allocation =
-            self.every_allocation_calls() || self.services.limits.soft_is_due || self.services.finalizers.are_ready();
+            self.every_allocation_calls() || self.limits.soft_is_due || self.services.finalizers.are_ready();
     }
 
     fn write_header(&mut self, start: u64, meta: u32) -> ObjectRef {

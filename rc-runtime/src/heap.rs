@@ -6,6 +6,7 @@
 
 pub mod clock;
 mod life;
+pub mod options;
 
 use crate::context::Context;
 use crate::epoch_driver::EpochDriver;
@@ -19,78 +20,12 @@ use crate::plan::prompt::Prompt;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
 use crate::services::Services;
+use crate::services::limits::Limits;
 use crate::zeal::Zeal;
 use clock::Clock;
+pub use clock::{FIRST_EPOCH, LAST_EPOCH};
+pub use options::{HeapOptions, ZEAL_LOOKS};
 use std::ops::{Deref, DerefMut};
-
-/// Stamp of the first epoch; 0 means clean and 1 is never given, so that "the last epoch" is never 0.
-pub const FIRST_EPOCH: u32 = 2;
-/// Stamps beyond this make the next flip start over from [`FIRST_EPOCH`].
-pub const LAST_EPOCH: u32 = u32::MAX - 1;
-
-/// How a heap is set up.
-#[derive(Debug, Clone)]
-pub struct HeapOptions {
-    /// When objects are counted and die.
-    pub plan: Plan,
-    /// Bytes of blocks that must not be exceeded.
-    pub heap_limit: Option<u64>,
-    /// Bytes allocated between two flips.
-    pub epoch_bytes: u64,
-    /// Logged objects before a flip is considered for the log's sake.
-    pub log_entries: u64,
-    /// Longest slice aimed at, nanoseconds.
-    pub slice_ns: u64,
-    /// Longest stop that the program asked for. Under the prompt plan only with one are deaths sliced.
-    pub pause_goal_ns: Option<u64>,
-    /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
-    /// feature `stop-the-world`.
-    pub stop_the_world: bool,
-    /// Whether candidates are tried at all.
-    pub trials: bool,
-    /// Start a backup mark at the end of every epoch instead of waiting for evidence: small heaps in tests see one, too.
-    pub eager_marks: bool,
-    /// Every slice does this many units of work, and the clock decides nothing: a replayed program runs exactly as before.
-    pub slice_units: Option<u32>,
-    /// Single log entries in a block before the whole block is logged.
-    pub block_log_after: u16,
-    /// Entries that the mark stack and the candidate buffer may hold: as if there were no memory for more.
-    pub list_entries_max: Option<usize>,
-    /// Count allocated objects by walking retired holes.
-    pub count_objects: bool,
-    /// The allocation that finds no room, counted from 1 (`limits`).
-    pub fail_allocation: Option<u64>,
-    /// An epoch at every safepoint, poison, quarantine, verification.
-    pub zeal: bool,
-    /// How many objects zeal may look at for each epoch, on average.
-    pub zeal_looks: usize,
-}
-
-/// [`HeapOptions::zeal_looks`] of a program's heap: looks at 64 objects cost about what the rest of an epoch does.
-pub const ZEAL_LOOKS: usize = 64;
-
-impl Default for HeapOptions {
-    fn default() -> Self {
-        HeapOptions {
-            plan: Plan::Deferred,
-            heap_limit: None,
-            epoch_bytes: 8 << 20,
-            log_entries: 256 << 10,
-            slice_ns: 500_000,
-            pause_goal_ns: None,
-            stop_the_world: cfg!(feature = "stop-the-world"),
-            trials: true,
-            eager_marks: false,
-            slice_units: None,
-            block_log_after: 64,
-            list_entries_max: None,
-            count_objects: true,
-            fail_allocation: None,
-            zeal: false,
-            zeal_looks: usize::MAX,
-        }
-    }
-}
 
 /// Numbers name heaps in block tables; 0 is no heap's.
 static NEXT_NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
@@ -118,6 +53,8 @@ pub struct Heap {
     pub prompt: Prompt,
     /// What languages have beside objects.
     pub services: Services,
+    /// Limits, and the handlers for memory that runs out.
+    pub(crate) limits: Limits,
     /// Counters.
     pub statistics: Statistics,
     /// The last stops, for those of the counters that say what they left to the program.

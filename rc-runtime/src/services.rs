@@ -16,16 +16,15 @@ pub mod special;
 pub mod weak;
 pub mod weak_map;
 
-use crate::heap::HeapOptions;
 use external::External;
 use finalizer::Finalizers;
 use handle::Handles;
 use host_roots::HostRoots;
 use immortal::Immortals;
-use limits::Limits;
 use special::Specials;
 
 /// The state of the services of one heap.
+#[derive(Default)]
 pub struct Services {
     /// Records of special objects.
     pub specials: Specials,
@@ -39,20 +38,4 @@ pub struct Services {
     pub immortals: Immortals,
     /// Memory that objects own outside the heap.
     pub(crate) external: External,
-    /// Limits, and the handlers for memory that runs out.
-    pub(crate) limits: Limits,
-}
-
-impl Services {
-    pub(crate) fn new(options: &HeapOptions) -> Services {
-        Services {
-            specials: Specials::default(),
-            finalizers: Finalizers::default(),
-            host_roots: HostRoots::default(),
-            handles: Handles::default(),
-            immortals: Immortals::default(),
-            external: External::default(),
-            limits: Limits::failing(options.fail_allocation),
-        }
-    }
 }

@@ -15,6 +15,7 @@ use crate::plan::prompt::Prompt;
 use crate::report::statistics::Statistics;
 use crate::report::utilisation::Utilisation;
 use crate::services::Services;
+use crate::services::limits::Limits;
 
 impl Heap {
     /// A heap with nothing in it. The box stays where it is: compiled code holds its address.
@@ -39,7 +40,8 @@ impl Heap {
             mark_phase: MarkPhase::Off,
             deferred: Deferred::new(&options),
             prompt: Prompt::default(),
-            services: Services::new(&options),
+            services: Services::default(),
+            limits: Limits::failing(options.fail_allocation),
             statistics: Statistics::at_first(),
             utilisation: Utilisation::default(),
             zeal: options.zeal.then(Box::default),

@@ -13,7 +13,7 @@ mod safepoint;
 mod upgrade;
 pub(crate) mod young_special;
 
-use crate::heap::HeapOptions;
+use crate::heap::options::HeapOptions;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
 use crate::object::ObjectRef;

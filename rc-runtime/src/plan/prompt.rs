@@ -46,7 +46,7 @@ mod release_stack;
 mod safepoint;
 pub mod touched;
 
-use crate::heap::HeapOptions;
+use crate::heap::options::HeapOptions;
 use crate::memory::list::List;
 pub use crate::plan::prompt::address_taken::AddressTaken;
 use crate::plan::prompt::address_taken_walk::AddressTakenWalk;

@@ -11,7 +11,7 @@
 //! middle of a collection, cannot save the object, and calls nothing of this heap.
 
 //!
-//! A panic of its `drop` ends in [`HostValue`], wherever the heap drops it: nothing may unwind through the collector's work.
+//! A panic of its `drop` ends in `HostValue`, wherever the heap drops it: nothing may unwind through the collector's work.
 
 mod account;
 

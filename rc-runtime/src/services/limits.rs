@@ -106,7 +106,7 @@ impl Heap {
     /// The program runs in a frame at `here`: callback and handler that were called from below, and left by `longjmp`, may be
     /// called again. Objects protected at their safepoint are not any more.
     pub(crate) fn note_landing_of_host(&mut self, here: u64) {
-        if self.services.limits.note_landing(here) {
+        if self.limits.note_landing(here) {
             self.end_protection_of_left_calls();
         }
     }
@@ -114,42 +114,42 @@ impl Heap {
     /// Bytes of blocks beyond which the host's callback is called, and those that must not be exceeded; `None` for no limit.
     pub fn set_limits(&mut self, soft: Option<u64>, hard: Option<u64>) {
         self.options.heap_limit = hard;
-        self.services.limits.soft = soft;
-        self.services.limits.is_above = false;
+        self.limits.soft = soft;
+        self.limits.is_above = false;
         self.note_growth();
     }
 
     /// Calls `callback` at the first safepoint after each crossing of the soft limit.
     pub fn on_soft_limit(&mut self, callback: Option<SoftLimitCallback>) {
-        self.services.limits.on_soft_limit.name(callback);
+        self.limits.on_soft_limit.name(callback);
     }
 
     /// Calls `handler` when a collection has not made enough room.
     pub fn on_out_of_memory(&mut self, handler: Option<OutOfMemoryHandler>) {
-        self.services.limits.on_out_of_memory.name(handler);
+        self.limits.on_out_of_memory.name(handler);
     }
 
     /// The `number`-th allocation from now on finds no room; 0 = none. Inline allocations of compiled code are counted if
     /// [`HeapOptions::fail_allocation`](crate::HeapOptions) asked for it before they began.
     pub fn fail_allocation(&mut self, number: u64) {
-        self.services.limits.until_failure = number;
+        self.limits.until_failure = number;
         self.due_at_allocation = true;
     }
 
     /// Whether compiled code must find no cell, so that each of its allocations comes to the runtime.
     #[inline(always)]
     pub(crate) fn every_allocation_calls(&self) -> bool {
-        self.zeal.is_some() || self.services.limits.until_failure != 0
+        self.zeal.is_some() || self.limits.until_failure != 0
     }
 
     /// More or fewer blocks are in use than before.
     #[inline(always)]
     pub(crate) fn note_growth(&mut self) {
-        if let Some(soft) = self.services.limits.soft {
+        if let Some(soft) = self.limits.soft {
             let above = self.pressure_bytes() > soft;
-            self.services.limits.soft_is_due |= above && !self.services.limits.is_above;
-            self.services.limits.is_above = above;
-            if self.services.limits.soft_is_due {
+            self.limits.soft_is_due |= above && !self.limits.is_above;
+            self.limits.is_above = above;
+            if self.limits.soft_is_due {
                 self.due_at_allocation = true;
                 self.request_safepoint();
             }
@@ -159,14 +159,14 @@ impl Heap {
     /// Calls the functions that are due, at a safepoint.
     #[cold]
     pub(crate) fn run_soft_limit_callback(mut heap: HeapEntry) {
-        heap.services.limits.soft_is_due = false;
+        heap.limits.soft_is_due = false;
         let used = heap.pressure_bytes();
         let frame = &raw const used as u64;
         heap.note_landing_of_host(frame);
-        let Some(callback) = heap.services.limits.on_soft_limit.take(frame) else { return };
+        let Some(callback) = heap.limits.on_soft_limit.take(frame) else { return };
         // SAFETY: the callback stays where it is while it runs, and no other code calls it.
         Heap::call_host(heap, |heap| unsafe { &mut *callback }(heap, used));
-        heap.services.limits.on_soft_limit.put_back();
+        heap.limits.on_soft_limit.put_back();
     }
 
     /// Asks the host whether to try again after this refusal, for the `retries`-th time.
@@ -183,10 +183,10 @@ impl Heap {
         }
         let frame = &raw const requested as u64;
         heap.note_landing_of_host(frame);
-        let Some(handler) = heap.services.limits.on_out_of_memory.take(frame) else { return false };
+        let Some(handler) = heap.limits.on_out_of_memory.take(frame) else { return false };
         // SAFETY: the handler stays where it is while it runs, and no other code calls it.
         let again = Heap::call_host(heap, |heap| unsafe { &mut *handler }(heap, requested));
-        heap.services.limits.on_out_of_memory.put_back();
+        heap.limits.on_out_of_memory.put_back();
         again
     }
 
@@ -201,11 +201,11 @@ impl Heap {
     /// Whether this allocation is the one that is to fail. The heap is collected then, as if it were full.
     #[inline(always)]
     pub(crate) fn fails_as_asked(&mut self, info: &TypeInfo, bytes: u64) -> Result<(), OutOfMemory> {
-        if self.services.limits.until_failure == 0 {
+        if self.limits.until_failure == 0 {
             return Ok(());
         }
-        self.services.limits.until_failure -= 1;
-        if self.services.limits.until_failure != 0 {
+        self.limits.until_failure -= 1;
+        if self.limits.until_failure != 0 {
             return Ok(());
         }
         // SAFETY: nothing of this heap is borrowed by the callers' callers but the heap itself, through a pointer.

@@ -10,7 +10,7 @@ impl Heap {
     pub(crate) fn deferred_poll(mut heap: HeapEntry) {
         let hurry = std::mem::take(&mut heap.services.external.is_due);
         heap.with_driver(|driver, heap| if hurry { driver.on_block_taken(heap) } else { driver.on_poll(heap) });
-        if heap.services.limits.soft_is_due {
+        if heap.limits.soft_is_due {
             Heap::run_soft_limit_callback(heap);
         }
         Heap::run_ready_finalizers(heap);

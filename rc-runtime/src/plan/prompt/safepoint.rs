@@ -42,7 +42,7 @@ impl Heap {
             Heap::end_round(heap, heap.begin_turn());
             heap.prompt.protected.truncate(held);
         }
-        if heap.services.limits.soft_is_due && heap.services.finalizers.depth() == 0 {
+        if heap.limits.soft_is_due && heap.services.finalizers.depth() == 0 {
             let held = heap.protect_in_flight(words);
             Heap::run_soft_limit_callback(heap);
             heap.prompt.protected.truncate(held);

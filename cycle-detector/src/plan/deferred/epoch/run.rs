@@ -26,7 +26,7 @@ impl DeferredDriver {
     fn slice_of(&mut self, heap: &mut Heap, units: i64, work: impl Fn(&mut Self, &mut Heap, i64)) {
         heap.statistics.slices += 1;
         self.stopped(heap, |driver, heap| {
-            let mut slice = Slice::of_heap(&heap.options(), units);
+            let mut slice = Slice::of_heap(heap.options(), units);
             driver.stops.slice_units = 0;
             while !slice.ends() && driver.has_work(heap) {
                 let chunk = slice.chunk();

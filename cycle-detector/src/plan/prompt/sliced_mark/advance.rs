@@ -31,7 +31,7 @@ impl PromptDriver {
         heap.statistics.slices += 1;
         self.sliced_mark.marker.note_that_the_program_ran();
         self.stops.slice_units = 0;
-        let mut slice = Slice::of_heap(&heap.options(), i64::MAX);
+        let mut slice = Slice::of_heap(heap.options(), i64::MAX);
         while !slice.ends() && self.sliced_mark.is_running() {
             let chunk = slice.chunk();
             self.advance_sliced_mark(heap, chunk);

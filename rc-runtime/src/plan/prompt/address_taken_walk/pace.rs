@@ -19,7 +19,7 @@ impl Heap {
         }
         let (pending, allocated) = (self.pending_count(), self.counted_allocated_bytes());
         let context = self.context_mut();
-        if context.exit_pc == 0 || self.services.external.is_due || self.services.limits.soft_is_due {
+        if context.exit_pc == 0 || self.services.external.is_due || self.limits.soft_is_due {
             return false;
         }
         let sp = self.context_mut().exit_sp;

@@ -1,0 +1,67 @@
+//! What a heap can be set up with.
+
+use crate::plan::Plan;
+
+/// How a heap is set up.
+#[derive(Debug, Clone)]
+pub struct HeapOptions {
+    /// When objects are counted and die.
+    pub plan: Plan,
+    /// Bytes of blocks that must not be exceeded.
+    pub heap_limit: Option<u64>,
+    /// Bytes allocated between two flips.
+    pub epoch_bytes: u64,
+    /// Logged objects before a flip is considered for the log's sake.
+    pub log_entries: u64,
+    /// Longest slice aimed at, nanoseconds.
+    pub slice_ns: u64,
+    /// Longest stop that the program asked for. Under the prompt plan only with one are deaths sliced.
+    pub pause_goal_ns: Option<u64>,
+    /// Run every epoch to its end inside the flip: the reference form of the passes. The default of a build with the
+    /// feature `stop-the-world`.
+    pub stop_the_world: bool,
+    /// Whether candidates are tried at all.
+    pub trials: bool,
+    /// Start a backup mark at the end of every epoch instead of waiting for evidence: small heaps in tests see one, too.
+    pub eager_marks: bool,
+    /// Every slice does this many units of work, and the clock decides nothing: a replayed program runs exactly as before.
+    pub slice_units: Option<u32>,
+    /// Single log entries in a block before the whole block is logged.
+    pub block_log_after: u16,
+    /// Entries that the mark stack and the candidate buffer may hold: as if there were no memory for more.
+    pub list_entries_max: Option<usize>,
+    /// Count allocated objects by walking retired holes.
+    pub count_objects: bool,
+    /// The allocation that finds no room, counted from 1 (`limits`).
+    pub fail_allocation: Option<u64>,
+    /// An epoch at every safepoint, poison, quarantine, verification.
+    pub zeal: bool,
+    /// How many objects zeal may look at for each epoch, on average.
+    pub zeal_looks: usize,
+}
+
+/// [`HeapOptions::zeal_looks`] of a program's heap: looks at 64 objects cost about what the rest of an epoch does.
+pub const ZEAL_LOOKS: usize = 64;
+
+impl Default for HeapOptions {
+    fn default() -> Self {
+        HeapOptions {
+            plan: Plan::Deferred,
+            heap_limit: None,
+            epoch_bytes: 8 << 20,
+            log_entries: 256 << 10,
+            slice_ns: 500_000,
+            pause_goal_ns: None,
+            stop_the_world: cfg!(feature = "stop-the-world"),
+            trials: true,
+            eager_marks: false,
+            slice_units: None,
+            block_log_after: 64,
+            list_entries_max: None,
+            count_objects: true,
+            fail_allocation: None,
+            zeal: false,
+            zeal_looks: usize::MAX,
+        }
+    }
+}
