@@ -16,7 +16,7 @@ const OF_HEAPS: [&str; 3] = ["rc-runtime/src/", "cycle-detector/src/", "compiled
 const NAMED_IN: [(&str, &str); 4] = [
     ("rc-runtime/src/plan.rs", "the plans, and their names outside"),
     ("rc-runtime/src/plan/verbs/", "the verbs"),
-    ("rc-runtime/src/heap.rs", "the plan of a heap without options"),
+    ("rc-runtime/src/heap/options.rs", "the plan of a heap without options"),
     ("cycle-detector/src/mutator.rs", "a heap gets its driver"),
 ];
 const PLANS: [&str; 2] = ["Plan::Deferred", "Plan::Prompt"];
