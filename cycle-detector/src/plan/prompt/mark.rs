@@ -52,9 +52,10 @@ impl Default for CountedMarks {
     }
 }
 
-/// How much more must be in use than a mark that found much asks for.
+/// How much more must be in use than evidence worth a quarter of it asks for.
 fn patience(worth: f64, used: u64) -> u64 {
     match worth {
+        _ if worth > used as f64 / 4.0 => 1,
         _ if worth > used as f64 / 128.0 => 4,
         _ => NEXT_TO_NOTHING,
     }
