@@ -9,6 +9,7 @@
 //! * `own_process`: a test that needs a process of its own gets one, also where all tests share an executable
 //! * `dice`: random numbers; a seed gives the same numbers for ever
 //! * `progress`: the progress of a long check
+//! * `savings`: which counts a program may save under the prompt plan
 //! * `situation`: files that say in comments what is expected of them
 //! * `seed`: the seed of a run: fixed, unless the environment sets another; `workers`: many inputs on all processors
 //! * `snippets`: snippets that rustc takes or refuses, for suites of what must not compile
@@ -21,6 +22,7 @@ pub mod folder;
 pub mod nodes;
 pub mod own_process;
 pub mod progress;
+pub mod savings;
 pub mod seed;
 pub mod situation;
 pub mod snippets;

@@ -209,6 +209,13 @@ impl ObjectRef {
         unsafe { *range::count_cell(self.address()) }
     }
 
+    /// Deferred plan: whether counting, or a mark, has found the mature object dead. It keeps its memory while a log names it, and
+    /// while a mark runs.
+    #[inline(always)]
+    pub fn is_known_dead(self) -> bool {
+        self.has(flag::DEAD) || self.count() == 0
+    }
+
     /// Sets the object's count.
     #[inline(always)]
     pub fn set_count(self, count: u8) {

@@ -98,11 +98,7 @@ impl Ablation {
 pub fn ablate(arguments: &Arguments) -> Outcome {
     let folder = tree::release()?.with_file_name("ablations");
     let copy = folder.join("tree");
-    if !arguments.go_on {
-        copy_tree(tree::root(), &copy)?;
-        Results::forget(&folder)?;
-    }
-    let mut list = List::read(&copy)?;
+    let mut list = List::read(if arguments.go_on { &copy } else { tree::root() })?;
     if !arguments.only.is_empty() {
         list.retain(|row| arguments.only.iter().any(|name| row.name.contains(name)));
     }
@@ -114,6 +110,10 @@ pub fn ablate(arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     setup::ensure(setup::BUILD_AND_VALGRIND)?;
+    if !arguments.go_on {
+        copy_tree(tree::root(), &copy)?;
+        Results::forget(&folder)?;
+    }
     let programs = programs::all(&arguments.program)?;
     let modes = programs::modes(&arguments.mode)?;
     let bench = Bench { tally: run::build_tally()?, folder: &folder, programs: &programs, modes };

@@ -20,6 +20,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tally_kit::dice::Dice;
 use tally_kit::progress::Progress;
+use tally_kit::savings::ALL_BUT_ONE;
 use tally_kit::tally_command::checked_tally;
 use tally_kit::workers::each_number;
 
@@ -136,21 +137,11 @@ enum Way {
 
 const WAYS: [Way; 5] = [Way::Deferred, Way::Zeal, Way::Prompt, Way::PromptSaving, Way::PromptZeal];
 
-/// All but one of the savings.
-const MOST: [&str; 6] = [
-    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
-    "moves,quiet-calls,last-use,owned-results,postponed",
-    "moves,lazy-roots,last-use,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,owned-results",
-];
-
 impl Way {
     fn options(self, level: &str, number: u64) -> Vec<&'static str> {
         let prompt = ["--plan", "refcount-prompt"];
         let saved = match (level, number % 3) {
-            (_, 0) => MOST[(number / 3 % MOST.len() as u64) as usize],
+            (_, 0) => ALL_BUT_ONE[(number / 3 % ALL_BUT_ONE.len() as u64) as usize],
             ("0", _) => "all",
             _ => "none",
         };

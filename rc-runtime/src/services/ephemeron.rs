@@ -144,23 +144,21 @@ impl Heap {
         let mut spent = many as i64;
         for _ in 0..many {
             let object = self.services.specials.held_back[self.services.specials.held_back_at];
-            let is_alive = !object.has(flag::DEAD) && object.count() != 0;
-            let mut is_done = !is_alive;
-            if is_alive {
-                let (values, all) = self.visit_values_of_key(object, Heap::show_to_mark);
-                spent += values;
-                if all && self.is_held_back(object) {
-                    self.services.specials.held_back_at += 1;
-                    continue;
-                }
-                is_done = !all;
-                if !all {
-                    self.push_marked(object);
-                }
+            if object.is_known_dead() {
+                self.services.specials.held_back.swap_remove(self.services.specials.held_back_at);
+                continue;
+            }
+            let (values, all) = self.visit_values_of_key(object, Heap::show_to_mark);
+            spent += values;
+            if all && self.is_held_back(object) {
+                self.services.specials.held_back_at += 1;
+                continue;
             }
             self.services.specials.held_back.swap_remove(self.services.specials.held_back_at);
-            if !is_done {
+            if all {
                 spent += follow(self, object);
+            } else {
+                self.push_marked(object);
             }
         }
         Some(spent)
@@ -180,8 +178,7 @@ impl Heap {
         while self.services.specials.held_back.len() > from
             && let Some(ephemeron) = self.services.specials.held_back.pop()
         {
-            let is_dead = ephemeron.has(flag::DEAD) || ephemeron.count() == 0;
-            spent += if is_dead { 1 } else { self.empty_ephemeron(ephemeron) };
+            spent += if ephemeron.is_known_dead() { 1 } else { self.empty_ephemeron(ephemeron) };
         }
         Some(spent)
     }

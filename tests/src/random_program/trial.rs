@@ -11,6 +11,7 @@ use std::process::Output;
 use super::modules::{self, Destructors};
 use super::passes;
 use tally_kit::dice::Dice;
+use tally_kit::savings::ALL_BUT_ONE;
 use tally_kit::tally_command::{describe, run};
 
 /// A run that takes longer than this many seconds counts as hung.
@@ -74,17 +75,10 @@ impl Way {
 
 const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 /// The counts that may be saved: none, all, all but one, only one.
-pub const SAVINGS: [&str; 9] = [
-    "none",
-    "all",
-    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
-    "moves,quiet-calls,last-use,owned-results,postponed",
-    "moves,lazy-roots,last-use,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,owned-results",
-    "postponed",
-];
+pub const SAVINGS: [&str; 9] = {
+    let [a, b, c, d, e, f] = ALL_BUT_ONE;
+    ["none", "all", a, b, c, d, e, f, "postponed"]
+};
 
 /// Ways to run a program under both plans. The prompt plan's counts are literal at -O0, and saved above: one of each
 /// is always among them.

@@ -212,7 +212,7 @@ impl DeferredDriver {
 
 /// Marked, and not known to be dead: an object that died by counting since has shown its references.
 fn is_marked(object: ObjectRef) -> bool {
-    MARK.get(object.granule()) && !object.has(flag::DEAD) && object.count() != 0
+    MARK.get(object.granule()) && !object.is_known_dead()
 }
 
 /// A marked object that is not large.

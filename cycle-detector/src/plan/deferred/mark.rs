@@ -374,7 +374,7 @@ impl DeferredDriver {
 /// discovered then, `release` has shown or will show what it held. A young object that was written to before anybody
 /// counted it has count 0, too; what it held at the flip was the mark's already, or was promoted with a mark.
 pub(crate) fn may_follow_logged_words(object: ObjectRef) -> bool {
-    object.count() != 0 && !object.has(flag::DEAD)
+    !object.is_known_dead()
 }
 
 /// Whether it waits for its finalizer from now on, and its count is stuck.
@@ -389,7 +389,7 @@ fn await_if_unmarked(heap: &mut Heap, object: ObjectRef) -> bool {
 /// Whether the mark proves the object dead, and no pass knows yet. What counting has already released is known: it has
 /// count 0, and is in the late queue while a log names it. (Condemning it again once released its references twice.)
 fn is_unmarked(object: ObjectRef) -> bool {
-    !MARK.get(object.granule()) && !object.has(flag::DEAD) && object.count() != 0
+    !MARK.get(object.granule()) && !object.is_known_dead()
 }
 
 /// The object is dead; marked survivors lose the references it held. Not for large ones.

@@ -10,13 +10,11 @@
 //! of a constructor.
 
 use super::dead_code;
-use super::made::{self, Nulls, Source};
-use super::raw_stores::is_before_all_calls;
+use super::raw_stores::{is_before_all_calls, place_in_global, written_words};
 use crate::analysis::callee::{Callee, Callees};
 use crate::diagnostic::Diagnostic;
 use crate::llvm::call::Call;
 use crate::llvm::{HandleSet, Module, Value};
-use crate::lower::global_slots::{self, global_behind};
 use std::ops::Range;
 
 /// The fills and copies of a function that are refused; `written` are the globals that gcwrite writes.
@@ -41,7 +39,8 @@ pub(super) fn errors(
         let Some((global, bytes)) = range_in_global(module, call).filter(|(global, _)| written.contains(global)) else {
             continue;
         };
-        let Some(word) = first_root(module, callees, global, &bytes) else { continue };
+        let words = written_words(module, callees, global);
+        let Some(word) = words.filter(|word| bytes.start < word + 8 && *word < bytes.end).min() else { continue };
         let starts = callees.of_call(call) == Callee::Fill && is_zero(call.argument(1));
         if starts && is_before_all_calls(module, call.value()) || dead_code::holds(call.value()) {
             continue;
@@ -55,22 +54,9 @@ pub(super) fn errors(
 
 /// The bytes of a global that a fill or a copy writes, if both ends are constant.
 fn range_in_global(module: Module, call: Call) -> Option<(Value, Range<u64>)> {
-    let sources = made::sources(module, call.argument(0), Nulls::Ignored);
-    let [Source { value, offset: Some(more) }] = sources[..] else { return None };
-    let global = global_behind(value)?;
-    let start = value.constant_offset(module).and_then(|start| start.checked_add(more))?;
-    let start = u64::try_from(start).ok()?;
+    let (global, start) = place_in_global(module, call.argument(0))?;
     let length = call.argument(2).constant_integer()?;
     Some((global, start..start.checked_add(length)?))
-}
-
-/// The first word among the bytes that a gcwrite of the module writes.
-fn first_root(module: Module, callees: &Callees, global: Value, bytes: &Range<u64>) -> Option<u64> {
-    let writes = callees.calls_of(|callee| callee == Callee::GcWrite);
-    let slots = writes.map(|write| [write.argument(1), write.argument(2)]);
-    let in_global = slots.filter(|place| place.map(global_behind) == [Some(global); 2]);
-    let words = in_global.flat_map(|[_, slot]| global_slots::words(module, global, slot));
-    words.filter(|word| bytes.start < word + 8 && *word < bytes.end).min()
 }
 
 fn is_zero(value: Value) -> bool {

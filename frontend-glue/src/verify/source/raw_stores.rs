@@ -141,14 +141,8 @@ impl Search<'_> {
 
     /// Whether the word of a global variable is a root: something in this module writes to it with gcwrite.
     fn is_root(&self, global: Value, address: Value) -> bool {
-        let sources = made::sources(self.module, address, Nulls::Ignored);
-        let [Source { value, offset: Some(more) }] = sources[..] else { return false };
-        let start = value.constant_offset(self.module).and_then(|start| start.checked_add(more));
-        let Some(offset) = start.and_then(|it| u64::try_from(it).ok()) else { return false };
-        self.callees.calls_of(|callee| callee == Callee::GcWrite).any(|write| {
-            let slot = write.argument(2);
-            [write.argument(1), slot].map(global_behind) == [Some(global); 2]
-                && global_slots::words(self.module, global, slot).contains(&offset)
+        place_in_global(self.module, address).is_some_and(|(found, offset)| {
+            found == global && written_words(self.module, self.callees, global).any(|word| word == offset)
         })
     }
 
@@ -163,6 +157,22 @@ impl Search<'_> {
             _ => false,
         })
     }
+}
+
+/// The global that an address certainly lies in, and the offset there.
+pub(super) fn place_in_global(module: Module, address: Value) -> Option<(Value, u64)> {
+    let sources = made::sources(module, address, Nulls::Ignored);
+    let [Source { value, offset: Some(more) }] = sources[..] else { return None };
+    let offset = value.constant_offset(module)?.checked_add(more)?;
+    Some((global_behind(value)?, u64::try_from(offset).ok()?))
+}
+
+/// The words of a global that gcwrites of the module write, by their offsets.
+pub(super) fn written_words(module: Module, callees: &Callees, global: Value) -> impl Iterator<Item = u64> {
+    let writes = callees.calls_of(|callee| callee == Callee::GcWrite);
+    let places = writes.map(|write| [write.argument(1), write.argument(2)]);
+    let in_global = places.filter(move |place| place.map(global_behind) == [Some(global); 2]);
+    in_global.flat_map(move |[_, slot]| global_slots::words(module, global, slot))
 }
 
 /// Whether no call comes before the instruction in `main` or a constructor.

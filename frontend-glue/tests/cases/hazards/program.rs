@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use tally_kit::folder::{Folder, Outcome};
+use tally_kit::savings::ALL_BUT_ONE;
 use tally_kit::situation::Situation;
 
 const LEVELS: [&str; 5] = ["0", "1", "2", "3", "s"];
@@ -13,17 +14,10 @@ const PROMPT: [&str; 2] = ["--plan", "refcount-prompt"];
 
 /// Which counts may be saved: all but one, one alone, none, all. Each program meets five of these, one at each level,
 /// in the order of its place; with `TALLY_HAZARD_MATRIX` in the environment, all at all levels.
-const SAVINGS: [&str; 9] = [
-    "none",
-    "lazy-roots,quiet-calls,last-use,owned-results,postponed",
-    "moves,quiet-calls,last-use,owned-results,postponed",
-    "moves,lazy-roots,last-use,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,owned-results,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,postponed",
-    "moves,lazy-roots,quiet-calls,last-use,owned-results",
-    "postponed",
-    "all",
-];
+const SAVINGS: [&str; 9] = {
+    let [a, b, c, d, e, f] = ALL_BUT_ONE;
+    ["none", a, b, c, d, e, f, "postponed", "all"]
+};
 
 /// A program and what it expects.
 #[derive(Debug)]

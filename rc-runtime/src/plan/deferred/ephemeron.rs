@@ -8,11 +8,7 @@ use crate::visit::Part;
 impl Heap {
     /// An ephemeron that the mark has come to, and held back, has another key: the mark looks again.
     pub(crate) fn show_ephemeron_again(&mut self, ephemeron: ObjectRef) {
-        if self.mark_phase().is_shown_references()
-            && MARK.get(ephemeron.granule())
-            && ephemeron.count() != 0
-            && !ephemeron.has(flag::DEAD)
-        {
+        if self.mark_phase().is_shown_references() && MARK.get(ephemeron.granule()) && !ephemeron.is_known_dead() {
             self.push_marked(ephemeron);
         }
     }

@@ -36,7 +36,7 @@ impl Heap {
         held.iter().for_each(|object| object.add_flags(flag::FOUND));
         let mut found = List::new();
         self.for_each_mature(|heap, object| {
-            if object.count() == 0 || object.has(flag::DEAD) || !is_due(object) {
+            if object.is_known_dead() || !is_due(object) {
                 return;
             }
             if !object.has(flag::FOUND) {
