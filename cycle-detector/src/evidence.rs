@@ -114,6 +114,12 @@ impl Evidence {
         grown || turned_over
     }
 
+    /// Whether the heap has grown so far that a mark begins given any evidence, whatever else it could wait for.
+    pub(crate) fn is_pressing(&self, heap: &Heap) -> bool {
+        let epoch = heap.options().epoch_bytes;
+        needed_bytes(heap) > self.base.max(epoch).saturating_mul(GROWTH_MAX + 1).saturating_add(epoch)
+    }
+
     /// Whether the heap has grown so far that a mark which is running must hurry: the allocation until it ends would exceed
     /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
     pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {

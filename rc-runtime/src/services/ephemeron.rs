@@ -97,6 +97,7 @@ impl Heap {
             let ephemeron = self.services.specials.holder_of(node);
             spent += 1;
             if MARK.get(ephemeron.granule()) && !self.is_held_back(ephemeron) {
+                self.services.specials.late_bytes += self.bytes_of_dead_ephemeron(ephemeron);
                 ephemeron.type_info().for_each_reference(ephemeron, Part::Whole, |value| {
                     spent += 1;
                     visit(self, value);

@@ -119,6 +119,11 @@ impl Finalizers {
         self.ready
     }
 
+    /// Deferred plan: all that were found due have run, and nothing is held for their sake.
+    pub fn are_done(&self) -> bool {
+        self.queue.is_empty() && self.done.is_empty()
+    }
+
     /// Deferred plan: nothing is due, and what finalizers have run for holds others that are to be finalized when it goes, as far
     /// as the last epoch can tell; or some of those wait for the end of an epoch.
     pub fn has_chain(&self) -> bool {

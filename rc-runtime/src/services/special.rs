@@ -193,6 +193,9 @@ pub struct Specials {
     pub held_back: List<ObjectRef>,
     /// So many of those, from the first, it has looked at.
     pub held_back_at: usize,
+    /// Bytes of ephemerons that the running mark has followed because it came to their keys later; since finalizers were looked for,
+    /// if it has done that: these die with keys that only finalizers need.
+    pub late_bytes: u64,
     /// Numbers the marks: where a mark is in the list of a key's ephemerons is nothing to another.
     pub(crate) marks: u64,
     /// Objects that fade.
@@ -254,6 +257,7 @@ impl Specials {
         self.marks += 1;
         self.held_back.clear();
         self.held_back_at = 0;
+        self.late_bytes = 0;
     }
 
     /// At a flip: the young become pending.

@@ -79,6 +79,8 @@ pub struct Mark {
     pub(crate) finalizable_found: bool,
     /// Some of those have stuck counts: the visits from then on tell whether another of them holds one.
     pub(crate) looks_for_owners: bool,
+    /// Finalizers that the last one found have not run, or what they ran for is still held: the next one could not free it.
+    awaits_finalizers: bool,
     /// The evidence for the next one.
     pub(crate) evidence: Evidence,
 }
@@ -97,10 +99,18 @@ impl Mark {
 }
 
 impl DeferredDriver {
-    /// Whether there is evidence that a mark would pay.
+    /// Whether there is evidence that a mark would pay. What waits for finalizers is freed by a mark that begins when they have
+    /// run, so one that could wait for them does.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
+        let evidence = &self.mark.evidence;
+        let waits = self.mark.awaits_finalizers && !evidence.is_pressing(heap);
         !self.mark.is_running()
-            && (heap.options().eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
+            && (heap.options().eager_marks || !waits && evidence.is_enough(heap, self.trials.doubts))
+    }
+
+    /// At the end of an epoch: what the last mark found for finalizers is let go of when they have run.
+    pub(crate) fn note_finalizers_of_mark(&mut self, heap: &Heap) {
+        self.mark.awaits_finalizers &= !heap.services.finalizers.are_done();
     }
 
     /// Starts a mark. It sees the heap of the last flip before discovery begins.
@@ -210,6 +220,7 @@ impl DeferredDriver {
         }
         if finalizers_follow {
             self.mark.finalizable_found = true;
+            heap.services.specials.late_bytes = 0;
             self.mark.enter(Stage::Finalize);
         } else {
             self.mark.enter(Stage::Keys);
@@ -351,7 +362,13 @@ impl DeferredDriver {
         self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
-            false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),
+            false => {
+                if mark.finalizable_found {
+                    mark.awaited_bytes += heap.services.specials.late_bytes;
+                }
+                mark.awaits_finalizers = mark.awaited_bytes > 0;
+                mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes);
+            }
         }
     }
 
@@ -404,4 +421,82 @@ fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
 
 fn release_to_survivors(heap: &mut Heap, object: ObjectRef, part: Part) -> i64 {
     release_to_marked(object, part, |target| heap.decrement(target))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mutator;
+    use std::ffi::c_void;
+    use tally_heap::services::weak_map::WeakMode;
+    use tally_heap::{HeapEntry, HeapOptions, TypeDescriptor, type_registry};
+
+    const ENTRIES: u64 = 100;
+    /// Both types' cells: the header, a word each.
+    const VALUE_AND_KEY: u64 = 2 * 16;
+    /// An entry's cell: the header and three words; its place in the table; a word for what else the table has.
+    const ENTRY: u64 = 8 + 24 + 16;
+
+    unsafe extern "C-unwind" fn finalize(_object: *mut c_void) {}
+
+    // SAFETY: `finalize` takes any object of the type.
+    static VALUE: TypeDescriptor = unsafe { TypeDescriptor::plain(c"Value", 8, &[0]).finalized(finalize) };
+    static KEY: TypeDescriptor = TypeDescriptor::plain(c"Key", 8, &[]);
+
+    fn with_driver(m: &mut Mutator, act: impl FnOnce(&mut DeferredDriver, &mut Heap)) {
+        m.heap().with_driver(|driver, heap| {
+            // SAFETY: a heap with default options has the driver of the deferred plan.
+            act(unsafe { &mut *(&raw mut *driver).cast::<DeferredDriver>() }, heap);
+        });
+    }
+
+    /// A map with weak keys, of entries whose values lead to their keys and have finalizers: a mark finds them, and the next that
+    /// begins when the finalizers have run frees them, with the map's entries. One that begins before frees nothing.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn what_finalizers_need_is_no_base_and_the_next_mark_waits_for_them() {
+        // SAFETY: [HELD] references are used as it says.
+        let mut m = unsafe { Mutator::new(HeapOptions::default()) }.expect("address space");
+        let [value, key] = [&VALUE, &KEY].map(|descriptor| type_registry::register(descriptor).expect("sound"));
+        let map = m.new_weak_map(WeakMode::Keys).expect("memory");
+        m.push_root(Some(map));
+        for _ in 0..ENTRIES {
+            let key = m.allocate(key).expect("memory");
+            m.push_root(Some(key));
+            let value = m.allocate(value).expect("memory");
+            m.push_root(Some(value));
+            m.write(value, value.slot(0), key.address());
+            m.weak_map_set(map, key, value).expect("memory");
+            m.truncate_roots(1);
+        }
+        with_driver(&mut m, |driver, heap| {
+            driver.run_epoch(heap);
+            driver.run_epoch(heap);
+            assert_eq!(driver.mark.awaited_bytes, 0);
+            driver.start_mark(heap);
+            driver.finish(heap);
+            assert_eq!(driver.mark.awaited_bytes, ENTRIES * (VALUE_AND_KEY + ENTRY));
+            heap.suspects = 1;
+            driver.mark.evidence = Evidence::default();
+            heap.statistics.live_bytes += 3 * heap.options().epoch_bytes;
+            driver.note_finalizers_of_mark(heap);
+            assert!(!driver.mark_is_due(heap), "the finalizers have not run");
+            heap.statistics.live_bytes += 10 * heap.options().epoch_bytes;
+            assert!(driver.mark_is_due(heap), "they may never");
+            heap.statistics.live_bytes -= 13 * heap.options().epoch_bytes;
+        });
+        // SAFETY: [HELD] the test has no reference that it goes on to use but the map's, which is a root.
+        Heap::run_finalizers(unsafe { HeapEntry::of(m.heap()) });
+        with_driver(&mut m, |driver, heap| {
+            assert_eq!(heap.services.finalizers.done.len() as u64, ENTRIES);
+            driver.note_finalizers_of_mark(heap);
+            assert!(driver.mark.awaits_finalizers, "they are held until the next flip");
+            driver.run_epoch(heap);
+            driver.note_finalizers_of_mark(heap);
+            assert!(!driver.mark.awaits_finalizers);
+            driver.start_mark(heap);
+            driver.finish(heap);
+        });
+        assert_eq!(m.weak_map_count(map), 0);
+    }
 }

@@ -124,6 +124,7 @@ impl DeferredDriver {
         self.release_complete_set(heap);
         let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
         self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
+        self.note_finalizers_of_mark(heap);
         if self.mark_is_due(heap) {
             self.start_mark(heap);
         }
