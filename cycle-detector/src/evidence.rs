@@ -53,9 +53,10 @@ pub(crate) struct Evidence {
     live_at_start: u64,
     /// Marks given up since the last that was not.
     aborted: u32,
-    /// Bytes that were not known to be dead when the last mark was given up, if one was since the last that was not: the next begins
-    /// when the heap has grown beyond that. It is no base for what is too much, since nothing of it was judged.
-    base_of_abort: u64,
+    /// If that is more than the base, growth begins there, although it is no base for what is too much: bytes that were not known to
+    /// be dead when the last mark was given up, if one was since the last that was not; else the base and what the last mark found to
+    /// go with keys when finalizers have run.
+    start: u64,
     /// Epochs that have ended since the last mark, of the first few.
     epochs_after_mark: u32,
 }
@@ -70,7 +71,7 @@ impl Default for Evidence {
             turnover_at_start: 0,
             live_at_start: 0,
             aborted: 0,
-            base_of_abort: 0,
+            start: 0,
             epochs_after_mark: EPOCHS_OF_DEATHS,
         }
     }
@@ -108,7 +109,7 @@ impl Evidence {
         } else {
             2 * GROWTH_MAX
         };
-        let base = self.base.max(self.base_of_abort).max(epoch);
+        let base = self.base.max(self.start).max(epoch);
         let grown = live > base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch);
         let turned_over = self.turnover / (TURNOVER * halves.min(HALVES_MAX)) > live.saturating_add(epoch);
         grown || turned_over
@@ -143,24 +144,25 @@ impl Evidence {
     /// The mark is given up: its suspects, to be counted again.
     pub(crate) fn note_abort(&mut self, heap: &Heap) -> u64 {
         self.aborted += 1;
-        self.base_of_abort = needed_bytes(heap);
+        self.start = needed_bytes(heap);
         self.turnover = self.turnover.saturating_add(self.turnover_at_start);
         self.suspects_at_start
     }
 
-    /// The mark has freed so many bytes, and found so many that will be dead when finalizers have run. These are as good as
-    /// freed: with them taken for alive, what the next mark allowed for grew with each. So it did with what was born while the
-    /// mark ran: that is alive for the mark, whatever has become of it, and may be most of the heap where marks are slow (those of
-    /// large maps are). The base is what the mark has judged.
-    pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64) {
+    /// The mark has freed so many bytes, and found so many that will be dead when finalizers have run, and so many of `entries` whose
+    /// keys are among those. These are as good as freed: with them taken for alive, what the next mark allowed for grew with each. So
+    /// it did with what was born while the mark ran: that is alive for the mark, whatever has become of it, and may be most of the heap
+    /// where marks are slow (those of large maps are). The base is what the mark has judged.
+    pub(crate) fn learn(&mut self, heap: &Heap, freed: u64, awaited: u64, entries: u64) {
         let objects = heap.statistics.live_bytes;
-        let live = objects.saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited);
+        let live = objects.saturating_sub(heap.dead_entry_bytes()).saturating_sub(awaited + entries);
         let unjudged = (objects + freed).saturating_sub(self.live_at_start);
         let freed = freed.saturating_add(awaited);
         // These are bytes of objects: what the mark has judged has as many records as others, on average.
-        let judged = live.saturating_sub(unjudged) as f64;
-        self.base = (judged * live_bytes(heap) as f64 / objects.max(1) as f64) as u64;
-        (self.aborted, self.base_of_abort, self.epochs_after_mark) = (0, 0, 0);
+        let with_records = |bytes: u64| (bytes as f64 * live_bytes(heap) as f64 / objects.max(1) as f64) as u64;
+        self.base = with_records(live.saturating_sub(unjudged));
+        self.start = self.base + with_records(entries);
+        (self.aborted, self.epochs_after_mark) = (0, 0);
         let worth = freed as f64 / self.suspects_at_start.max(1) as f64;
         self.yield_per_suspect = (self.yield_per_suspect + worth) / 2.0;
     }
@@ -232,7 +234,7 @@ mod tests {
             evidence.note_start(heap, 1);
             // It frees 12 MiB.
             heap.statistics.live_bytes = (8 + grown) * MIB;
-            evidence.learn(heap, 12 * MIB, 0);
+            evidence.learn(heap, 12 * MIB, 0, 0);
             heap.suspects = 1;
             assert_eq!(evidence.base, 8 * MIB);
             assert_eq!(evidence.is_enough(heap, 0), enough, "grown by {grown} MiB");
@@ -251,7 +253,7 @@ mod tests {
         heap.suspects = 1;
         heap.statistics.live_bytes = 60 * MIB;
         evidence.note_start(heap, 1);
-        evidence.learn(heap, 0, 0);
+        evidence.learn(heap, 0, 0, 0);
         for (live, base) in [(50, 50), (20, 20), (10, 20), (70, 20)] {
             heap.statistics.live_bytes = live * MIB;
             evidence.note_epoch(heap, 1, (0, 0));
@@ -277,6 +279,31 @@ mod tests {
         assert!(!evidence.is_enough(heap, 0), "it would be given up again");
         heap.statistics.live_bytes = 62 * MIB;
         assert!(evidence.is_enough(heap, 0) && evidence.is_overdue(heap));
+    }
+
+    /// Entries whose keys only finalizers need go with the next mark: it begins when the heap has grown beyond them, and hurries as if
+    /// they were dead.
+    #[test]
+    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
+    fn entries_of_keys_that_finalizers_need_are_no_bound() {
+        const MIB: u64 = 1 << 20;
+        let options = HeapOptions { epoch_bytes: MIB, ..HeapOptions::default() };
+        // SAFETY: [HELD] references are used as it says.
+        let mut mutator = unsafe { Mutator::new(options) }.expect("address space");
+        let heap = mutator.heap();
+        for (entries, overdue) in [(0, false), (30, true)] {
+            let mut evidence = Evidence { yield_per_suspect: 1e12, ..Evidence::default() };
+            heap.suspects = 1;
+            heap.statistics.live_bytes = 40 * MIB;
+            evidence.note_start(heap, 1);
+            evidence.learn(heap, 0, 4 * MIB, entries * MIB);
+            assert_eq!(evidence.base, (36 - entries) * MIB);
+            for (live, enough) in [(55, false), (56, true), (63, true)] {
+                heap.statistics.live_bytes = live * MIB;
+                assert_eq!(evidence.is_enough(heap, 0), enough, "{live} MiB, {entries} of entries");
+            }
+            assert_eq!(evidence.is_overdue(heap), overdue, "{entries} MiB of entries");
+        }
     }
 
     /// Records of special objects may take as much as the objects.

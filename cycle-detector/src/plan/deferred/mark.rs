@@ -363,11 +363,9 @@ impl DeferredDriver {
         match mark.aborted {
             true => heap.suspects += mark.evidence.note_abort(heap),
             false => {
-                if mark.finalizable_found {
-                    mark.awaited_bytes += heap.services.specials.late_bytes;
-                }
                 mark.awaits_finalizers = mark.awaited_bytes > 0;
-                mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes);
+                let entries = if mark.finalizable_found { heap.services.specials.late_bytes } else { 0 };
+                mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes, entries);
             }
         }
     }
@@ -475,7 +473,8 @@ mod tests {
             assert_eq!(driver.mark.awaited_bytes, 0);
             driver.start_mark(heap);
             driver.finish(heap);
-            assert_eq!(driver.mark.awaited_bytes, ENTRIES * (VALUE_AND_KEY + ENTRY));
+            assert_eq!(driver.mark.awaited_bytes, ENTRIES * VALUE_AND_KEY);
+            assert_eq!(heap.services.specials.late_bytes, ENTRIES * ENTRY);
             heap.suspects = 1;
             driver.mark.evidence = Evidence::default();
             heap.statistics.live_bytes += 3 * heap.options().epoch_bytes;
