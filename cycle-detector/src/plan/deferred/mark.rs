@@ -41,6 +41,10 @@ use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
+mod judged;
+
+pub(crate) use judged::facts;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
     #[default]
@@ -68,6 +72,8 @@ pub struct Mark {
     large_at: usize,
     records: RecordWalk,
     live_at_start: u64,
+    /// Bytes of objects that were alive then, or thought so.
+    bytes_at_start: u64,
     freed: u64,
     freed_bytes: u64,
     /// Bytes of objects that only finalizers which are to run still need.
@@ -89,6 +95,11 @@ impl Mark {
         self.stage != Stage::Off
     }
 
+    /// Whether it must hurry: the heap has grown too far for a mark that runs.
+    pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
+        self.is_running() && self.evidence.is_overdue(judged::live_bytes(heap), heap.options().epoch_bytes)
+    }
+
     /// Begins with a stage that looks at all objects, or at all records.
     fn enter(&mut self, stage: Stage) {
         (self.stage, self.walk, self.large_at, self.records) = Default::default();
@@ -100,7 +111,7 @@ impl DeferredDriver {
     /// Whether there is evidence that a mark would pay.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
         !self.mark.is_running()
-            && (heap.options().eager_marks || self.mark.evidence.is_enough(heap, self.trials.doubts))
+            && (heap.options().eager_marks || self.mark.evidence.is_enough(facts(heap, self.trials.doubts)))
     }
 
     /// Starts a mark. It sees the heap of the last flip before discovery begins.
@@ -112,8 +123,8 @@ impl DeferredDriver {
         (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
         (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
         mark.live_at_start = heap.statistics.live_objects;
-        let suspects = std::mem::take(&mut heap.suspects);
-        mark.evidence.note_start(heap, suspects);
+        mark.bytes_at_start = heap.statistics.live_bytes;
+        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
         self.trials.doubts = 0;
         heap.set_poll(true);
     }
@@ -350,8 +361,11 @@ impl DeferredDriver {
         heap.statistics.cyclic_garbage_objects += mark.freed;
         self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
-            true => heap.suspects += mark.evidence.note_abort(heap),
-            false => mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes),
+            true => heap.suspects += mark.evidence.note_abort(facts(heap, 0).live),
+            false => {
+                let judged = judged::alive_bytes(heap, mark.bytes_at_start, mark.freed_bytes, mark.awaited_bytes);
+                mark.evidence.learn(judged, mark.freed_bytes + mark.awaited_bytes);
+            }
         }
     }
 

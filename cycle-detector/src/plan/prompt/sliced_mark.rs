@@ -78,7 +78,6 @@ pub struct SlicedMark {
     /// Batches of a pile that were judged before discovery.
     batches_before: u32,
     pub(super) freed: u64,
-    suspects: u64,
     /// Marks of the last one are still there.
     left_marks: bool,
     /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.

@@ -80,7 +80,8 @@ impl PromptDriver {
     /// The evidence for the mark counts for another.
     pub(in crate::plan::prompt::sliced_mark) fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
-        heap.suspects += self.sliced_mark.suspects;
+        // It was not for want of garbage: another may begin at any time.
+        heap.suspects += self.counted_marks.evidence.note_abort(0);
         self.end_watch(heap);
     }
 
@@ -169,7 +170,7 @@ impl PromptDriver {
         self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.services.finalizers.queue.len() != queued;
-        mark.suspects = std::mem::take(&mut heap.suspects);
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         heap.services.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
@@ -200,7 +201,7 @@ impl PromptDriver {
 
     pub(in crate::plan::prompt::sliced_mark) fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
         let mark = &mut self.sliced_mark;
-        let (freed, suspects) = (mark.freed, mark.suspects);
+        let freed = mark.freed;
         let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
         if floats {
             heap.prompt.passed_over.note();
@@ -210,8 +211,7 @@ impl PromptDriver {
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
-        self.learn_from_mark(heap, freed, awaited, suspects);
-        self.counted_marks.cap.note_mark(heap, true, awaited);
+        self.learn_from_mark(heap, freed, awaited, true);
         self.open_round(heap);
         self.stops.report.freed_by_mark = freed;
         self.close_round(heap);
