@@ -30,13 +30,14 @@ use crate::plan::deferred::epoch::Phase;
 use crate::prefetch_queue::AHEAD;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
-use crate::slice::{BLOCK_UNITS, CHUNK_UNITS};
+use crate::slice::CHUNK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
-use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::plan::deferred::mature::MatureWalk;
 use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -66,10 +67,9 @@ pub struct Mark {
     pub(crate) discovery: Discovery,
     /// Large objects reached, or condemned, with the chunk to visit, or to release, next.
     pub(crate) large: List<(ObjectRef, u64)>,
-    /// The block whose mark bits are cleared next.
-    clear_at: usize,
-    walk: BlockWalk,
-    large_at: usize,
+    /// The objects whose mark bits are cleared next.
+    clear_at: HeapWalk,
+    walk: MatureWalk,
     records: RecordWalk,
     live_at_start: u64,
     /// Bytes of objects that were alive then, or thought so.
@@ -102,7 +102,7 @@ impl Mark {
 
     /// Begins with a stage that looks at all objects, or at all records.
     fn enter(&mut self, stage: Stage) {
-        (self.stage, self.walk, self.large_at, self.records) = Default::default();
+        (self.stage, self.walk, self.records) = Default::default();
         self.stage = stage;
     }
 }
@@ -120,7 +120,7 @@ impl DeferredDriver {
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
-        (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
+        (mark.clear_at, mark.freed, mark.freed_bytes, mark.aborted) = Default::default();
         (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
         mark.live_at_start = heap.statistics.live_objects;
         mark.bytes_at_start = heap.statistics.live_bytes;
@@ -132,19 +132,10 @@ impl DeferredDriver {
     /// Clears the mark bits of one block, or of one large object; then discovery begins, or waits for the epoch's passes
     /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
     fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
-        let mark = &mut self.mark;
-        if let Some(&block) = heap.deferred.blocks.owned.get(mark.clear_at) {
-            mark.clear_at += 1;
-            // SAFETY: this heap's block.
-            unsafe { MARK.block_words(block) }.fill(0);
+        if let Some(place) = self.mark.clear_at.next(&heap.deferred.blocks.owned, &heap.large) {
+            // SAFETY: a place of this heap.
+            unsafe { place.clear_marks() };
             return Some(4);
-        }
-        if mark.large_at < heap.large.places() {
-            if let Some(object) = heap.large.at(mark.large_at) {
-                MARK.clear(object.granule());
-            }
-            mark.large_at += 1;
-            return Some(1);
         }
         if !matches!(self.phase, Phase::Idle | Phase::Try) {
             return None;
@@ -155,7 +146,6 @@ impl DeferredDriver {
 
     fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
-        (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
         heap.services.specials.mark_begins();
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
@@ -273,25 +263,18 @@ impl DeferredDriver {
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
     fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
+        let found = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             mark.looks_for_owners |= await_if_unmarked(heap, object);
             1
-        }) {
-            return Some(BLOCK_UNITS + spent);
-        }
-        if mark.large_at < heap.large.places() {
-            if let Some(object) = heap.large.at(mark.large_at) {
-                mark.looks_for_owners |= await_if_unmarked(heap, object);
-            }
-            mark.large_at += 1;
-        } else {
+        });
+        if found.is_none() {
             heap.queue_found_by_mark();
             if self.phase == Phase::Idle {
                 self.release_complete_set(heap);
             }
             self.go_on_discovering(heap);
         }
-        Some(1)
+        Some(found.unwrap_or(1))
     }
 
     /// A part of a block, or one chunk of a large object: mature unmarked objects are dead. `None` while deaths must be released
@@ -307,35 +290,18 @@ impl DeferredDriver {
             return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
         }
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
+        let found = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             if !is_unmarked(object) {
                 return 1;
             }
             mark.freed += 1;
-            2 + condemn(heap, object)
-        }) {
-            return Some(BLOCK_UNITS + spent);
-        }
-        if self.mark.large_at < heap.large.places() {
-            let place = self.mark.large_at;
-            self.mark.large_at += 1;
-            if let Some(object) = heap.large.at(place)
-                && object.is_mature()
-                && is_unmarked(object)
-            {
-                self.mark.freed += 1;
-                if object.has(flag::SPECIAL) {
-                    heap.reclaim_special_all(&[object]);
-                }
-                object.add_flags(flag::DEAD);
-                heap.deferred.dead_queue.push(object);
-                self.mark.large.push((object, 0));
-            }
-        } else {
-            self.mark.stage = Stage::Free;
+            2 + condemn(heap, object, &mut mark.large)
+        });
+        if found.is_none() {
+            mark.stage = Stage::Free;
             heap.set_mark_phase(MarkPhase::Off);
         }
-        Some(1)
+        Some(found.unwrap_or(1))
     }
 
     /// What the mark has found is what it condemned, and what died by counting since it knew that to be dead: all that
@@ -406,13 +372,17 @@ fn is_unmarked(object: ObjectRef) -> bool {
     !MARK.get(object.granule()) && !object.is_known_dead()
 }
 
-/// The object is dead; marked survivors lose the references it held. Not for large ones.
-fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
+/// The object is dead; marked survivors lose the references it held, those of a large one later.
+fn condemn(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> i64 {
     if object.has(flag::SPECIAL) {
         heap.reclaim_special_all(&[object]);
     }
     object.add_flags(flag::DEAD);
     heap.deferred.dead_queue.push(object);
+    if object.has(flag::LARGE) {
+        large.push((object, 0));
+        return 0;
+    }
     release_to_survivors(heap, object, Part::Whole)
 }
 

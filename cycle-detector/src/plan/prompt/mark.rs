@@ -16,10 +16,11 @@ mod stop_the_world;
 use super::marker::Marker;
 use crate::evidence::{Evidence, PROMPT};
 use crate::plan::prompt::garbage_cap::GarbageCap;
+use crate::plan::prompt::proof::objects_at;
+use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
-use tally_heap::plan::prompt::CellSpace;
 use tally_heap::{Heap, ObjectRef};
 
 /// Bytes that one object is taken for.
@@ -44,14 +45,10 @@ impl Default for CountedMarks {
 
 /// As others expect them.
 pub(super) fn clear_marks(heap: &Heap) {
-    for &block in &heap.prompt.cells.owned {
-        // SAFETY: this heap's block.
-        unsafe { MARK.block_words(block) }.fill(0);
-    }
-    for place in 0..heap.large.places() {
-        if let Some(object) = heap.large.at(place) {
-            MARK.clear(object.granule());
-        }
+    let mut walk = HeapWalk::default();
+    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+        // SAFETY: a place of this heap.
+        unsafe { place.clear_marks() };
     }
 }
 
@@ -67,18 +64,9 @@ fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
 
 /// Frees unmarked objects. A reference to an unmarked object is not followed: that one may have been freed before.
 fn sweep(heap: &mut Heap) -> u64 {
-    let mut freed = 0;
-    for place in 0..heap.prompt.cells.owned.len() {
-        let block = heap.prompt.cells.owned[place];
-        // SAFETY: a block of this heap.
-        for object in unsafe { CellSpace::objects_in(block) } {
-            freed += sweep_object(heap, object);
-        }
-    }
-    for place in 0..heap.large.places() {
-        if let Some(object) = heap.large.at(place) {
-            freed += sweep_object(heap, object);
-        }
+    let (mut walk, mut freed) = (HeapWalk::default(), 0);
+    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+        objects_at(place).for_each(|object| freed += sweep_object(heap, object));
     }
     freed
 }
