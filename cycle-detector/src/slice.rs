@@ -11,8 +11,6 @@ use tally_heap::HeapOptions;
 pub const CHUNK_UNITS: i64 = 1024;
 /// Roots, records or objects of a list that one step goes through.
 pub(crate) const OBJECTS_PER_STEP: usize = 64;
-/// Units of a block, whatever lies in it.
-pub(crate) const BLOCK_UNITS: i64 = 32;
 
 /// The work that may be done at once.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 pub mod bit_table;
 pub mod block_source;
 pub mod block_state;
+pub mod heap_walk;
 pub mod large;
 pub mod leaving;
 pub mod list;

@@ -42,9 +42,17 @@ impl Plan {
         Plan::ALL.into_iter().find(|plan| plan.code() == code)
     }
 
-    /// The plan that a module record's flags name.
-    pub const fn of_module_flags(flags: u32) -> Plan {
-        if flags & MODULE_FLAG_PROMPT != 0 { Plan::Prompt } else { Plan::Deferred }
+    /// The bits of a module record's flags that name the plan.
+    pub const fn module_flags(self) -> u32 {
+        match self {
+            Plan::Deferred => 0,
+            Plan::Prompt => MODULE_FLAG_PROMPT,
+        }
+    }
+
+    /// The plan that these bits of a module record's flags name, the bits that say nothing of the plan taken away.
+    pub fn of_module_flags(flags: u32) -> Option<Plan> {
+        Plan::ALL.into_iter().find(|plan| plan.module_flags() == flags)
     }
 
     /// Whether code and heaps of the two plans may be in one process: one plan's code would not count what another relies on.
@@ -87,9 +95,10 @@ mod tests {
 
     #[test]
     fn a_modules_flags_name_its_plan() {
-        assert_eq!(Plan::of_module_flags(0), Plan::Deferred);
-        assert_eq!(Plan::of_module_flags(MODULE_FLAG_PROMPT), Plan::Prompt);
-        assert_ne!(Plan::Deferred.strategy(), Plan::Prompt.strategy());
+        for plan in Plan::ALL {
+            assert_eq!(Plan::of_module_flags(plan.module_flags()), Some(plan));
+        }
+        assert_eq!(Plan::of_module_flags(MODULE_FLAG_PROMPT | 8), None, "a plan that this runtime does not know");
     }
 
     #[test]

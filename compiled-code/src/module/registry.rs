@@ -109,8 +109,8 @@ pub unsafe fn register(module: *const ModuleRecord) -> Result<(), ModuleError> {
     }
     let malformed = |what| ModuleError::Malformed { module: name.clone(), what };
     let wrong = |error| ModuleError::Descriptor { module: name.clone(), error };
+    let plan = plan_of(record).map_err(malformed)?;
     check_tables(record).map_err(malformed)?;
-    let plan = Plan::of_module_flags(record.flags);
     if let Some((other, other_module)) = other_plan(plan) {
         return Err(ModuleError::Plans { module: name, plan, other_module, other });
     }
@@ -178,15 +178,19 @@ fn other_plan(plan: Plan) -> Option<(Plan, String)> {
     registered.or_else(|| of_heaps().map(|&other| (other, "(one whose objects are still there)".to_owned())))
 }
 
+/// The plan that the module was lowered for. A flag that is not known may name another plan, and is refused.
+fn plan_of(record: &ModuleRecord) -> Result<Plan, String> {
+    Plan::of_module_flags(record.flags & !(MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS)).ok_or_else(|| {
+        format!(
+            "flags {:#x}, and only {MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_LENDS:#x} (lent roots) and \
+             {MODULE_FLAG_COUNTS:#x} (objects are counted) are known",
+            record.flags
+        )
+    })
+}
+
 /// Refuses tables that no lowering emits, but that would be read.
 fn check_tables(record: &ModuleRecord) -> Result<(), String> {
-    if record.flags & !(MODULE_FLAG_PROMPT | MODULE_FLAG_LENDS | MODULE_FLAG_COUNTS) != 0 {
-        let known = format!(
-            "{MODULE_FLAG_PROMPT:#x} (prompt plan), {MODULE_FLAG_LENDS:#x} (lent roots) and {MODULE_FLAG_COUNTS:#x} \
-             (objects are counted) are known"
-        );
-        return Err(format!("flags {:#x}, and only {known}", record.flags));
-    }
     let tables = [
         ("types", record.type_count, record.types.is_null()),
         ("globals", record.global_count, record.globals.is_null()),

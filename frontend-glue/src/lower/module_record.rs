@@ -25,7 +25,6 @@ use std::mem::{offset_of, size_of};
 use tally_compiled::module::record::{
     GlobalRoot, MODULE_FLAG_COUNTS, MODULE_FLAG_LENDS, MODULE_VERSION, ModuleRecord, RootInfo, TypeHandle,
 };
-use tally_heap::plan::MODULE_FLAG_PROMPT;
 
 /// Priority of the registering constructor: the lowest.
 const PRIORITY: u64 = 0;
@@ -104,12 +103,12 @@ impl ModuleTables {
     }
 
     fn flags(&self, module: Module) -> u32 {
-        let of_plan = match self.plan {
+        let lends = match self.plan {
             Plan::Deferred => MODULE_FLAG_LENDS,
-            Plan::Prompt => MODULE_FLAG_PROMPT,
+            Plan::Prompt => 0,
         };
         let asks = module.function("tally_get_statistics").is_some_and(|function| function.users().next().is_some());
-        of_plan | if asks { MODULE_FLAG_COUNTS } else { 0 }
+        self.plan.module_flags() | lends | if asks { MODULE_FLAG_COUNTS } else { 0 }
     }
 
     /// Writes the record with its tables and constructors.

@@ -158,6 +158,7 @@ impl Heap {
     }
 
     /// The same for what may have been an object of this heap once: its block may be another's by now, on another thread.
+    #[inline(always)]
     pub fn still_owns(&self, object: ObjectRef) -> bool {
         // SAFETY: an address in the reserved range.
         let owner = unsafe { range::owner_of(range::block_of(object.address())) };

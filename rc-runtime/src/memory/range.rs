@@ -286,6 +286,7 @@ pub fn block_info(block: u32) -> *const BlockInfo {
 ///
 /// # Safety
 /// The block lies in the reserved range.
+#[inline(always)]
 pub unsafe fn owner_of(block: u32) -> u32 {
     // SAFETY: the table is mapped for every block of the range.
     unsafe { &*block_info(block) }.owner.load(Ordering::Relaxed)

@@ -16,13 +16,13 @@ use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::plan::deferred::mark::{Mark, may_follow_logged_words};
 use crate::prefetch_queue::PrefetchQueue;
-use crate::slice::{BLOCK_UNITS, CHUNK_UNITS, OBJECTS_PER_STEP};
+use crate::slice::{CHUNK_UNITS, OBJECTS_PER_STEP};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
 use tally_heap::plan::deferred::log::LogCursor;
-use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::plan::deferred::mature::MatureWalk;
 use tally_heap::services::ephemeron::EPHEMERONS_AT_ONCE;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -39,8 +39,8 @@ pub(crate) struct Discovery {
     done_left: usize,
     /// Objects held as if by roots, but for those that wait for their finalizers.
     held: List<ObjectRef>,
-    /// Where the search for marked objects that were not visited is: in the blocks, then the next large object.
-    search_at: Option<(BlockWalk, usize)>,
+    /// Where the search for marked objects that were not visited is.
+    search_at: Option<MatureWalk>,
 }
 
 impl Discovery {
@@ -87,7 +87,7 @@ impl DeferredDriver {
             if let Some(object) = soon.next(|| heap.deferred.mark_stack.pop()) {
                 if object.has(flag::LARGE) {
                     awaited += if is_for_finalizers { heap.large.cell_of(object) } else { 0 };
-                    spent += self.enter_large(heap, object);
+                    spent += enter_large(heap, object, &mut self.mark.large);
                     continue;
                 }
                 spent += visit_small(heap, object, &mut self.mark.large);
@@ -126,7 +126,7 @@ impl DeferredDriver {
             }
         };
         soon.drain().for_each(|object| heap.push_marked(object));
-        self.mark.awaited_bytes += awaited;
+        self.mark.found.awaited += awaited;
         (!must_wait || spent > 0).then_some(spent)
     }
 
@@ -156,41 +156,23 @@ impl DeferredDriver {
             .or_else(|| held.pop())
     }
 
-    /// A large object was marked: its chunks are visited one by one.
-    fn enter_large(&mut self, heap: &mut Heap, object: ObjectRef) -> i64 {
-        let (waits, spent) = visit_special(heap, object, &mut self.mark.large);
-        if !waits {
-            heap.deferred.mark_overflowed |= !self.mark.large.try_push((object, 0));
-        }
-        2 + spent
-    }
-
     /// When marked objects were forgotten, visits all marked objects of a part of a block, or one large object, once more;
     /// `None` when all were.
     fn search_for_marked(&mut self, heap: &mut Heap) -> Option<i64> {
         let Mark { discovery, large, .. } = &mut self.mark;
-        let (mut walk, large_at) = match discovery.search_at {
-            Some(place) => place,
-            None if std::mem::take(&mut heap.deferred.mark_overflowed) => Default::default(),
+        let mut walk = match discovery.search_at {
+            Some(walk) => walk,
+            None if std::mem::take(&mut heap.deferred.mark_overflowed) => MatureWalk::default(),
             None => return None,
         };
-        let mut spent = BLOCK_UNITS;
-        let found = heap.walk_mature(&mut walk, CHUNK_UNITS, |heap, object| {
-            1 + if is_marked(object) { visit_small(heap, object, large) } else { 0 }
+        let found = heap.walk_mature(&mut walk, CHUNK_UNITS, |heap, object| match is_marked(object) {
+            true if object.has(flag::LARGE) => enter_large(heap, object, large),
+            true => 1 + visit_small(heap, object, large),
+            false => 1,
         });
-        if let Some(units) = found {
-            discovery.search_at = Some((walk, large_at));
-            spent += units;
-        } else if large_at < heap.large.places() {
-            discovery.search_at = Some((walk, large_at + 1));
-            if let Some(object) = heap.large.at(large_at).filter(|&object| object.is_mature() && is_marked(object)) {
-                spent += self.enter_large(heap, object);
-            }
-        } else {
-            // Others may have been forgotten meanwhile.
-            discovery.search_at = None;
-        }
-        Some(spent)
+        // At the end: others may have been forgotten meanwhile.
+        discovery.search_at = found.map(|_| walk);
+        Some(found.unwrap_or(1))
     }
 
     /// Shows the mark what the next entry's slots held at the flip; `None` at the end of the log.
@@ -213,6 +195,15 @@ impl DeferredDriver {
 /// Marked, and not known to be dead: an object that died by counting since has shown its references.
 fn is_marked(object: ObjectRef) -> bool {
     MARK.get(object.granule()) && !object.is_known_dead()
+}
+
+/// A large object was marked: its chunks are visited one by one.
+fn enter_large(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> i64 {
+    let (waits, spent) = visit_special(heap, object, large);
+    if !waits {
+        heap.deferred.mark_overflowed |= !large.try_push((object, 0));
+    }
+    2 + spent
 }
 
 /// A marked object that is not large.

@@ -16,6 +16,7 @@
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use crate::root_source::{Headway, RootList};
+use crate::slice::CHUNK_UNITS;
 use tally_heap::heap::{FIRST_EPOCH, LAST_EPOCH};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::trial_cell;
@@ -24,8 +25,6 @@ use tally_heap::report::epoch_report::EpochReport;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
-/// Frames visited in one step, or when the program comes back to one that waits.
-pub(crate) const FRAMES_PER_STEP: usize = 1024;
 /// Frames that a flip visits; those below wait for slices.
 pub const FRAMES_AT_FLIP: usize = 4096;
 
@@ -110,7 +109,7 @@ impl DeferredDriver {
     /// The program is about to come back to a frame that waits: what it holds is noted before it may change.
     pub(crate) fn frame_is_reached(&mut self, heap: &mut Heap) {
         if self.stack.has_rest() {
-            self.stopped(heap, |driver, heap| driver.walk_on(heap, FRAMES_PER_STEP));
+            self.stopped(heap, |driver, heap| driver.walk_on(heap, CHUNK_UNITS as usize));
         }
     }
 

@@ -30,16 +30,22 @@ use crate::plan::deferred::epoch::Phase;
 use crate::prefetch_queue::AHEAD;
 use crate::record_walk::{Looked, RecordWalk};
 use crate::release_to_marked::release_to_marked;
-use crate::slice::{BLOCK_UNITS, CHUNK_UNITS};
+use crate::slice::CHUNK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::count::STUCK;
-use tally_heap::plan::deferred::mature::BlockWalk;
+use tally_heap::plan::deferred::mature::MatureWalk;
 use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
+
+mod judged;
+
+use judged::Found;
+pub(crate) use judged::facts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Stage {
@@ -62,16 +68,15 @@ pub struct Mark {
     pub(crate) discovery: Discovery,
     /// Large objects reached, or condemned, with the chunk to visit, or to release, next.
     pub(crate) large: List<(ObjectRef, u64)>,
-    /// The block whose mark bits are cleared next.
-    clear_at: usize,
-    walk: BlockWalk,
-    large_at: usize,
+    /// The objects whose mark bits are cleared next.
+    clear_at: HeapWalk,
+    walk: MatureWalk,
     records: RecordWalk,
     live_at_start: u64,
+    /// Bytes of objects that were alive then, or thought so.
+    bytes_at_start: u64,
     freed: u64,
-    freed_bytes: u64,
-    /// Bytes of objects that only finalizers which are to run still need.
-    pub(crate) awaited_bytes: u64,
+    pub(crate) found: Found,
     /// As many had died by counting when discovery ended.
     died_before: usize,
     aborted: bool,
@@ -91,9 +96,14 @@ impl Mark {
         self.stage != Stage::Off
     }
 
+    /// Whether it must hurry: the heap has grown too far for a mark that runs.
+    pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
+        self.is_running() && self.evidence.is_overdue(judged::live_bytes(heap), heap.options().epoch_bytes)
+    }
+
     /// Begins with a stage that looks at all objects, or at all records.
     fn enter(&mut self, stage: Stage) {
-        (self.stage, self.walk, self.large_at, self.records) = Default::default();
+        (self.stage, self.walk, self.records) = Default::default();
         self.stage = stage;
     }
 }
@@ -102,10 +112,9 @@ impl DeferredDriver {
     /// Whether there is evidence that a mark would pay. What waits for finalizers is freed by a mark that begins when they have
     /// run, so one that could wait for them does.
     pub(crate) fn mark_is_due(&self, heap: &Heap) -> bool {
-        let evidence = &self.mark.evidence;
-        let waits = self.mark.awaits_finalizers && !evidence.is_pressing(heap);
-        !self.mark.is_running()
-            && (heap.options().eager_marks || !waits && evidence.is_enough(heap, self.trials.doubts))
+        let (evidence, facts) = (&self.mark.evidence, facts(heap, self.trials.doubts));
+        let waits = self.mark.awaits_finalizers && !evidence.is_pressing(facts);
+        !self.mark.is_running() && (heap.options().eager_marks || !waits && evidence.is_enough(facts))
     }
 
     /// At the end of an epoch: what the last mark found for finalizers is let go of when they have run.
@@ -119,11 +128,11 @@ impl DeferredDriver {
         heap.statistics.marks += 1;
         let mark = &mut self.mark;
         mark.stage = Stage::Clear;
-        (mark.clear_at, mark.large_at, mark.freed, mark.freed_bytes, mark.aborted) = (0, 0, 0, 0, false);
-        (mark.finalizable_found, mark.looks_for_owners, mark.awaited_bytes) = (false, false, 0);
+        (mark.clear_at, mark.freed, mark.found, mark.aborted) = Default::default();
+        (mark.finalizable_found, mark.looks_for_owners) = (false, false);
         mark.live_at_start = heap.statistics.live_objects;
-        let suspects = std::mem::take(&mut heap.suspects);
-        mark.evidence.note_start(heap, suspects);
+        mark.bytes_at_start = heap.statistics.live_bytes;
+        mark.evidence.note_start(std::mem::take(&mut heap.suspects));
         self.trials.doubts = 0;
         heap.set_poll(true);
     }
@@ -131,19 +140,10 @@ impl DeferredDriver {
     /// Clears the mark bits of one block, or of one large object; then discovery begins, or waits for the epoch's passes
     /// (`None`). Bits of blocks and objects that are new meanwhile are clear.
     fn clear_marks(&mut self, heap: &mut Heap) -> Option<i64> {
-        let mark = &mut self.mark;
-        if let Some(&block) = heap.deferred.blocks.owned.get(mark.clear_at) {
-            mark.clear_at += 1;
-            // SAFETY: this heap's block.
-            unsafe { MARK.block_words(block) }.fill(0);
+        if let Some(place) = self.mark.clear_at.next(&heap.deferred.blocks.owned, &heap.large) {
+            // SAFETY: a place of this heap.
+            unsafe { place.clear_marks() };
             return Some(4);
-        }
-        if mark.large_at < heap.large.places() {
-            if let Some(object) = heap.large.at(mark.large_at) {
-                MARK.clear(object.granule());
-            }
-            mark.large_at += 1;
-            return Some(1);
         }
         if !matches!(self.phase, Phase::Idle | Phase::Try) {
             return None;
@@ -154,7 +154,6 @@ impl DeferredDriver {
 
     fn begin_discovery(&mut self, heap: &mut Heap) {
         let mark = &mut self.mark;
-        (mark.walk, mark.large_at) = (BlockWalk::default(), 0);
         heap.services.specials.mark_begins();
         // A large object that was looked for is visited before the next is.
         if mark.large.try_reserve(1) && mark.discovery.begin(heap, self.roots.len()) {
@@ -273,25 +272,18 @@ impl DeferredDriver {
     /// Looks for finalizers in a part of a block, or at one large object; then discovery goes on with what they are for.
     fn find_finalizable(&mut self, heap: &mut Heap) -> Option<i64> {
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
+        let found = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             mark.looks_for_owners |= await_if_unmarked(heap, object);
             1
-        }) {
-            return Some(BLOCK_UNITS + spent);
-        }
-        if mark.large_at < heap.large.places() {
-            if let Some(object) = heap.large.at(mark.large_at) {
-                mark.looks_for_owners |= await_if_unmarked(heap, object);
-            }
-            mark.large_at += 1;
-        } else {
+        });
+        if found.is_none() {
             heap.queue_found_by_mark();
             if self.phase == Phase::Idle {
                 self.release_complete_set(heap);
             }
             self.go_on_discovering(heap);
         }
-        Some(1)
+        Some(found.unwrap_or(1))
     }
 
     /// A part of a block, or one chunk of a large object: mature unmarked objects are dead. `None` while deaths must be released
@@ -307,35 +299,18 @@ impl DeferredDriver {
             return Some(2 + release_to_survivors(heap, object, Part::Chunk(chunk)));
         }
         let mark = &mut self.mark;
-        if let Some(spent) = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
+        let found = heap.walk_mature(&mut mark.walk, CHUNK_UNITS, |heap, object| {
             if !is_unmarked(object) {
                 return 1;
             }
             mark.freed += 1;
-            2 + condemn(heap, object)
-        }) {
-            return Some(BLOCK_UNITS + spent);
-        }
-        if self.mark.large_at < heap.large.places() {
-            let place = self.mark.large_at;
-            self.mark.large_at += 1;
-            if let Some(object) = heap.large.at(place)
-                && object.is_mature()
-                && is_unmarked(object)
-            {
-                self.mark.freed += 1;
-                if object.has(flag::SPECIAL) {
-                    heap.reclaim_special_all(&[object]);
-                }
-                object.add_flags(flag::DEAD);
-                heap.deferred.dead_queue.push(object);
-                self.mark.large.push((object, 0));
-            }
-        } else {
-            self.mark.stage = Stage::Free;
+            2 + condemn(heap, object, &mut mark.large)
+        });
+        if found.is_none() {
+            mark.stage = Stage::Free;
             heap.set_mark_phase(MarkPhase::Off);
         }
-        Some(1)
+        Some(found.unwrap_or(1))
     }
 
     /// What the mark has found is what it condemned, and what died by counting since it knew that to be dead: all that
@@ -346,7 +321,7 @@ impl DeferredDriver {
             Some(object) => {
                 heap.deferred.dead_queue.prefetch_below(AHEAD);
                 if heap.deferred.dead_queue.len() >= self.mark.died_before && !MARK.get(object.granule()) {
-                    self.mark.freed_bytes += object.type_info().cell_bytes_of(object);
+                    self.mark.found.freed += object.type_info().cell_bytes_of(object);
                 }
                 heap.free(object);
             }
@@ -361,11 +336,12 @@ impl DeferredDriver {
         heap.statistics.cyclic_garbage_objects += mark.freed;
         self.stops.report.freed_by_mark += mark.freed;
         match mark.aborted {
-            true => heap.suspects += mark.evidence.note_abort(heap),
+            true => heap.suspects += mark.evidence.note_abort(facts(heap, 0).live),
             false => {
-                mark.awaits_finalizers = mark.awaited_bytes > 0;
-                let entries = if mark.finalizable_found { heap.services.specials.late_bytes } else { 0 };
-                mark.evidence.learn(heap, mark.freed_bytes, mark.awaited_bytes, entries);
+                mark.found.late = if mark.finalizable_found { heap.services.specials.late_bytes } else { 0 };
+                mark.awaits_finalizers = mark.found.awaited > 0;
+                let (alive, late) = judged::alive_and_late(heap, mark.bytes_at_start, &mark.found);
+                mark.evidence.learn(alive, late, mark.found.freed + mark.found.awaited);
             }
         }
     }
@@ -407,13 +383,17 @@ fn is_unmarked(object: ObjectRef) -> bool {
     !MARK.get(object.granule()) && !object.is_known_dead()
 }
 
-/// The object is dead; marked survivors lose the references it held. Not for large ones.
-fn condemn(heap: &mut Heap, object: ObjectRef) -> i64 {
+/// The object is dead; marked survivors lose the references it held, those of a large one later.
+fn condemn(heap: &mut Heap, object: ObjectRef, large: &mut List<(ObjectRef, u64)>) -> i64 {
     if object.has(flag::SPECIAL) {
         heap.reclaim_special_all(&[object]);
     }
     object.add_flags(flag::DEAD);
     heap.deferred.dead_queue.push(object);
+    if object.has(flag::LARGE) {
+        large.push((object, 0));
+        return 0;
+    }
     release_to_survivors(heap, object, Part::Whole)
 }
 
@@ -470,10 +450,10 @@ mod tests {
         with_driver(&mut m, |driver, heap| {
             driver.run_epoch(heap);
             driver.run_epoch(heap);
-            assert_eq!(driver.mark.awaited_bytes, 0);
+            assert_eq!(driver.mark.found.awaited, 0);
             driver.start_mark(heap);
             driver.finish(heap);
-            assert_eq!(driver.mark.awaited_bytes, ENTRIES * VALUE_AND_KEY);
+            assert_eq!(driver.mark.found.awaited, ENTRIES * VALUE_AND_KEY);
             assert_eq!(heap.services.specials.late_bytes, ENTRIES * ENTRY);
             heap.suspects = 1;
             driver.mark.evidence = Evidence::default();

@@ -9,9 +9,8 @@
 //!
 //! Promotion follows references from young objects that were counted; a young object that was not counted is never visited.
 
-use crate::plan::deferred::flip::FRAMES_PER_STEP;
 use crate::plan::deferred::{DeferredDriver, Lapsed};
-use crate::slice::OBJECTS_PER_STEP;
+use crate::slice::{CHUNK_UNITS, OBJECTS_PER_STEP};
 use tally_heap::object::flag;
 use tally_heap::plan::deferred::log::Entry;
 use tally_heap::type_registry::Reading;
@@ -33,8 +32,8 @@ impl DeferredDriver {
                 continue;
             }
             if self.stack.has_rest() {
-                self.walk_on(heap, FRAMES_PER_STEP);
-                units -= FRAMES_PER_STEP as i64;
+                self.walk_on(heap, CHUNK_UNITS as usize);
+                units -= CHUNK_UNITS;
                 continue;
             }
             if heap.deferred.roots_uncounted {

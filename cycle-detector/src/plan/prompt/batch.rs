@@ -28,14 +28,13 @@ use crate::sample::{EVERY_MAX, PAYS};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{self, REACHED};
 use tally_heap::object::prompt_flag::{self, SHAPE};
+use tally_heap::plan::prompt::count::SETTLED;
 use tally_heap::plan::prompt::{Bin, CellSpace};
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
 
 /// No more may be passed over in a row than this part of the memory in use, so that a change of the program is seen soon.
 const UNSEEN: u64 = 8;
-/// Blocks that are judged then: if that has not paid, the others of the batch are not.
-const PROBED: usize = 1;
 /// In a header: no member. Its count does not say, or the trial does not, whether it is alive; or it is a candidate by itself.
 const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | prompt_flag::CANDIDATE
@@ -47,8 +46,6 @@ const NO_MEMBER: u64 = ((prompt_flag::ACYCLIC
     | u32::MAX as u64;
 /// In a header: settled for another reason than being young, or none.
 const NOT_SETTLED_BY_YOUTH: u64 = ((prompt_flag::ACYCLIC | prompt_flag::CANDIDATE) as u64) << 32;
-/// The count byte of a member with no count left.
-const NOTHING_LEFT: u8 = 0x80;
 
 /// The state that outlives a batch.
 #[derive(Debug)]
@@ -137,7 +134,7 @@ impl Batch {
 
     /// Judges the last block; if that has paid, the rest, too.
     fn probe(&mut self, heap: &mut Heap, rings: &mut Rings, (blocks, cells): (&[u32], u64), judged: &mut Judged) {
-        let (rest, last) = blocks.split_at(blocks.len() - PROBED.min(blocks.len()));
+        let (rest, last) = blocks.split_at(blocks.len().saturating_sub(1));
         // SAFETY: a block of this heap.
         rest.iter().for_each(|&block| unsafe { CellSpace::set_young(block, false) });
         self.judge_blocks(heap, rings, last, judged);
@@ -245,7 +242,7 @@ impl Batch {
         for &block in blocks {
             // SAFETY: a block of this heap.
             for object in unsafe { CellSpace::carved(block) }.cells() {
-                if object.count() > NOTHING_LEFT {
+                if object.count() > SETTLED {
                     let header = object.header();
                     if header != 0 && is_member(object, header) && !REACHED.get(object.granule()) {
                         rings.seed(heap, object);
@@ -375,7 +372,7 @@ fn release_outward_of(heap: &mut Heap, rings: &mut Rings, blocks: &[u32]) {
 /// Young, and its count says all about it.
 #[inline(always)]
 fn is_member(object: ObjectRef, header: u64) -> bool {
-    header & NO_MEMBER == 0 && object.count() >= NOTHING_LEFT
+    header & NO_MEMBER == 0 && object.count() >= SETTLED
 }
 
 #[inline(always)]

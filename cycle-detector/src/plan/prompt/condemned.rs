@@ -17,12 +17,12 @@
 //! Until `Keys` has ended counts are exact, and touched objects are marked: the mark may be given up at any point. An ephemeron that
 //! dies by itself releases a condemned value in the ordinary way, and that and what it reaches is marked then.
 
-use super::proof::{Place, Proof, is_suspected};
-use super::sliced_mark::{Blocks, SlicedMark, Stage};
+use super::proof::{Proof, is_suspected, objects_at};
+use super::sliced_mark::{SlicedMark, Stage};
 use crate::record_walk::Looked;
 use crate::release_to_marked::release_to_marked;
-use crate::slice::BLOCK_UNITS;
 use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::heap_walk::{BLOCK_UNITS, Place};
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
 use tally_heap::plan::prompt::Bin;
@@ -111,7 +111,7 @@ impl SlicedMark {
         if let Some(spent) = release_chunk(heap) {
             return spent;
         }
-        match self.next_place(heap, Blocks::Suspected) {
+        match self.next_suspected(heap) {
             Some(place) => release_at(heap, place),
             None => {
                 self.enter(Stage::Free);
@@ -122,10 +122,10 @@ impl SlicedMark {
 
     /// The memory of the dead at the next place goes back; `None` after the last.
     pub(super) fn free(&mut self, heap: &mut Heap) -> Option<i64> {
-        let place = self.next_place(heap, Blocks::Suspected)?;
+        let place = self.next_suspected(heap)?;
         Proof::clear(place);
         let (mut bin, mut freed) = (Bin::default(), 0);
-        for object in place.objects() {
+        for object in objects_at(place) {
             if object.has(prompt_flag::DEAD) && !MARK.get(object.granule()) {
                 heap.free_into(&mut bin, object, object.meta(), false);
                 freed += 1;
@@ -148,7 +148,7 @@ fn release_chunk(heap: &mut Heap) -> Option<i64> {
 
 fn release_at(heap: &mut Heap, place: Place) -> i64 {
     let mut spent = BLOCK_UNITS;
-    for object in place.objects().filter(|&object| is_suspected(object)) {
+    for object in objects_at(place).filter(|&object| is_suspected(object)) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {
             heap.prompt.touched.condemned_large = Some((object, 0));

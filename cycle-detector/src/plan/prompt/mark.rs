@@ -8,32 +8,29 @@
 //! If any of the dead has a finalizer that has not run, those finalizers come first: their objects and what they reach stay
 //! until then, and the next mark judges them again.
 //!
-//! It runs at explicit collections, and by evidence: suspects against growth since the last mark, as in `mark.rs`; not while
+//! It runs at explicit collections, and by evidence: suspects against growth since the last mark (`evidence`); not while
 //! very many candidates that came at once wait for their trials.
 
 mod stop_the_world;
 
 use super::marker::Marker;
+use crate::evidence::{Evidence, PROMPT};
 use crate::plan::prompt::garbage_cap::GarbageCap;
+use crate::plan::prompt::proof::objects_at;
+use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BUFFERED, MARK};
 use tally_heap::object::prompt_flag;
-use tally_heap::plan::prompt::CellSpace;
 use tally_heap::{Heap, ObjectRef};
 
-/// Patience with evidence that is worth next to nothing, as far as one can tell.
-const NEXT_TO_NOTHING: u64 = 256;
 /// Bytes that one object is taken for.
 pub(super) const BYTES_PER_OBJECT: u64 = 32;
 
-/// The evidence of earlier marks.
+/// What one mark leaves to the next.
 #[derive(Debug)]
 pub struct CountedMarks {
-    /// Bytes in use after the last mark. No mark is started by evidence while less than half as much again is in use, or
-    /// half an epoch.
-    base_bytes: u64,
-    growth_halves: u64,
-    yield_per_suspect: f64,
+    /// The evidence for the next.
+    pub(super) evidence: Evidence,
     /// How much there may be whatever the evidence says.
     pub(super) cap: GarbageCap,
     /// Waits for a mark.
@@ -42,35 +39,16 @@ pub struct CountedMarks {
 
 impl Default for CountedMarks {
     fn default() -> Self {
-        CountedMarks {
-            base_bytes: 0,
-            growth_halves: 1,
-            yield_per_suspect: 64.0,
-            cap: GarbageCap::default(),
-            marker: Marker::reserved(),
-        }
-    }
-}
-
-/// How much more must be in use than evidence worth a quarter of it asks for.
-fn patience(worth: f64, used: u64) -> u64 {
-    match worth {
-        _ if worth > used as f64 / 4.0 => 1,
-        _ if worth > used as f64 / 128.0 => 4,
-        _ => NEXT_TO_NOTHING,
+        CountedMarks { evidence: Evidence::new(&PROMPT), cap: GarbageCap::default(), marker: Marker::reserved() }
     }
 }
 
 /// As others expect them.
 pub(super) fn clear_marks(heap: &Heap) {
-    for &block in &heap.prompt.cells.owned {
-        // SAFETY: this heap's block.
-        unsafe { MARK.block_words(block) }.fill(0);
-    }
-    for place in 0..heap.large.places() {
-        if let Some(object) = heap.large.at(place) {
-            MARK.clear(object.granule());
-        }
+    let mut walk = HeapWalk::default();
+    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+        // SAFETY: a place of this heap.
+        unsafe { place.clear_marks() };
     }
 }
 
@@ -86,18 +64,9 @@ fn unmarked_with_finalizer(heap: &mut Heap) -> List<ObjectRef> {
 
 /// Frees unmarked objects. A reference to an unmarked object is not followed: that one may have been freed before.
 fn sweep(heap: &mut Heap) -> u64 {
-    let mut freed = 0;
-    for place in 0..heap.prompt.cells.owned.len() {
-        let block = heap.prompt.cells.owned[place];
-        // SAFETY: a block of this heap.
-        for object in unsafe { CellSpace::objects_in(block) } {
-            freed += sweep_object(heap, object);
-        }
-    }
-    for place in 0..heap.large.places() {
-        if let Some(object) = heap.large.at(place) {
-            freed += sweep_object(heap, object);
-        }
+    let (mut walk, mut freed) = (HeapWalk::default(), 0);
+    while let Some(place) = walk.next(&heap.prompt.cells.owned, &heap.large) {
+        objects_at(place).for_each(|object| freed += sweep_object(heap, object));
     }
     freed
 }

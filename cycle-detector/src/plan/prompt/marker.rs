@@ -5,8 +5,10 @@
 //! before it is visited. A stack that cannot grow forgets: once all others were visited, all marked objects are visited
 //! again, as [`crate::plan::deferred::discovery`] does it.
 
+use crate::plan::prompt::proof::objects_at;
 use crate::prefetch_queue::{AHEAD, PrefetchQueue};
-use crate::slice::{BLOCK_UNITS, OBJECTS_PER_STEP};
+use crate::slice::OBJECTS_PER_STEP;
+use tally_heap::memory::heap_walk::{BLOCK_UNITS, HeapWalk};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
@@ -35,8 +37,8 @@ pub(super) struct Marker {
     bytes: Option<u64>,
     /// Marked objects were forgotten.
     forgot: bool,
-    /// Where the search for them is: the next block, then the next large object.
-    search_at: Option<(usize, usize)>,
+    /// Where the search for them is.
+    search_at: Option<HeapWalk>,
 }
 
 impl Marker {
@@ -148,29 +150,23 @@ impl Marker {
 
     /// When marked objects were forgotten, visits all of one block, or one large object, once more.
     fn search_for_marked(&mut self, heap: &mut Heap) -> i64 {
-        let (block_at, large_at) = match self.search_at {
-            Some(place) => place,
-            None if std::mem::take(&mut self.forgot) => (0, 0),
+        let mut walk = match self.search_at {
+            Some(walk) => walk,
+            None if std::mem::take(&mut self.forgot) => HeapWalk::default(),
             None => return 0,
         };
-        let mut spent = BLOCK_UNITS;
-        if let Some(&block) = heap.prompt.cells.owned.get(block_at) {
-            self.search_at = Some((block_at + 1, large_at));
-            // SAFETY: a block of this heap.
-            for object in unsafe { CellSpace::objects_in(block) }.filter(is_visited_again) {
-                spent += self.visit(heap, object);
-            }
-        } else if large_at < heap.large.places() {
-            self.search_at = Some((block_at, large_at + 1));
-            if let Some(object) = heap.large.at(large_at).filter(is_visited_again) {
-                spent += self.visit(heap, object);
-            }
-        } else {
+        let place = walk.next(&heap.prompt.cells.owned, &heap.large);
+        self.search_at = place.map(|_| walk);
+        let Some(place) = place else {
             // Others may have been forgotten meanwhile.
-            self.search_at = None;
             self.held_back.sort_unstable();
             self.held_back.dedup();
             self.held_back_at = 0;
+            return BLOCK_UNITS;
+        };
+        let mut spent = BLOCK_UNITS;
+        for object in objects_at(place).filter(is_visited_again) {
+            spent += self.visit(heap, object);
         }
         spent
     }

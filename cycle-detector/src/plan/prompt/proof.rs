@@ -34,8 +34,8 @@
 //! dies. A count that is stuck proves nothing; the mark that stops the world judges that.
 
 use super::marker::Marker;
-use crate::slice::BLOCK_UNITS;
 use std::collections::HashMap;
+use tally_heap::memory::heap_walk::{BLOCK_UNITS, Place};
 use tally_heap::memory::list::List;
 use tally_heap::memory::range::{BLOCK_BYTES, BUFFERED, MARK, block_start, trial_cell};
 use tally_heap::object::prompt_flag;
@@ -62,23 +62,10 @@ pub(super) struct Proof {
     pub(super) gave_up_on: u64,
 }
 
-/// One object or one block of a pass.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
-    Block(u32),
-    Large(ObjectRef),
-}
-
-impl Place {
-    /// The objects there.
-    pub(super) fn objects(self) -> impl Iterator<Item = ObjectRef> {
-        let (block, large) = match self {
-            Place::Block(block) => (Some(block), None),
-            Place::Large(object) => (None, Some(object)),
-        };
-        // SAFETY: a block of this heap.
-        block.into_iter().flat_map(|block| unsafe { CellSpace::objects_in(block) }).chain(large)
-    }
+/// The objects at a place of the heap.
+pub(super) fn objects_at(place: Place) -> impl Iterator<Item = ObjectRef> {
+    // SAFETY: a place of this heap, whose thread this is.
+    unsafe { CellSpace::objects_at(place) }
 }
 
 /// Not marked, and not being taken apart.
@@ -91,7 +78,7 @@ impl Proof {
     /// The first pass: every unmarked object is suspected from now on.
     pub(super) fn suspect(&mut self, place: Place, marker: &mut Marker) -> i64 {
         let (mut spent, mut any) = (BLOCK_UNITS, false);
-        for object in place.objects() {
+        for object in objects_at(place) {
             spent += 1;
             let is_candidate = object.has(prompt_flag::CANDIDATE);
             if is_suspected(object) {
@@ -122,7 +109,7 @@ impl Proof {
     /// The second: references that unmarked objects hold.
     pub(super) fn sum(&mut self, heap: &Heap, place: Place) -> i64 {
         let mut spent = BLOCK_UNITS;
-        for object in place.objects().filter(|&object| is_suspected(object)) {
+        for object in objects_at(place).filter(|&object| is_suspected(object)) {
             spent += 1;
             if object.has(prompt_flag::LARGE) {
                 self.large = Some((object, 0));
@@ -193,7 +180,7 @@ impl Proof {
     /// it may be a root that has released it by now, or only what it reaches itself.
     pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
         let mut spent = BLOCK_UNITS;
-        for object in place.objects().filter(|&object| is_suspected(object)) {
+        for object in objects_at(place).filter(|&object| is_suspected(object)) {
             spent += 1;
             self.has_stuck |= object.is_stuck();
             if object.has(prompt_flag::PENDING) || object.is_stuck() {
@@ -218,6 +205,7 @@ impl Proof {
     /// The bytes at this place are as others expect them again.
     pub(super) fn clear(place: Place) {
         match place {
+            Place::Vacant => {}
             Place::Large(object) => set_cell(object, 0),
             Place::Block(block) => {
                 // SAFETY: the bytes behind a block of this heap.

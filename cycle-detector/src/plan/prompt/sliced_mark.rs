@@ -28,11 +28,11 @@ mod advance;
 mod finalizable;
 
 use super::marker::Marker;
-use super::proof::{Place, Proof};
+use super::proof::Proof;
 use crate::record_walk::RecordWalk;
 use crate::slice::OBJECTS_PER_STEP;
 use tally_heap::Heap;
-use tally_heap::memory::range::MARK;
+use tally_heap::memory::heap_walk::{HeapWalk, Place};
 
 /// Batches that a pile of young objects may take before a mark, 32 MiB of fresh cells.
 const BATCHES_BEFORE_MAX: u32 = 64;
@@ -65,8 +65,7 @@ pub struct SlicedMark {
     stage: Stage,
     pub(super) marker: Marker,
     pub(super) proof: Proof,
-    block_at: usize,
-    large_at: usize,
+    walk: HeapWalk,
     /// Dead objects with finalizers that the stage has been through.
     queued: usize,
     /// So many of those that wait for their finalizers, from the first, discovery has not come to. One that leaves the queue
@@ -78,7 +77,6 @@ pub struct SlicedMark {
     /// Batches of a pile that were judged before discovery.
     batches_before: u32,
     pub(super) freed: u64,
-    suspects: u64,
     /// Marks of the last one are still there.
     left_marks: bool,
     /// Members of dead cycles have been queued for their finalizers: it takes another mark to free them.
@@ -109,38 +107,21 @@ impl SlicedMark {
     }
 
     pub(super) fn enter(&mut self, stage: Stage) {
-        (self.stage, self.block_at, self.large_at, self.queued) = (stage, 0, 0, 0);
+        (self.stage, self.walk, self.queued) = (stage, HeapWalk::default(), 0);
         self.records = RecordWalk::default();
         self.marker.look_at_held_back_again();
     }
 
-    /// The next place of a pass over `blocks` and the large objects; `None` when all were visited.
-    pub(super) fn next_place(&mut self, heap: &Heap, blocks: Blocks) -> Option<Place> {
-        let blocks = match blocks {
-            Blocks::All => &heap.prompt.cells.owned,
-            Blocks::Suspected => &self.proof.blocks,
-        };
-        if let Some(&block) = blocks.get(self.block_at) {
-            self.block_at += 1;
-            return Some(Place::Block(block));
-        }
-        while self.large_at < heap.large.places() {
-            self.large_at += 1;
-            if let Some(object) = heap.large.at(self.large_at - 1) {
-                return Some(Place::Large(object));
-            }
-        }
-        None
+    /// The next place of a pass over all blocks and the large objects; `None` when all were visited.
+    pub(super) fn next_place(&mut self, heap: &Heap) -> Option<Place> {
+        self.walk.next(&heap.prompt.cells.owned, &heap.large)
     }
-}
 
-#[derive(Clone, Copy)]
-pub(super) enum Blocks {
-    All,
-    Suspected,
-}
+    /// The same over blocks with unmarked objects.
+    pub(super) fn next_suspected(&mut self, heap: &Heap) -> Option<Place> {
+        self.walk.next(&self.proof.blocks, &heap.large)
+    }
 
-impl SlicedMark {
     /// Follows what has been marked, or touched meanwhile; `None` when there is nothing.
     fn follow(&mut self, heap: &mut Heap, units: i64) -> Option<i64> {
         let touched = std::mem::take(&mut heap.prompt.touched.objects);
@@ -177,13 +158,4 @@ impl SlicedMark {
         }
         1
     }
-}
-
-fn clear_at(place: Place) -> i64 {
-    match place {
-        // SAFETY: this heap's block.
-        Place::Block(block) => unsafe { MARK.block_words(block) }.fill(0),
-        Place::Large(object) => MARK.clear(object.granule()),
-    }
-    4
 }

@@ -5,7 +5,7 @@ use std::ptr::null;
 use tally_compiled::module::record::{MODULE_VERSION, ModuleRecord, TypeHandle};
 use tally_compiled::module::registry;
 use tally_heap::descriptor::TypeDescriptor;
-use tally_heap::plan::{MODULE_FLAG_PROMPT, Plan};
+use tally_heap::plan::Plan;
 use tally_heap::{HeapOptions, ObjectRef};
 
 /// scenario 78: those that are left, and those made meanwhile.
@@ -109,7 +109,7 @@ fn objects_that_wait_while_another_module_goes_are_finalized_in_their_turn() {
         let mut handles = [TypeHandle { descriptor: &raw const GUEST, meta: 0, cell: 0 }];
         let module = ModuleRecord {
             version: MODULE_VERSION,
-            flags: if plan == Plan::Prompt { MODULE_FLAG_PROMPT } else { 0 },
+            flags: plan.module_flags(),
             name: c"guest.ll".as_ptr(),
             stack_maps: null(),
             stack_maps_size: 0,

@@ -1,21 +1,22 @@
 //! Walking over the mature objects of a heap: over all of them, or in steps with the program running in between.
 
 use crate::heap::Heap;
-use crate::memory::block_state::state;
-use crate::memory::range::{BLOCK_BYTES, LIVE, block_info, block_start};
+use crate::memory::heap_walk::{BLOCK_UNITS, HeapWalk};
+use crate::memory::range::{BLOCK_BYTES, HEAP_BASE, LIVE, block_start};
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 
-/// Where a walk in steps is, in the blocks of small objects.
+/// Where a walk in steps is: in the blocks of small objects, then among the large ones.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct BlockWalk {
+pub struct MatureWalk {
     /// The place of the block in the list of those that the heap owns, which only grows.
     place: usize,
     /// Bytes of that block that the walk has behind it: an object ended there in `epoch`.
     done: u64,
     epoch: u32,
+    large: HeapWalk,
 }
 
-impl BlockWalk {
+impl MatureWalk {
     /// Where the first object may begin that the walk has not come to, in the block that begins at `start`.
     #[inline(always)]
     fn resume(&self, start: u64, epoch: u32) -> u64 {
@@ -41,53 +42,63 @@ impl BlockWalk {
 
 impl Heap {
     /// Goes on with a walk: calls `visit` with mature objects of one block, in address order, until it has answered
-    /// `units` of work or more, or the block ends. The work, or `None` when no block is left.
+    /// `units` of work or more, or the block ends; or with one large object. The work, with that of coming to the place, or `None`
+    /// when nothing is left.
     pub fn walk_mature(
         &mut self,
-        walk: &mut BlockWalk,
+        walk: &mut MatureWalk,
         units: i64,
         mut visit: impl FnMut(&mut Heap, ObjectRef) -> i64,
     ) -> Option<i64> {
-        let &block = self.deferred.blocks.owned.get(walk.place)?;
-        let (start, end) = (block_start(block), block_start(block) + BLOCK_BYTES);
-        let mut at = walk.resume(start, self.clock.epoch);
-        let mut spent = 0;
+        let block = self.deferred.blocks.owned.get(walk.place).copied();
+        // One place calls `visit`, which is inlined there: with a large object the block is an empty one.
+        let (start, end, mut large) = match block {
+            Some(block) => (block_start(block), block_start(block) + BLOCK_BYTES, None),
+            None => {
+                let large = walk.large.next_large(&self.large)?;
+                (HEAP_BASE, HEAP_BASE, large.filter(|&object| self.is_walked(object)))
+            }
+        };
+        let (mut at, mut spent) = match block {
+            Some(_) => (walk.resume(start, self.clock.epoch), BLOCK_UNITS),
+            None => (end, 1),
+        };
+        let units = units.saturating_add(spent);
         while spent < units {
-            let Some(object) = next_mature(at, end) else {
-                *walk = BlockWalk { place: walk.place + 1, ..BlockWalk::default() };
+            let next = next_mature(at, end);
+            at = next.map_or(at, end_of_cell);
+            let Some(object) = next.or_else(|| large.take()) else {
+                if block.is_some() {
+                    *walk = MatureWalk { place: walk.place + 1, large: walk.large, ..MatureWalk::default() };
+                }
                 return Some(spent);
             };
-            at = end_of_cell(object);
             spent += visit(self, object);
         }
-        (walk.done, walk.epoch) = (at - start, self.clock.epoch);
+        if block.is_some() {
+            (walk.done, walk.epoch) = (at - start, self.clock.epoch);
+        }
         Some(spent)
+    }
+
+    /// Dead large objects stay in the table under zeal.
+    fn is_walked(&self, large: ObjectRef) -> bool {
+        large.is_mature() && (self.zeal.is_none() || !large.has(flag::DEAD))
     }
 
     /// Calls `visit` with every mature object of the heap, large ones included.
     pub fn for_each_mature(&mut self, mut visit: impl FnMut(&mut Heap, ObjectRef)) {
-        for place in 0..self.deferred.blocks.owned.len() {
-            let block = self.deferred.blocks.owned[place];
-            // SAFETY: this heap's block.
-            debug_assert_ne!(unsafe { (*block_info(block)).state.get() }, state::LARGE);
-            let (mut at, end) = (block_start(block), block_start(block) + BLOCK_BYTES);
-            while let Some(object) = next_mature(at, end) {
-                at = end_of_cell(object);
-                visit(self, object);
-            }
-        }
-        for place in 0..self.large.places() {
-            if let Some(object) = self.large.at(place)
-                && object.is_mature()
-                && (self.zeal.is_none() || !object.has(flag::DEAD))
-            {
-                visit(self, object);
-            }
-        }
+        let mut walk = MatureWalk::default();
+        let mut visit = |heap: &mut Heap, object| {
+            visit(heap, object);
+            1
+        };
+        while self.walk_mature(&mut walk, i64::MAX, &mut visit).is_some() {}
     }
 }
 
-/// The first mature object of a block whose cell begins at `at` or behind; `at` lies in none.
+/// The first mature object of a block whose cell begins at `at` or behind; `at` lies in none. None, and nothing is read, if `at` is not
+/// before `end`.
 #[inline(always)]
 pub(crate) fn next_mature(at: u64, end: u64) -> Option<ObjectRef> {
     // SAFETY: a block of this heap.

@@ -21,6 +21,7 @@ use super::Nursery;
 use super::bin::Bin;
 use super::count::FRESH;
 use crate::memory::block_state::{clear_tables, state};
+use crate::memory::heap_walk::Place;
 use crate::memory::list::List;
 use crate::memory::range::{self, BLOCK_BYTES, block_info, block_of, block_start};
 use crate::memory::size_class::{CLASSES, cells_per_block, class_cell, first_payload};
@@ -246,6 +247,20 @@ impl CellSpace {
             let object = unsafe { ObjectRef::from_address(base + index * class_cell(class)) };
             (object.meta() != 0).then_some(object)
         })
+    }
+
+    /// Objects at a place of a walk, the same.
+    ///
+    /// # Safety
+    /// It is a place of a heap of this thread.
+    pub unsafe fn objects_at(place: Place) -> impl Iterator<Item = ObjectRef> {
+        let (block, large) = match place {
+            Place::Block(block) => (Some(block), None),
+            Place::Large(object) => (None, Some(object)),
+            Place::Vacant => (None, None),
+        };
+        // SAFETY: by the caller's promise.
+        block.into_iter().flat_map(|block| unsafe { CellSpace::objects_in(block) }).chain(large)
     }
 
     /// The object whose cell contains `address`, which lies in a block of cells.

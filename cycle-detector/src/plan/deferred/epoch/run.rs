@@ -2,6 +2,7 @@
 
 use super::{Phase, share};
 use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::mark::facts;
 use crate::slice::Slice;
 use std::time::Instant;
 use tally_heap::Heap;
@@ -123,7 +124,7 @@ impl DeferredDriver {
         self.trigger.learn(&self.stops.report);
         self.release_complete_set(heap);
         let given = (self.stops.report.given_bytes, self.stops.report.log_entries);
-        self.mark.evidence.note_epoch(heap, self.trials.doubts, given);
+        self.mark.evidence.note_epoch(facts(heap, self.trials.doubts), heap.candidates.is_empty(), given);
         self.note_finalizers_of_mark(heap);
         if self.mark_is_due(heap) {
             self.start_mark(heap);

@@ -36,6 +36,8 @@ impl DeferredDriver {
         (units, true)
     }
 
+    /// A trial has the registers to itself, and the loop of those that are seldom tried has them, too.
+    #[inline(never)]
     pub(in crate::plan::deferred::trial) fn try_candidate(&mut self, heap: &mut Heap, candidate: ObjectRef) -> i64 {
         self.stops.report.trials += 1;
         heap.statistics.trial_runs += 1;

@@ -37,7 +37,7 @@ impl DeferredDriver {
     /// Garbage is bounded although the mark's share of the time does not suffice.
     pub(in crate::plan::deferred::trigger) fn hurry(&mut self, heap: &mut Heap) {
         let mut slices = 1;
-        while slices < OVERDUE_SLICES && self.mark.is_running() && self.mark.evidence.is_overdue(heap) {
+        while slices < OVERDUE_SLICES && self.mark.is_overdue(heap) {
             self.slice_of_mark(heap, ALLOCATION_UNITS * 2);
             slices += 1;
         }

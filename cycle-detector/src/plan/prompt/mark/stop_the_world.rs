@@ -1,8 +1,8 @@
 //! The mark that stops the world.
 
 use super::super::marker::Marker;
-use super::{BYTES_PER_OBJECT, NEXT_TO_NOTHING, clear_marks, patience, sweep, unmarked_with_finalizer};
-use crate::evidence::HALVES_MAX;
+use super::{BYTES_PER_OBJECT, CountedMarks, clear_marks, sweep, unmarked_with_finalizer};
+use crate::evidence::Facts;
 use crate::plan::prompt::PromptDriver;
 use std::time::Instant;
 use tally_heap::mark_phase::MarkPhase;
@@ -14,21 +14,12 @@ use tally_heap::{Heap, ObjectRef};
 impl PromptDriver {
     /// Whether suspects and growth together say that a mark would pay.
     pub(in crate::plan::prompt) fn counted_mark_is_due(&mut self, heap: &Heap) -> bool {
-        let marks = &mut self.counted_marks;
-        let worth = heap.suspects as f64 * marks.yield_per_suspect * BYTES_PER_OBJECT as f64;
-        let patience = patience(worth, heap.kept_bytes());
-        if heap.options().eager_marks || marks.cap.is_exceeded(heap, patience < NEXT_TO_NOTHING) {
-            return true;
-        }
-        if self.rings.catches_up() {
-            return false;
-        }
-        let (marks, used) = (&self.counted_marks, heap.kept_bytes());
-        if worth == 0.0 {
-            return false;
-        }
-        let base = marks.base_bytes.max(heap.options().epoch_bytes);
-        used.saturating_sub(base) > base * marks.growth_halves / 2 * patience
+        let (live, epoch) = (heap.kept_bytes(), heap.options().epoch_bytes);
+        let facts = Facts { live, epoch, suspects: heap.suspects, doubts: 0 };
+        let CountedMarks { evidence, cap, .. } = &mut self.counted_marks;
+        heap.options().eager_marks
+            || cap.is_exceeded(heap, evidence.promises(facts))
+            || !self.rings.catches_up() && evidence.is_enough(facts)
     }
 
     /// Marks, and frees unmarked objects. Returns the number of objects freed.
@@ -37,7 +28,7 @@ impl PromptDriver {
         self.replace_sliced_mark(heap);
         self.open_round(heap);
         heap.statistics.marks += 1;
-        let suspects = std::mem::take(&mut heap.suspects);
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.services.specials.mark_begins();
         self.mark_roots(heap, &mut marker);
@@ -83,8 +74,7 @@ impl PromptDriver {
         clear_marks(heap);
         self.held.note(heap);
         heap.prompt.passed_over = Default::default();
-        self.learn_from_mark(heap, freed, awaited, suspects);
-        self.counted_marks.cap.note_mark(heap, false, awaited);
+        self.learn_from_mark(heap, freed, awaited, false);
         self.close_round(heap);
         heap.statistics.mark_ns += start.elapsed().as_nanos() as u64;
         freed
@@ -121,17 +111,11 @@ impl PromptDriver {
         self.stops.report.roots = marker.waiting();
     }
 
-    /// A mark for so many suspects freed so many objects, and found so many bytes that only finalizers still need, which
-    /// are as good as freed.
-    pub(in crate::plan::prompt) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, awaited: u64, suspects: u64) {
-        let (marks, used) = (&mut self.counted_marks, heap.kept_bytes().saturating_sub(awaited));
-        marks.base_bytes = used;
-        if suspects != 0 {
-            marks.yield_per_suspect = (marks.yield_per_suspect + freed as f64 / suspects as f64) / 2.0;
-        }
-        marks.growth_halves = match freed * BYTES_PER_OBJECT + awaited < used / 8 {
-            true => (marks.growth_halves * 2).min(HALVES_MAX),
-            false => 1,
-        };
+    /// A mark has ended that freed so many objects, and found so many bytes that only finalizers still need, which are as good as
+    /// freed.
+    pub(in crate::plan::prompt) fn learn_from_mark(&mut self, heap: &Heap, freed: u64, awaited: u64, in_slices: bool) {
+        let CountedMarks { evidence, cap, .. } = &mut self.counted_marks;
+        evidence.learn(heap.kept_bytes().saturating_sub(awaited), 0, freed * BYTES_PER_OBJECT + awaited);
+        cap.note_mark(heap, in_slices, awaited);
     }
 }

@@ -1,13 +1,14 @@
 //! Slices of the mark: one match on its stage.
 
-use super::super::proof::{Place, Proof};
-use super::{BATCHES_BEFORE_MAX, Blocks, Stage, clear_at};
+use super::super::proof::Proof;
+use super::{BATCHES_BEFORE_MAX, Stage};
 use crate::plan::prompt::PromptDriver;
 use crate::progress::Progress;
 use crate::slice::{CHUNK_UNITS, Slice};
 use std::time::Instant;
 use tally_heap::Heap;
 use tally_heap::mark_phase::MarkPhase;
+use tally_heap::memory::heap_walk::HeapWalk;
 use tally_heap::plan::prompt::CellSpace;
 
 impl PromptDriver {
@@ -80,7 +81,8 @@ impl PromptDriver {
     /// The evidence for the mark counts for another.
     pub(in crate::plan::prompt::sliced_mark) fn give_up_sliced_mark(&mut self, heap: &mut Heap) {
         self.abandon_proof(heap);
-        heap.suspects += self.sliced_mark.suspects;
+        // It was not for want of garbage: another may begin at any time.
+        heap.suspects += self.counted_marks.evidence.note_abort(0);
         self.end_watch(heap);
     }
 
@@ -112,8 +114,12 @@ impl PromptDriver {
         }
         match mark.stage {
             Stage::Off => 0,
-            Stage::Clear => match mark.next_place(heap, Blocks::All) {
-                Some(place) => clear_at(place),
+            Stage::Clear => match mark.next_place(heap) {
+                Some(place) => {
+                    // SAFETY: a place of this heap.
+                    unsafe { place.clear_marks() };
+                    4
+                }
                 None => self.begin_discovery_in_slices(heap),
             },
             Stage::Discover => {
@@ -122,7 +128,7 @@ impl PromptDriver {
                 mark.enter(Stage::Suspect);
                 1
             }
-            Stage::Suspect => match mark.next_place(heap, Blocks::All) {
+            Stage::Suspect => match mark.next_place(heap) {
                 Some(place) => mark.proof.suspect(place, &mut mark.marker),
                 None => {
                     mark.enter(Stage::HeldBack);
@@ -132,12 +138,12 @@ impl PromptDriver {
             Stage::HeldBack => mark.sum_held_back(heap),
             Stage::Sum => match mark.proof.sum_chunk(heap) {
                 Some(spent) => spent,
-                None => match mark.next_place(heap, Blocks::Suspected) {
+                None => match mark.next_suspected(heap) {
                     Some(place) => mark.proof.sum(heap, place),
                     None => self.begin_judging(heap),
                 },
             },
-            Stage::Judge => match mark.next_place(heap, Blocks::Suspected) {
+            Stage::Judge => match mark.next_suspected(heap) {
                 Some(place) => mark.proof.judge(heap, place, &mut mark.marker),
                 None => mark.decide(heap),
             },
@@ -169,7 +175,7 @@ impl PromptDriver {
         self.judge_all_young(heap);
         let mark = &mut self.sliced_mark;
         mark.has_queued |= heap.services.finalizers.queue.len() != queued;
-        mark.suspects = std::mem::take(&mut heap.suspects);
+        self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         heap.services.specials.mark_begins();
         heap.prompt.passed_over.discovery_begins();
         heap.prompt.cells.born_marked = true;
@@ -200,7 +206,7 @@ impl PromptDriver {
 
     pub(in crate::plan::prompt::sliced_mark) fn end_sliced_mark(&mut self, heap: &mut Heap) -> i64 {
         let mark = &mut self.sliced_mark;
-        let (freed, suspects) = (mark.freed, mark.suspects);
+        let freed = mark.freed;
         let floats = std::mem::take(&mut mark.proof.gave_up_on) != 0;
         if floats {
             heap.prompt.passed_over.note();
@@ -210,8 +216,7 @@ impl PromptDriver {
         mark.proof = Proof::default();
         heap.statistics.cyclic_garbage_objects += freed;
         let awaited = self.sliced_mark.marker.counted_bytes();
-        self.learn_from_mark(heap, freed, awaited, suspects);
-        self.counted_marks.cap.note_mark(heap, true, awaited);
+        self.learn_from_mark(heap, freed, awaited, true);
         self.open_round(heap);
         self.stops.report.freed_by_mark = freed;
         self.close_round(heap);
@@ -222,8 +227,10 @@ impl PromptDriver {
     /// Nothing is proved; a suspected object is a candidate again when a reference to it goes.
     pub(in crate::plan::prompt::sliced_mark) fn abandon_proof(&mut self, heap: &mut Heap) {
         let mark = &mut self.sliced_mark;
-        mark.proof.blocks.iter().for_each(|&block| Proof::clear(Place::Block(block)));
-        (0..heap.large.places()).filter_map(|place| heap.large.at(place)).for_each(|it| Proof::clear(Place::Large(it)));
+        let mut walk = HeapWalk::default();
+        while let Some(place) = walk.next(&mark.proof.blocks, &heap.large) {
+            Proof::clear(place);
+        }
         mark.proof = Proof::default();
         mark.marker.reset();
         // They are dead all the same, and nothing leads to them.

@@ -2,8 +2,10 @@
 
 use super::{CANDIDATES_MAX, CARRY, LOW, SETTLED, bytes_of};
 use crate::heap::Heap;
+use crate::memory::heap_walk::HeapWalk;
 use crate::memory::range::{self, BUFFERED};
 use crate::object::{ObjectRef, Slot, prompt_flag};
+use crate::plan::prompt::CellSpace;
 use crate::type_registry::{Reading, TypeInfo};
 use crate::visit::Part;
 
@@ -237,22 +239,15 @@ impl Heap {
             }
             return;
         }
-        for place in 0..self.prompt.cells.owned.len() {
-            let block = self.prompt.cells.owned[place];
-            // SAFETY: a block of this heap.
-            for object in unsafe { super::super::CellSpace::objects_in(block) } {
-                if !object.has(prompt_flag::DEAD | prompt_flag::DYING) && !self.is_going(object) {
+        let mut walk = HeapWalk::default();
+        while let Some(place) = walk.next(&self.prompt.cells.owned, &self.large) {
+            // SAFETY: a place of this heap.
+            let objects = unsafe { CellSpace::objects_at(place) };
+            objects.filter(|object| !object.has(prompt_flag::DEAD | prompt_flag::DYING)).for_each(|object| {
+                if !self.is_going(object) {
                     visit(self, object);
                 }
-            }
-        }
-        for place in 0..self.large.places() {
-            if let Some(object) = self.large.at(place)
-                && !object.has(prompt_flag::DEAD | prompt_flag::DYING)
-                && !self.is_going(object)
-            {
-                visit(self, object);
-            }
+            });
         }
     }
 

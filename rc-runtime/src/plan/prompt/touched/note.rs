@@ -2,6 +2,7 @@
 
 use crate::heap::Heap;
 use crate::memory::block_state::state;
+use crate::memory::heap_walk::HeapWalk;
 use crate::memory::range::{MARK, block_info};
 use crate::object::{ObjectRef, prompt_flag};
 use crate::plan::prompt::CellSpace;
@@ -107,10 +108,10 @@ impl Heap {
         let survives = |target: &ObjectRef| MARK.get(target.granule());
         let is_condemned =
             |object: &ObjectRef| !MARK.get(object.granule()) && !object.has(prompt_flag::DEAD | prompt_flag::DYING);
-        // SAFETY: a block of this heap.
-        let blocks = self.prompt.cells.owned.iter().flat_map(|&block| unsafe { CellSpace::objects_in(block) });
-        let large = (0..self.large.places()).filter_map(|place| self.large.at(place));
-        for object in blocks.chain(large).filter(is_condemned) {
+        let mut walk = HeapWalk::default();
+        let places = std::iter::from_fn(|| walk.next(&self.prompt.cells.owned, &self.large));
+        // SAFETY: a place of this heap.
+        for object in places.flat_map(|place| unsafe { CellSpace::objects_at(place) }).filter(is_condemned) {
             Heap::for_each_counted_reference(object, |target| {
                 if survives(&target) {
                     visit(target);
