@@ -7,8 +7,13 @@
 //!
 //! ```text
 //! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
+//!                              1 and an epoch, and one more after each mark in vain, up to
 //!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive
 //! ```
+//!
+//! Marks teach how much of the heap's growth is garbage. Where it is most of it, a mark for each doubling frees as much as it
+//! visits, and there is never more garbage than that: a document tree of which subtrees with parent pointers were dropped took
+//! less than half of the memory, and as much time. Where it is next to nothing, marks become rare.
 //!
 //! A mark that stops the world ends at once. One in slices ends before the program has allocated the next part: each
 //! byte allocated pays for a share of its work. While it is behind it does not wait until the program had its turn, so
@@ -50,11 +55,20 @@ const BEHIND: u64 = 8;
 
 const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBAGE_MAX);
 
+/// A mark was in vain that freed less than this part of the growth since the one before; one that freed half paid.
+const IN_VAIN: u64 = 8;
+
 /// The quantities of the cap.
 #[derive(Debug, Default)]
 pub(super) struct GarbageCap {
+    /// Marks in vain of late: each that paid halves them.
+    in_vain: u64,
+    /// Bytes of objects when the running mark began.
+    live_at_start: u64,
     /// Bytes of objects that were alive after the last mark.
     live: u64,
+    /// Bytes that only finalizers needed then: a mark that comes before they have run frees none of them.
+    awaited: u64,
     /// Bytes of objects, and bytes allocated in all, when they were counted last.
     counted: Option<(u64, u64)>,
     /// Of the mark in slices that runs.
@@ -93,7 +107,8 @@ impl GarbageCap {
             (false, true) => WITHOUT_IN_SLICES,
             (false, false) => WITHOUT,
         };
-        let cap = self.bytes(heap, times);
+        let patient = self.bytes(heap, 1 + self.in_vain).saturating_add(self.awaited + heap.options().epoch_bytes);
+        let cap = self.bytes(heap, times).min(patient);
         if heap.kept_bytes() <= cap {
             return false;
         }
@@ -113,11 +128,17 @@ impl GarbageCap {
         self.live.saturating_add(self.live.max(heap.options().epoch_bytes).saturating_mul(times))
     }
 
+    /// A mark begins.
+    pub(super) fn note_start(&mut self, heap: &Heap) {
+        self.live_at_start = heap.counted_live_bytes();
+    }
+
     /// A mark in slices begins.
     pub(super) fn begin_pace(&mut self, heap: &Heap) {
-        let (live, unit) = (heap.counted_live_bytes(), self.live.max(heap.options().epoch_bytes));
-        let paced = self.bytes(heap, WITHOUT_IN_SLICES + PACED).saturating_sub(live);
-        let room = paced.max(unit.saturating_mul(PACED));
+        self.note_start(heap);
+        let (live, unit) = (self.live_at_start, self.live.max(heap.options().epoch_bytes));
+        // Where marks pay, one that takes its time takes memory.
+        let room = unit.saturating_mul(PACED.min(2 + self.in_vain));
         let work = live / WORK.1 * WORK.0 + 1;
         self.pace = Pace { begun_at: heap.counted_allocated_bytes(), work, room: room.max(1), done: 0 };
     }
@@ -149,6 +170,40 @@ impl GarbageCap {
             true => heap.counted_allocated_bytes().saturating_sub(self.pace.begun_at).min(live / 4 * 3),
             false => 0,
         };
-        (self.live, self.counted) = (live - unknown, None);
+        let growth = self.live_at_start.saturating_sub(self.live);
+        (self.live, self.awaited, self.counted) = (live - unknown, awaited, None);
+        self.learn(growth, self.live_at_start.saturating_sub(self.live));
+    }
+
+    /// The last mark has freed so many bytes of so much growth, or will have when finalizers have run.
+    fn learn(&mut self, growth: u64, freed: u64) {
+        if growth < self.live / IN_VAIN {
+            // The program asked for it.
+        } else if freed * 2 >= growth {
+            self.in_vain /= 2;
+        } else if freed * IN_VAIN < growth {
+            self.in_vain = (self.in_vain + 1).min(WITHOUT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn marks_that_pay_come_with_each_doubling_and_marks_in_vain_become_rare() {
+        let mut cap = GarbageCap { live: 8 * MIB, ..GarbageCap::default() };
+        let mut patience = |growth, freed| {
+            cap.learn(growth * MIB, freed * MIB);
+            cap.in_vain
+        };
+        let in_vain = [1, 2, 3, 4, 5, 6, 7, 8, 8];
+        assert_eq!(in_vain, in_vain.map(|_| patience(80, 9)), "an eighth");
+        assert_eq!([8, 8], [patience(80, 10), patience(80, 39)], "neither paid nor in vain");
+        assert_eq!([4, 2, 1, 0, 0], [40, 80, 50, 41, 40].map(|freed| patience(80, freed)), "half of it");
+        assert_eq!([1, 1, 1], [patience(80, 0), patience(0, 0), patience(0, 1)], "the program asked for the others");
     }
 }

@@ -112,6 +112,27 @@ fn cycles_through_large_arrays() {
     });
 }
 
+/// Prompt plan: where nearly all growth is garbage, and marks find that out, there is hardly more of it than live objects.
+#[test]
+fn garbage_of_a_program_whose_marks_pay() {
+    for (setting, options) in settings().into_iter().filter(|(_, options)| options.plan == Plan::Prompt) {
+        let mut world = World::with(HeapOptions { trials: false, ..options });
+        world.list_at_root(0, LIVE_NODES);
+        world.heap.collect();
+        let live = world.statistics().live_bytes;
+        let mut peak = 0;
+        for made in 0..2_000 {
+            world.ring_at_root(1, 1000);
+            world.set_root(1, 0);
+            world.heap.poll();
+            if made >= 1_000 {
+                peak = peak.max(world.statistics().live_bytes);
+            }
+        }
+        assert!(peak <= 3 * live + EPOCH_BYTES, "{setting}: {peak} bytes at once, {live} are alive");
+    }
+}
+
 /// No cycle at all: a count that was stuck never falls.
 #[test]
 fn lists_that_hang_on_stuck_counts() {

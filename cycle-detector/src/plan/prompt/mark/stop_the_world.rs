@@ -28,6 +28,7 @@ impl PromptDriver {
         self.replace_sliced_mark(heap);
         self.open_round(heap);
         heap.statistics.marks += 1;
+        self.counted_marks.cap.note_start(heap);
         self.counted_marks.evidence.note_start(std::mem::take(&mut heap.suspects));
         let mut marker = std::mem::take(&mut self.counted_marks.marker);
         heap.services.specials.mark_begins();
