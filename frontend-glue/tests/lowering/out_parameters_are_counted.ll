@@ -23,7 +23,7 @@
 ; CHECK: call void @tally_lent_store(ptr %out)
 declare void @llvm.gcroot(ptr, ptr)
 declare ptr @tally_new(ptr)
-declare ptr @malloc(i64) "gc-leaf-function"
+declare ptr @malloc(i64) nounwind "gc-leaf-function"
 declare i32 @setjmp(ptr) returns_twice
 
 define ptr @owner(ptr %type) gc "refcount" {
