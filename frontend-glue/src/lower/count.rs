@@ -123,11 +123,12 @@ impl Counts {
         if self.patterns.lazy_roots && !options.zeal {
             returns::separate(builder, function, roots.len());
         }
-        let takes = self.patterns.moves && !ownership::takeable(callees, function).is_empty();
-        unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots, takes);
+        let takes = self.patterns.moves && !function.calls().any(|call| callees.returns_twice(call));
+        let takeable = if takes { ownership::takeable(callees, function) } else { HandleSet::default() };
+        unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots, !takeable.is_empty());
         unwinding::separate_arrivals(builder, callees, &self.facts, function);
         let mut counted = self.survey(builder, callees, function, roots, options);
-        let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, options);
+        let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, &takeable, options);
         let flow = Flow::of(function);
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         if returns_twice {
@@ -156,6 +157,7 @@ impl Counts {
                 exact: &counted.exact,
                 settled,
                 hidden: hidden.clone(),
+                takeable: &takeable,
                 returns_twice,
                 lends,
                 passed: &passed,
@@ -228,12 +230,12 @@ impl Counts {
         callees: &Callees,
         function: Value,
         counted: &mut Counted,
+        takeable: &HandleSet<Value>,
         options: &LowerOptions,
     ) -> Vec<usize> {
         if !self.patterns.moves {
             return vec![];
         }
-        let takeable = ownership::takeable(callees, function);
         let may_be_temporary = |value: Value| {
             takeable.contains(&value)
                 || value.is(Opcode::LLVMPHI)

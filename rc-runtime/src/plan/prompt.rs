@@ -73,6 +73,8 @@ pub struct Prompt {
     pub lent: AddressTaken,
     /// When drains looked for what others have stored to roots.
     address_taken_walk: AddressTakenWalk,
+    /// How often drains that free hardly anything are tried.
+    quick_drains: quick_drain::QuickDrains,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.

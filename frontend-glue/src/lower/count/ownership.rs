@@ -61,6 +61,8 @@ pub(super) struct Ownership<'a> {
     pub(super) settled: Vec<usize>,
     /// The hidden roots, for temporaries that are arguments.
     pub(super) hidden: Vec<usize>,
+    /// Loads of fields whose content a write may take.
+    pub(super) takeable: &'a HandleSet<Value>,
     /// A call of the function may return twice: the content of a root at one place does not tell its content at the
     /// next. So each root owns its object, and is read again whenever it is released.
     pub(super) returns_twice: bool,
@@ -79,7 +81,8 @@ impl Ownership<'_> {
         let simple = self.roots.iter().enumerate().filter(|(index, _)| self.simple[*index]);
         let slot_of: HandleMap<Value, usize> = simple.map(|(index, root)| (root.slot, index)).collect();
         let owned_phis = if self.patterns.moves { self.owned_phis(&slot_of) } else { Default::default() };
-        let takeable = if self.patterns.moves { takeable(self.callees, self.function) } else { Default::default() };
+        let nothing = HandleSet::default();
+        let takeable = if self.patterns.moves { self.takeable } else { &nothing };
         let mut numbers = HandleMap::default();
         let mut temporaries = Vec::new();
         for block in &self.flow.blocks[..self.flow.reachable] {

@@ -8,7 +8,8 @@
 //! counted again. Each safepoint meanwhile is a drain in which nothing dies. Here such a drain takes the objects that are counted
 //! again off the list, leaves those that a word in flight leads to, frees small ones that hold no reference, and has ended. It
 //! compares addresses, and looks no object up. Where anything else waits, or an object dies that takes others along, it
-//! answers no, and the whole drain goes on with the rest of the list, in the same order.
+//! answers no, and the whole drain goes on with the rest of the list, in the same order. Where it does so again and again, some drains
+//! take the whole way at once.
 //!
 //! Expected cost: 20 loads and tests of what may be due, and 15 instructions for each object.
 
@@ -18,10 +19,35 @@ use crate::object::{ObjectRef, prompt_flag};
 
 /// Pending objects that a quick drain looks at, at most.
 const LOOKED_AT_MAX: usize = 16;
+/// Drains that take the whole way at once where quick ones came to no end one after the other, at most.
+const PASSED_OVER_MAX: u8 = 7;
+
+/// Where objects die that take others along, drains are not tried quickly each time.
+#[derive(Debug, Default)]
+pub(super) struct QuickDrains {
+    /// So many drains take the whole way after the next that comes to no end quickly.
+    back_off: u8,
+    /// So many more do.
+    passed_over: u8,
+}
 
 impl Heap {
     /// Does all that this safepoint has to do if that is little; otherwise false, and the rest is to be done.
+    #[inline(always)]
     pub(super) fn drains_quickly(&mut self, words: &[u64]) -> bool {
+        if self.prompt.quick_drains.passed_over != 0 {
+            self.prompt.quick_drains.passed_over -= 1;
+            return false;
+        }
+        let is_done = self.try_quickly(words);
+        let quick = &mut self.prompt.quick_drains;
+        quick.back_off = if is_done { 0 } else { (quick.back_off * 2 + 1).min(PASSED_OVER_MAX) };
+        quick.passed_over = quick.back_off;
+        is_done
+    }
+
+    #[inline(never)]
+    fn try_quickly(&mut self, words: &[u64]) -> bool {
         if self.may_need_the_whole() {
             return false;
         }

@@ -20,7 +20,7 @@ pub(super) struct Walk<'a> {
     pub(super) slot_of: HandleMap<Value, usize>,
     pub(super) owned_phis: HandleSet<Value>,
     /// Loads of fields whose content a write may take.
-    pub(super) takeable: HandleSet<Value>,
+    pub(super) takeable: &'a HandleSet<Value>,
     /// Temporaries are numbered in the order of the program.
     pub(super) numbers: HandleMap<Value, usize>,
     pub(super) temporaries: Vec<Value>,
