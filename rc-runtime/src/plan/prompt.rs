@@ -73,8 +73,10 @@ pub struct Prompt {
     pub lent: AddressTaken,
     /// When drains looked for what others have stored to roots.
     address_taken_walk: AddressTakenWalk,
-    /// How often drains that free hardly anything are tried.
-    quick_drains: quick_drain::QuickDrains,
+    /// So many drains take the whole way after the next that is tried quickly and comes to no end.
+    quick_back_off: u8,
+    /// So many more do now.
+    quick_passed_over: u8,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.

@@ -22,27 +22,18 @@ const LOOKED_AT_MAX: usize = 16;
 /// Drains that take the whole way at once where quick ones came to no end one after the other, at most.
 const PASSED_OVER_MAX: u8 = 7;
 
-/// Where objects die that take others along, drains are not tried quickly each time.
-#[derive(Debug, Default)]
-pub(super) struct QuickDrains {
-    /// So many drains take the whole way after the next that comes to no end quickly.
-    back_off: u8,
-    /// So many more do.
-    passed_over: u8,
-}
-
 impl Heap {
     /// Does all that this safepoint has to do if that is little; otherwise false, and the rest is to be done.
     #[inline(always)]
     pub(super) fn drains_quickly(&mut self, words: &[u64]) -> bool {
-        if self.prompt.quick_drains.passed_over != 0 {
-            self.prompt.quick_drains.passed_over -= 1;
+        if self.prompt.quick_passed_over != 0 {
+            self.prompt.quick_passed_over -= 1;
             return false;
         }
         let is_done = self.try_quickly(words);
-        let quick = &mut self.prompt.quick_drains;
-        quick.back_off = if is_done { 0 } else { (quick.back_off * 2 + 1).min(PASSED_OVER_MAX) };
-        quick.passed_over = quick.back_off;
+        let prompt = &mut self.prompt;
+        prompt.quick_back_off = if is_done { 0 } else { (prompt.quick_back_off * 2 + 1).min(PASSED_OVER_MAX) };
+        prompt.quick_passed_over = prompt.quick_back_off;
         is_done
     }
 
