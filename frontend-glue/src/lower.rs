@@ -171,8 +171,7 @@ impl<'a> Lowering<'a> {
         }
         let roots_parameters: HandleSet<Value> = self.managed.iter().copied().collect();
         if let Some(counts) = &mut counts {
-            counts.out_parameters =
-                count::OutParameters::note(&self.builder, &self.callees, &roots_parameters, &rooted);
+            counts.note_out_parameters(&self.builder, &self.callees, &roots_parameters, &rooted);
         }
         let habits = poll::Habits::of(&self.callees, &self.managed);
         for (function, roots) in &rooted {
@@ -227,6 +226,8 @@ impl<'a> Lowering<'a> {
         let patterns =
             Patterns { quiet_calls: self.options.patterns.quiet_calls && !self.options.zeal, ..self.options.patterns };
         let counts = Counts::of(&self.builder, &self.callees, &mut self.managed, patterns);
+        // Stores to some roots will be writes.
+        self.module.intrinsic("llvm.gcwrite", &[]);
         self.callees = Callees::of(self.module);
         Some(counts)
     }

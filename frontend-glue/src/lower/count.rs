@@ -26,11 +26,12 @@ mod placement;
 mod postponed;
 mod recount_root;
 mod remark;
+mod returns;
 mod slots;
 mod unwinding;
 
 pub use damage::Damage;
-pub(super) use out_parameters::OutParameters;
+use out_parameters::OutParameters;
 pub use patterns::Patterns;
 pub use remark::{Remark, Saving};
 pub(super) use slots::is_lent;
@@ -56,7 +57,7 @@ pub(super) struct Counts {
     facts: Facts,
     patterns: Patterns,
     /// Found once all roots of the module are known.
-    pub(super) out_parameters: OutParameters,
+    out_parameters: OutParameters,
     pub(super) remarks: Vec<Remark>,
     placed: usize,
     /// The operation that a test has damaged.
@@ -70,8 +71,12 @@ pub(super) struct Counted {
     /// Whether a root is named only where it may hold something; the others are named everywhere.
     pub(super) simple: Vec<bool>,
     shadows: Vec<Option<usize>>,
+    /// Whether a root is counted at every store to it.
+    exact: Vec<bool>,
     /// How to read the roots that inline code settles.
     words: Vec<Option<OneWord>>,
+    /// Writes that keep what they replace.
+    kept: HandleSet<Value>,
     /// Writes and operations whose decrements are postponed.
     postponed: Postponed,
 }
@@ -91,6 +96,17 @@ impl Counts {
         }
     }
 
+    /// All roots of the module are known.
+    pub(super) fn note_out_parameters(
+        &mut self,
+        builder: &Builder,
+        callees: &Callees,
+        managed: &HandleSet<Value>,
+        rooted: &[(Value, Vec<Root>)],
+    ) {
+        self.out_parameters = OutParameters::note(builder, callees, &mut self.facts, managed, rooted);
+    }
+
     /// Puts the operations of one function in place; `asked` are the polls that are safepoints for the program.
     ///
     /// # Errors
@@ -104,10 +120,15 @@ impl Counts {
         asked: HandleSet<Call>,
         options: &LowerOptions,
     ) -> Result<Counted, String> {
-        unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots);
+        if self.patterns.lazy_roots && !options.zeal {
+            returns::separate(builder, function, roots.len());
+        }
+        let takes = self.patterns.moves && !function.calls().any(|call| callees.returns_twice(call));
+        let takeable = if takes { ownership::takeable(callees, function) } else { HandleSet::default() };
+        unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots, !takeable.is_empty());
         unwinding::separate_arrivals(builder, callees, &self.facts, function);
         let mut counted = self.survey(builder, callees, function, roots, options);
-        let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, options);
+        let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, &takeable, options);
         let flow = Flow::of(function);
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         if returns_twice {
@@ -133,8 +154,10 @@ impl Counts {
                 flow: &flow,
                 roots: &counted.roots,
                 simple: counted.simple.clone(),
+                exact: &counted.exact,
                 settled,
                 hidden: hidden.clone(),
+                takeable: &takeable,
                 returns_twice,
                 lends,
                 passed: &passed,
@@ -155,8 +178,19 @@ impl Counts {
             self.placed += count;
             self.damaged = self.damaged.take().or(damaged);
         }
+        counted.kept = self.kept_writes(callees, function);
         balance::check(callees, &self.operations, &self.facts, function, &counted, asked)?;
         Ok(counted)
+    }
+
+    /// The writes behind a `keep`.
+    fn kept_writes(&self, callees: &Callees, function: Value) -> HandleSet<Value> {
+        let mut keeps = false;
+        let writes = function.calls().filter(|&call| {
+            keeps |= self.operations.of_call(call) == Some(Operation::Keep);
+            callees.of_call(call) == Callee::GcWrite && std::mem::take(&mut keeps)
+        });
+        writes.map(Call::value).collect()
     }
 
     fn survey(
@@ -170,10 +204,13 @@ impl Counts {
         let simple: Vec<bool> = roots.iter().map(|root| slots::is_simple(callees, root)).collect();
         let (shadows, postponed) = (vec![None; roots.len()], Postponed::default());
         let words = roots.iter().map(|root| slots::one_word(builder.module(), root)).collect();
-        let mut counted = Counted { roots: roots.to_vec(), simple, shadows, words, postponed };
-        for (number, root) in
-            roots.iter().enumerate().filter(|(number, _)| !counted.simple[*number]).collect::<Vec<_>>()
-        {
+        let exact: Vec<bool> = roots.iter().map(|root| self.out_parameters.counts(root)).collect();
+        let mut counted =
+            Counted { roots: roots.to_vec(), simple, shadows, exact, words, kept: HandleSet::default(), postponed };
+        for (number, root) in roots.iter().enumerate() {
+            if counted.simple[number] || counted.exact[number] {
+                continue;
+            }
             counted.shadows[number] = Some(counted.roots.len());
             counted.roots.push(slots::add_shadow(builder, &options.module_name, function, root));
         }
@@ -181,6 +218,7 @@ impl Counts {
             slots::begin_as_null(builder, function, root);
         }
         counted.simple.resize(counted.roots.len(), false);
+        counted.exact.resize(counted.roots.len(), false);
         counted.shadows.resize(counted.roots.len(), None);
         counted
     }
@@ -192,13 +230,16 @@ impl Counts {
         callees: &Callees,
         function: Value,
         counted: &mut Counted,
+        takeable: &HandleSet<Value>,
         options: &LowerOptions,
     ) -> Vec<usize> {
         if !self.patterns.moves {
             return vec![];
         }
         let may_be_temporary = |value: Value| {
-            value.is(Opcode::LLVMPHI) || value.as_call().is_some_and(|call| self.facts.hands_over(callees, call))
+            takeable.contains(&value)
+                || value.is(Opcode::LLVMPHI)
+                || value.as_call().is_some_and(|call| self.facts.hands_over(callees, call))
         };
         let is_safepoint = |call: &Call| self.facts.effect(callees, *call) == Effect::Safepoint && !call.is_musttail();
         let needs = function.calls().filter(is_safepoint);
@@ -213,6 +254,7 @@ impl Counts {
             .map(|number| {
                 counted.roots.push(slots::add_hidden(builder, &options.module_name, function, number));
                 counted.simple.push(true);
+                counted.exact.push(false);
                 counted.shadows.push(None);
                 counted.roots.len() - 1
             })
@@ -248,14 +290,16 @@ impl Counts {
         self.expansion(builder, options, counted).write(call);
     }
 
-    fn expansion<'a>(&self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
+    fn expansion<'a>(&'a self, builder: &'a Builder, options: &LowerOptions, counted: &'a Counted) -> Expansion<'a> {
         Expansion {
             builder,
             context: options.context,
             roots: &counted.roots,
             postponed: &counted.postponed,
+            kept: &counted.kept,
             shadows: &counted.shadows,
             words: &counted.words,
+            out_parameters: &self.out_parameters,
         }
     }
 

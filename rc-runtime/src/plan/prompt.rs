@@ -8,6 +8,7 @@
 //! | `cell_statistics` | how many objects were and are there? |
 //! | `count` | what is counted when a reference is written, and what happens at zero? |
 //! | `pending` | which objects are at zero, and when are they drained? |
+//! | `quick_drain` | what does a drain do in which hardly anything dies? |
 //! | `postponed` | which counts has compiled code put off, and when does it make up for them? |
 //! | `address_taken` | what has been stored to roots of older frames? |
 //! | `address_taken_walk` | how often is the stack walked for that, where stores are not named? |
@@ -41,6 +42,7 @@ mod nursery;
 mod pending;
 mod postponed;
 mod protected;
+mod quick_drain;
 mod reclaim;
 mod release_stack;
 mod safepoint;
@@ -71,6 +73,10 @@ pub struct Prompt {
     pub lent: AddressTaken,
     /// When drains looked for what others have stored to roots.
     address_taken_walk: AddressTakenWalk,
+    /// So many drains take the whole way after the next that is tried quickly and comes to no end.
+    quick_back_off: u8,
+    /// So many more do now.
+    quick_passed_over: u8,
     /// Writes whose counts compiled code has put off.
     postponed: Postponed,
     /// First pending object that a drain inside the innermost finalizer may take.

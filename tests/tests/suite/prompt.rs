@@ -250,6 +250,35 @@ fn out_parameters_are_counted_as_they_should_in_zeal() {
     }
 }
 
+/// What a write takes out of the field that held it last, by way of a variable, an argument or another field: it dies where it would
+/// die if each count were written out, in the same order, and a weak reference to it is null from then on.
+#[test]
+fn objects_that_a_write_takes_out_of_a_field_die_when_they_should() {
+    let right = "variable: 1 kept, 1 \nargument: 2 seen, 2 \nfield: 3 held, 3 \nback: 4 there, \nmoved: kept, 4 \n\
+                 dropped: 5 gone, \nchain: weakly there, 6 7 gone \norder: 1 2 1 first, \njump: 10 \n0\n";
+    for level in LEVELS {
+        let goals = [&[][..], &["--pause-goal", "1ms"], &["--save-counts", "none"], &["--zeal"]];
+        for options in goals.map(|more| [&["--opt", level], more].concat()) {
+            let output = run_prompt(&options, "taken.c", &[]);
+            assert_eq!((output.status.code(), text(&output).as_str()), (Some(0), right), "{}", describe(&output));
+        }
+    }
+}
+
+/// A root that takes the count of a field releases its object without a note, so the write notes it.
+#[test]
+fn old_rings_that_a_write_takes_out_of_a_field_are_found() {
+    for level in LEVELS {
+        let output = run_prompt(&["--opt", level], "taken.c", &["rings"]);
+        assert_eq!(
+            (output.status.code(), text(&output).as_str()),
+            (Some(0), "rings: found\n0\n"),
+            "{}",
+            describe(&output)
+        );
+    }
+}
+
 fn local_variables(options: &[&str], how: &str) -> Output {
     let mut all: Vec<OsString> = ["run", "--plan", "refcount-prompt"].map(OsString::from).to_vec();
     all.extend(options.iter().map(OsString::from));

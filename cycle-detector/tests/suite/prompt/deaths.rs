@@ -75,6 +75,41 @@ fn a_protected_object_survives_the_death_of_what_held_it() {
     assert_eq!(live(&m), 0);
 }
 
+/// Nothing else is in the same block that a word leads to but that object: its neighbours die.
+#[test]
+fn a_word_that_leads_to_a_neighbour_protects_nobody_else() {
+    let mut m = mutator();
+    let all: [ObjectRef; 10] = nodes(&mut m);
+    m.drain(&[all[4].address() + 8]);
+    assert_eq!((live(&m), m.count_of(all[4])), (1, 0));
+    m.verify().expect("pending, and noted as such");
+    m.poll();
+    assert_eq!(live(&m), 0);
+}
+
+/// More objects are at zero than a drain looks at one by one; each tenth has been counted again.
+#[test]
+fn objects_counted_again_among_many_that_die_stay() {
+    for many in [9, 16, 17, 1000] {
+        let mut m = mutator();
+        let (mut roots, mut objects) = (Vec::new(), Vec::new());
+        for _ in 0..many {
+            let object = node(&mut m);
+            objects.push(object);
+            roots.push(m.push_root(Some(object)));
+        }
+        roots.iter().for_each(|&root| m.set_root(root, None));
+        for at in (0..many).step_by(10) {
+            m.set_root(roots[at], Some(objects[at]));
+        }
+        m.drain(&[objects[1].address()]);
+        assert_eq!(live(&m), many.div_ceil(10) as u64 + 1, "of {many}");
+        m.verify().expect("one is pending");
+        m.poll();
+        assert_eq!(live(&m), many.div_ceil(10) as u64, "of {many}");
+    }
+}
+
 /// scenario 147.
 #[test]
 fn a_large_array_is_protected_by_an_address_in_its_middle() {

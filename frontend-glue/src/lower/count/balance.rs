@@ -6,6 +6,7 @@
 //!
 //! - a safepoint at which a root has no count for its object, or a temporary still has one that no later operation
 //!   uses,
+//! - a write that is to keep what it does not replace,
 //! - a write, a root, a phi or a return that takes a missing credit, and a credit without a consumer,
 //! - a safepoint without a drain since a count fell,
 //! - a safepoint, an end, or a count that falls, while postponed counts wait; an `apply` without any,
@@ -15,6 +16,7 @@
 use super::Counted;
 use super::facts::{Effect, Facts};
 use super::operation::{Operation, Operations};
+use super::ownership::{offset_in, offset_of_read};
 use super::postponed::{Postponed, makes_up};
 use crate::analysis::callee::{Callee, Callees};
 use crate::analysis::flow::{Direction, Flow};
@@ -41,7 +43,8 @@ pub(super) fn check(
     let mut checker =
         Checker { callees, operations, facts, function, roots, slots, complex, postponed, asked, numbers, fault: None };
     let flow = Flow::of(function);
-    let start = State { slots: vec![Holds::Null; roots.len()], ..State::default() };
+    let holds = |&exact: &bool| if exact { Holds::Owns } else { Holds::Null };
+    let start = State { slots: counted.exact.iter().map(holds).collect(), ..State::default() };
     let starts = flow.solve(
         Direction::Forward,
         &start,
@@ -76,6 +79,8 @@ struct State {
     /// `usize::MAX`.
     temporaries: BTreeSet<usize>,
     credits: Vec<Value>,
+    /// What the next write takes out of its field.
+    kept: Option<Value>,
     /// The result's credit went to the caller.
     handed: bool,
     /// A count fell since the last drain.
@@ -171,6 +176,10 @@ impl Checker<'_> {
         for instruction in instructions {
             self.step(&mut state, instruction);
         }
+        if state.kept.take().is_some() {
+            let end = block.terminator().expect("a block ends in a terminator");
+            self.blame(end, "no write keeps what it replaces");
+        }
         if !state.credits.is_empty() {
             let end = block.terminator().expect("a block ends in a terminator");
             self.blame(end, "a count is left over that no write, root or result takes");
@@ -245,6 +254,11 @@ impl Checker<'_> {
             Operation::Take => {
                 self.consume(state, at, value());
                 self.change(state, at, slot(), &[Holds::Borrows], Holds::Owns);
+            }
+            Operation::Keep => {
+                if state.kept.replace(value()).is_some() {
+                    self.blame(at, "a write keeps one reference");
+                }
             }
             Operation::Increment => state.credits.push(value()),
             Operation::Spend | Operation::Release => {
@@ -366,6 +380,9 @@ impl Checker<'_> {
                 self.blame(at, "the reference written here has not been counted");
             }
             self.falls(state, at);
+            if let Some(kept) = state.kept.take() {
+                self.keep(state, call, kept);
+            }
         }
         state.fallen |= match self.callees.of_call(call) {
             Callee::Ordinary if effect == Effect::None => !self.facts.is_quiet(call),
@@ -377,6 +394,17 @@ impl Checker<'_> {
         state.settled.clear();
         if !call.is_invoke() {
             self.result_of(state, call);
+        }
+    }
+
+    fn keep(&mut self, state: &mut State, write: Call, kept: Value) {
+        let offset = offset_in(self.function.module(), write);
+        if offset.is_none() || offset_of_read(self.callees, kept) != offset {
+            self.blame(write.value(), "what the write keeps was not loaded from where it writes");
+        }
+        let number = self.number(kept);
+        if !state.temporaries.insert(number) {
+            self.blame(write.value(), "what the write keeps has a count of its own already");
         }
     }
 

@@ -4,6 +4,7 @@
 //!   increment(v)   if v >> 40 == heap: byte(v) += 1;  if byte(v) & 0x7f == 0: tally_count_full(v)   rarely: 64 go to the header
 //!   decrement(v)   if v >> 40 == heap: byte(v) −= 1;  if byte(v) <= 0x80: tally_count_low(v)        rarely: see there
 //!   drop(v)        if v >> 40 == heap: byte(v) −= 1;  if byte(v) & 0x7f == 0: tally_count_low(v)    rarely: v is what a root held
+//!   keep(v)        if v >> 40 == heap: if byte(v) < 0x80: tally_count_low(v)                        rarely: not settled
 //!   settle(root)   of one word: `settle`; else tally_root_settle(slot, shadow, handle, bytes)
 //!   drain          if context.pending != 0: tally_drain(words)                                     rarely
 //! ```
@@ -21,10 +22,11 @@
 //! null there at compile time.
 
 use super::operation::Operation;
+use super::out_parameters::OutParameters;
 use super::postponed::Postponed;
 use crate::llvm::call::Call;
 use crate::llvm::surgery::split_before;
-use crate::llvm::{Block, Builder, Opcode, Value};
+use crate::llvm::{Block, Builder, HandleSet, Opcode, Value};
 use crate::lower::ContextAccess;
 use crate::lower::count::address_taken;
 use crate::lower::descriptor::OneWord;
@@ -54,6 +56,10 @@ pub(super) struct Expansion<'a> {
     pub(super) shadows: &'a [Option<usize>],
     /// How to read the roots that inline code settles.
     pub(super) words: &'a [Option<OneWord>],
+    /// Writes that keep what they replace.
+    pub(super) kept: &'a HandleSet<Value>,
+    /// Stores to roots that are counted like writes.
+    pub(super) out_parameters: &'a OutParameters,
 }
 
 impl Expansion<'_> {
@@ -69,6 +75,7 @@ impl Expansion<'_> {
             }
             Operation::Drop | Operation::Release => self.drop(call.value(), call.argument(0)),
             Operation::Apply => self.apply(call.value()),
+            Operation::Keep => self.keep(call.value(), call.argument(0)),
             Operation::Settle => self.settle(call, false, tables),
             Operation::Unsettle => self.settle(call, true, tables),
             Operation::Drain => self.drain(call, named),
@@ -95,11 +102,16 @@ impl Expansion<'_> {
         let store = self.builder.store(call.argument(0), call.argument(2));
         self.builder.tag(old, REFERENCES);
         self.builder.tag(store, REFERENCES);
+        let null = self.builder.module().pointer().null();
+        let is_kept = self.kept.contains(&place);
         match self.postponed.get(&place) {
+            Some(false) if is_kept => {}
             Some(&counts) => {
-                let null = self.builder.module().pointer().null();
-                self.postpone(place, if counts { call.argument(0) } else { null }, old);
+                let new = if counts { call.argument(0) } else { null };
+                self.postpone(place, new, if is_kept { null } else { old });
             }
+            None if is_kept => {}
+            None if self.out_parameters.is_counted_store(call) => self.drop(place, old),
             None => self.decrement(place, old),
         }
         call.remove();
@@ -182,6 +194,16 @@ impl Expansion<'_> {
         self.rarely_call(place, none, "tally_count_low", value, rest);
     }
 
+    /// The object loses the reference of a field without losing a count: it is noted as a candidate unless it is settled.
+    fn keep(&self, place: Value, value: Value) {
+        let builder = self.builder;
+        let rest = self.if_in_heap(place, value);
+        let byte = builder.load(builder.module().integer(8), self.byte_of(value));
+        builder.tag(byte, COUNTS);
+        let unsettled = builder.less_or_equal(byte, byte.type_of().constant(LOW));
+        self.rarely_call(place, unsettled, "tally_count_low", value, rest);
+    }
+
     /// Takes one from the count of the object that a word of an object or a global referred to, in front of `place`.
     fn decrement(&self, place: Value, value: Value) {
         let builder = self.builder;
@@ -195,16 +217,22 @@ impl Expansion<'_> {
     fn change_byte(&self, value: Value, change: u64) -> Value {
         let (builder, module) = (self.builder, self.builder.module());
         let byte_type = module.integer(8);
-        let word = builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64));
-        let granule = builder.binary(Opcode::LLVMLShr, word, builder.i64(4));
-        let address = builder.binary(Opcode::LLVMAdd, granule, builder.i64(COUNTS_BIAS));
-        let address = builder.cast(Opcode::LLVMIntToPtr, address, module.pointer());
+        let address = self.byte_of(value);
         let before = builder.load(byte_type, address);
         let after = builder.binary(Opcode::LLVMAdd, before, byte_type.constant(change));
         let store = builder.store(after, address);
         builder.tag(before, COUNTS);
         builder.tag(store, COUNTS);
         after
+    }
+
+    /// Address of the object's count byte.
+    fn byte_of(&self, value: Value) -> Value {
+        let (builder, module) = (self.builder, self.builder.module());
+        let word = builder.cast(Opcode::LLVMPtrToInt, value, module.integer(64));
+        let granule = builder.binary(Opcode::LLVMLShr, word, builder.i64(4));
+        let address = builder.binary(Opcode::LLVMAdd, granule, builder.i64(COUNTS_BIAS));
+        builder.cast(Opcode::LLVMIntToPtr, address, module.pointer())
     }
 
     /// Ends the block: a call if `condition` holds, and on to `rest`.

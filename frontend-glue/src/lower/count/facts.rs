@@ -127,6 +127,16 @@ impl Facts {
         self.quiet.contains(&call.callee()) || self.promises.never_calls_back(call)
     }
 
+    /// These functions, and those that call them, release something after all.
+    pub(super) fn forget_quiet(&mut self, functions: impl IntoIterator<Item = Value>) {
+        let mut queue: Vec<Value> = functions.into_iter().collect();
+        while let Some(function) = queue.pop() {
+            if self.quiet.remove(&function) {
+                queue.extend(callers(function));
+            }
+        }
+    }
+
     /// Whether a quiet function may make the call, given that those in the set are quiet.
     fn fits_quiet(&self, callees: &Callees, quiet: &HandleSet<Value>, call: Call) -> bool {
         match callees.of_call(call) {

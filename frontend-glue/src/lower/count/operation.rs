@@ -14,6 +14,7 @@
 //! | `drop(v, root)` | decrement | the root releases its object, and borrows it until it is overwritten |
 //! | `give(v, root)` | – | the root's count becomes a credit; the root borrows its object |
 //! | `spend(v)` | – | a temporary's count becomes a credit |
+//! | `keep(v)` | a test | the next write replaces `v`, and does not release it: `v` is a temporary behind it |
 //! | `increment(v)` | increment | a credit out of nothing |
 //! | `release(v)` | decrement | a temporary is released |
 //! | `pass(v)`, `join(phi)` | – | a credit goes along an edge into a phi, which is a temporary from there on |
@@ -37,6 +38,7 @@ pub(in crate::lower) enum Operation {
     Drop,
     Give,
     Spend,
+    Keep,
     Increment,
     Release,
     Pass,
@@ -53,12 +55,13 @@ pub(in crate::lower) enum Operation {
 
 use Operation::*;
 
-const ALL: [(Operation, &str); 17] = [
+const ALL: [(Operation, &str); 18] = [
     (Own, "own"),
     (Take, "take"),
     (Drop, "drop"),
     (Give, "give"),
     (Spend, "spend"),
+    (Keep, "keep"),
     (Increment, "increment"),
     (Release, "release"),
     (Pass, "pass"),
@@ -91,7 +94,7 @@ impl Operations {
         for (operation, name) in ALL {
             let parameters: &[Type] = match operation {
                 Own | Take | Drop | Give => &[pointer, number],
-                Spend | Increment | Release | Pass | Join | Result => &[pointer],
+                Spend | Keep | Increment | Release | Pass | Join | Result => &[pointer],
                 Settle | Unsettle => &[number],
                 Lend | Unlend | Drain | Finish | Apply => &[],
             };

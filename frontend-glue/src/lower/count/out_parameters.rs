@@ -6,24 +6,33 @@
 //!
 //! Such a store counts nothing, and the stored object may be at zero when the callee's safepoint drains
 //! (`address_taken`). But every function that gets the address is known, and only loads, stores, compares and passes
-//! it on to others of that kind. So each of these stores is reported to the runtime (`tally_lent_store`), which holds
-//! the reference for the slot: no search is necessary, and the frame does not count as lending. Without that each
-//! drain walked the stack: 32,000 frames deep, a program took 34 s.
+//! it on to others of that kind. Where these functions get no other address, each store counts like a write of a field
+//! (`closed`). Elsewhere the slot may be no root, so the store is reported to the runtime (`tally_lent_store`), which
+//! holds the reference for the slot. Either way no search is necessary, and the frame does not count as lending.
+//! Without that each drain walked the stack: 32,000 frames deep, a program took 34 s.
 //!
 //! A parameter *fits* if all its uses do; one that is passed on to a parameter that does not fit does not fit either.
 //! Parameters of functions that may be replaced when programs are linked, and parameters passed by value, do not fit.
 
+mod closed;
+
+use super::facts::Facts;
 use super::slots::is_lent;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::Call;
 use crate::llvm::{Builder, HandleMap, HandleSet, Opcode, Value};
 use crate::lower::roots::Root;
 use crate::lower::runtime::declare;
+use closed::Closed;
 
 /// The roots of a module that only out-parameters lead to.
 #[derive(Default)]
 pub(in crate::lower) struct OutParameters {
     slots: HandleSet<Value>,
+    /// Those of them that are counted at every store.
+    counted: HandleSet<Value>,
+    /// These stores.
+    writes: HandleSet<Call>,
 }
 
 /// The uses of an address.
@@ -38,10 +47,11 @@ struct Uses {
 }
 
 impl OutParameters {
-    /// Finds them, and makes the stores through the parameters report to the runtime.
-    pub(in crate::lower) fn note(
+    /// Finds them, and makes the stores through the parameters count, or report to the runtime.
+    pub(super) fn note(
         builder: &Builder,
         callees: &Callees,
+        facts: &mut Facts,
         managed: &HandleSet<Value>,
         rooted: &[(Value, Vec<Root>)],
     ) -> OutParameters {
@@ -52,8 +62,12 @@ impl OutParameters {
         let parameters = uses_of_parameters(callees, managed, lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()));
         let fits = |uses: &Uses| uses.fit && uses.passed_as.iter().all(|parameter| parameters[parameter].fit);
         let lent: Vec<(Value, Uses)> = lent.into_iter().filter(|(_, uses)| fits(uses)).collect();
+        let closed = Closed::among(callees, managed, &lent, &parameters);
+        let (writes, functions) = closed.count_stores(builder, &lent, &parameters);
+        facts.forget_quiet(functions);
         let (mut reached, mut named) = (HandleSet::default(), HandleSet::default());
-        let mut queue: Vec<Value> = lent.iter().flat_map(|(_, uses)| uses.passed_as.clone()).collect();
+        let open = lent.iter().filter(|(slot, _)| !closed.slots.contains(slot));
+        let mut queue: Vec<Value> = open.flat_map(|(_, uses)| uses.passed_as.clone()).collect();
         while let Some(parameter) = queue.pop() {
             if reached.insert(parameter) {
                 let uses = &parameters[&parameter];
@@ -61,10 +75,20 @@ impl OutParameters {
                 uses.stores.iter().filter(|&&store| named.insert(store)).for_each(|&store| name(builder, store));
             }
         }
-        OutParameters { slots: lent.into_iter().map(|(slot, _)| slot).collect() }
+        OutParameters { slots: lent.into_iter().map(|(slot, _)| slot).collect(), counted: closed.slots, writes }
     }
 
-    /// Whether every store to the root by another function is reported.
+    /// Whether every store to the root is counted where it is made.
+    pub(super) fn counts(&self, root: &Root) -> bool {
+        self.counted.contains(&root.slot)
+    }
+
+    /// Whether the write is one of those stores: what it replaces was held by a root.
+    pub(super) fn is_counted_store(&self, write: Call) -> bool {
+        self.writes.contains(&write)
+    }
+
+    /// Whether every store to the root by another function is counted or reported.
     pub(super) fn lead_to(&self, root: &Root) -> bool {
         self.slots.contains(&root.slot)
     }

@@ -9,7 +9,8 @@
 //! fresh object is released at once and waits on the pending list) and the result with all patterns on come from the
 //! same analysis with other switches; each count that a pattern saves is a remark.
 //!
-//! - **moves**: the count that a temporary came with goes to the first root, field, phi or caller that needs one
+//! - **moves**: the count that a temporary came with goes to the first root, field, phi or caller that needs one; what a
+//!   write takes out of a field is a temporary that comes with the field's count (`taken`)
 //! - **lazy roots**: a root that is overwritten or left before the next safepoint never gets a count of its own
 //! - **quiet calls**: a call in which nothing can be released is no safepoint for the counts
 //! - **last use**: a value written into an object takes the count of a root that is given up before the next
@@ -26,6 +27,7 @@ mod phis;
 mod safepoint;
 mod soon_gone;
 mod state;
+mod taken;
 mod walk;
 
 use super::Patterns;
@@ -37,7 +39,9 @@ use crate::llvm::call::Call;
 use crate::llvm::{HandleMap, HandleSet, Value};
 use crate::lower::bit_set::BitSet;
 use crate::lower::roots::Root;
+use smallvec::SmallVec;
 use state::{Holds, State};
+pub(super) use taken::{candidates as takeable, offset_in, offset_of_read};
 use walk::Walk;
 
 /// One function, with the inputs of the analysis.
@@ -51,10 +55,14 @@ pub(super) struct Ownership<'a> {
     pub(super) roots: &'a [Root],
     /// Whether each of them is simple.
     pub(super) simple: Vec<bool>,
+    /// Whether each of them is counted at every store to it: it owns its object at all times.
+    pub(super) exact: &'a [bool],
     /// The roots that are settled.
     pub(super) settled: Vec<usize>,
     /// The hidden roots, for temporaries that are arguments.
     pub(super) hidden: Vec<usize>,
+    /// Loads of fields whose content a write may take.
+    pub(super) takeable: &'a HandleSet<Value>,
     /// A call of the function may return twice: the content of a root at one place does not tell its content at the
     /// next. So each root owns its object, and is read again whenever it is released.
     pub(super) returns_twice: bool,
@@ -73,12 +81,15 @@ impl Ownership<'_> {
         let simple = self.roots.iter().enumerate().filter(|(index, _)| self.simple[*index]);
         let slot_of: HandleMap<Value, usize> = simple.map(|(index, root)| (root.slot, index)).collect();
         let owned_phis = if self.patterns.moves { self.owned_phis(&slot_of) } else { Default::default() };
+        let nothing = HandleSet::default();
+        let takeable = if self.patterns.moves { self.takeable } else { &nothing };
         let mut numbers = HandleMap::default();
         let mut temporaries = Vec::new();
         for block in &self.flow.blocks[..self.flow.reachable] {
             for instruction in block.instructions() {
                 let call = instruction.as_call();
                 if owned_phis.contains(&instruction)
+                    || takeable.contains(&instruction)
                     || call.is_some_and(|call| self.facts.hands_over(self.callees, call))
                 {
                     numbers.insert(instruction, temporaries.len());
@@ -90,6 +101,7 @@ impl Ownership<'_> {
             it: self,
             slot_of,
             owned_phis,
+            takeable,
             numbers,
             temporaries,
             same: HandleMap::default(),
@@ -98,9 +110,10 @@ impl Ownership<'_> {
             output: None,
         };
         let entry = State {
-            slots: self.roots.iter().map(|_| Holds::Null).collect(),
+            slots: self.exact.iter().map(|&exact| if exact { Holds::Owns } else { Holds::Null }).collect(),
             contents: self.roots.iter().map(|_| None).collect(),
             temporaries: BitSet::empty(walk.temporaries.len()),
+            fields: SmallVec::new(),
             pending: false,
         };
         let mut starts = Vec::new();

@@ -18,15 +18,17 @@ use crate::lower::roots::Root;
 /// The personality for a function without one.
 const PERSONALITY: &str = "__gcc_personality_v0";
 
-/// Gives `function` its pad. Functions without roots or counted results need none.
+/// Gives `function` its pad. Functions without roots or counted results need none, unless writes may take something out of a
+/// field (`takes`).
 pub(super) fn release_on_unwinding(
     builder: &Builder,
     callees: &Callees,
     facts: &Facts,
     function: Value,
     roots: &[Root],
+    takes: bool,
 ) {
-    let has_counts = || !roots.is_empty() || function.calls().any(|call| facts.hands_over(callees, call));
+    let has_counts = || !roots.is_empty() || function.calls().any(|call| facts.hands_over(callees, call)) || takes;
     if function.has_attribute("nounwind") || !has_counts() {
         return;
     }

@@ -92,8 +92,18 @@ impl Heap {
         if top == 0 { 0 } else { self.prompt.len(top) }
     }
 
+    /// The entry `at` is this object.
     #[inline(always)]
-    fn pending_at(&self, at: usize) -> ObjectRef {
+    pub(super) fn put_pending(&mut self, at: usize, object: ObjectRef) {
+        debug_assert!(at < self.pending_len());
+        // SAFETY: before the end of the list.
+        let place = unsafe { self.prompt.pending.as_mut_ptr().add(at) };
+        // SAFETY: as above.
+        unsafe { *place = object };
+    }
+
+    #[inline(always)]
+    pub(super) fn pending_at(&self, at: usize) -> ObjectRef {
         // SAFETY: `at` is below the list's length.
         let place = unsafe { self.prompt.pending.as_ptr().add(at) };
         // SAFETY: as above.
@@ -145,11 +155,16 @@ impl Heap {
         before
     }
 
-    #[inline(never)]
-    fn protect_words(&mut self, words: &[u64]) {
+    /// The masks of all types that hold tagged words, one registered meanwhile included.
+    pub(super) fn refresh_pointer_masks(&mut self) {
         if type_registry::pointer_mask_count() != self.prompt.pointer_masks.len() {
             self.prompt.pointer_masks = type_registry::pointer_masks();
         }
+    }
+
+    #[inline(never)]
+    fn protect_words(&mut self, words: &[u64]) {
+        self.refresh_pointer_masks();
         for &word in words {
             for place in 0..=self.prompt.pointer_masks.len() {
                 let mask = if place == 0 { u64::MAX } else { self.prompt.pointer_masks[place - 1] };
@@ -159,21 +174,25 @@ impl Heap {
     }
 
     fn protect_address(&mut self, address: u64) {
+        if let Some(object) = self.object_in_flight(address)
+            && !self.prompt.protected.contains(object)
+        {
+            self.prompt.protected.push(object);
+        }
+    }
+
+    /// The object of this heap that a word in flight lies in.
+    pub(super) fn object_in_flight(&self, address: u64) -> Option<ObjectRef> {
         if !range::in_heap(address) || !range::is_reserved(address) {
-            return;
+            return None;
         }
         // SAFETY: the entry of an address in the reserved range.
-        let found = match unsafe { (*block_info(block_of(address))).state.get() } {
+        match unsafe { (*block_info(block_of(address))).state.get() } {
             // SAFETY: a block of this heap.
             // SAFETY: an address in the reserved range.
             state::CELLS if unsafe { self.owns_address(address) } => unsafe { super::CellSpace::object_at(address) },
             state::CELLS => None,
             _ => self.large.object_at(address),
-        };
-        if let Some(object) = found
-            && !self.prompt.protected.contains(object)
-        {
-            self.prompt.protected.push(object);
         }
     }
 
@@ -295,10 +314,7 @@ impl Heap {
                 object.remove_flags(prompt_flag::PENDING);
                 heap.note_survivor(object);
             } else if heap.is_protected(object) {
-                // SAFETY: before the end of the list.
-                let place = unsafe { heap.prompt.pending.as_mut_ptr().add(kept) };
-                // SAFETY: as above.
-                unsafe { *place = object };
+                heap.put_pending(kept, object);
                 kept += 1;
             } else {
                 object.remove_flags(prompt_flag::PENDING);

@@ -10,10 +10,15 @@ use crate::turn::LastTurn;
 
 impl Heap {
     /// A safepoint of the prompt plan: drains; tries candidates when there are enough of them.
+    #[inline(always)]
     pub fn prompt_safepoint(mut heap: HeapEntry, words: &[u64]) {
-        if heap.stopped {
-            return;
+        if !heap.stopped && !heap.drains_quickly(words) {
+            Heap::whole_safepoint(heap, words);
         }
+    }
+
+    #[inline(never)]
+    fn whole_safepoint(mut heap: HeapEntry, words: &[u64]) {
         heap.inspect();
         let lent = heap.context_mut().lent;
         match lent {

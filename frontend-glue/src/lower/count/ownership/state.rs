@@ -1,5 +1,6 @@
 //! The state of counts at one place of a function.
 
+use super::taken::Field;
 use crate::llvm::Value;
 use crate::lower::bit_set::BitSet;
 use smallvec::SmallVec;
@@ -21,6 +22,8 @@ pub(super) struct State {
     pub(super) contents: SmallVec<[Option<Value>; 8]>,
     /// Temporaries that still hold their count.
     pub(super) temporaries: BitSet,
+    /// Fields whose content is known.
+    pub(super) fields: SmallVec<[Field; 4]>,
     /// An object may be waiting on the pending list.
     pub(super) pending: bool,
 }
@@ -39,5 +42,6 @@ impl State {
         // A temporary that one path lacks is released on the other's edge.
         self.pending |= other.pending || self.temporaries != other.temporaries;
         self.temporaries.intersect(&other.temporaries);
+        self.fields.retain(|field| other.fields.contains(field));
     }
 }

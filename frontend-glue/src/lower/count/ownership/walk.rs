@@ -19,6 +19,8 @@ pub(super) struct Walk<'a> {
     pub(super) it: &'a Ownership<'a>,
     pub(super) slot_of: HandleMap<Value, usize>,
     pub(super) owned_phis: HandleSet<Value>,
+    /// Loads of fields whose content a write may take.
+    pub(super) takeable: &'a HandleSet<Value>,
     /// Temporaries are numbered in the order of the program.
     pub(super) numbers: HandleMap<Value, usize>,
     pub(super) temporaries: Vec<Value>,
@@ -95,11 +97,17 @@ impl Walk<'_> {
 
     fn step(&mut self, state: &mut State, instruction: Value) {
         match instruction.opcode() {
-            Some(Opcode::LLVMLoad) => self.load(state, instruction),
+            Some(Opcode::LLVMLoad) => {
+                self.load(state, instruction);
+                self.note_field(state, instruction);
+            }
             Some(Opcode::LLVMStore) => self.store(state, instruction),
             Some(Opcode::LLVMCall | Opcode::LLVMInvoke) => {
                 let call = instruction.as_call().expect("a call or invoke");
                 let effect = self.it.facts.effect(self.it.callees, call);
+                if !keeps_fields(self.it.callees.of_call(call)) {
+                    state.fields.clear();
+                }
                 if call.is_musttail() {
                     self.hand_on(state, call);
                 } else if effect == Effect::None {
@@ -181,6 +189,7 @@ impl Walk<'_> {
     fn quiet_call(&mut self, state: &mut State, call: Call) {
         match self.it.callees.of_call(call) {
             Callee::GcWrite => self.write(state, call),
+            Callee::GcRead => self.note_field(state, call.value()),
             Callee::Runtime(_) if self.it.facts.checks(call) => {}
             Callee::Runtime(_) | Callee::WriteWord => state.pending = true,
             Callee::Ordinary if self.it.facts.is_quiet(call) => {
@@ -202,8 +211,15 @@ impl Walk<'_> {
     fn write(&mut self, state: &mut State, call: Call) {
         let value = self.canonical(call.argument(0));
         let place = call.value();
+        let taken = self.taken(state, call);
+        if let Some(taken) = taken {
+            self.edit(place, What::Of(Operation::Keep, taken));
+        }
         if !value.is_null() {
             self.credit(state, value, place, true);
+        }
+        if let Some(taken) = taken {
+            self.own_taken(state, taken, call);
         }
         state.pending = true;
     }
@@ -228,6 +244,12 @@ impl Walk<'_> {
             None => self.edit(place, What::Of(Operation::Increment, value)),
         }
     }
+}
+
+/// Whether the call writes to no field, or is a write, which tells which.
+fn keeps_fields(callee: Callee) -> bool {
+    use Callee::{GcRead, GcRoot, GcWrite, LifetimeEnd, LifetimeStart, OtherIntrinsic};
+    matches!(callee, GcWrite | GcRead | GcRoot | LifetimeStart | LifetimeEnd | OtherIntrinsic)
 }
 
 /// Whether the frame is already gone at this return.
