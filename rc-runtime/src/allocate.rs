@@ -1,27 +1,21 @@
 //! Allocation: the inline path's twin for hosts, and the slow path behind both.
 //!
 //! Compiled code bumps `context.cursor` inline; expected cost: 3 loads, 1 add, 1 compare, 1 branch, 3 stores, and the null
-//! stores of the reference words. Here is what happens when the hole is used up: the next hole of the block, else a
-//! safepoint (`EpochDriver::on_block_taken`: a slice of pending work, a flip when one is due) and another block.
+//! stores of the reference words. Where the hole does not take the cell, `plan::deferred::room` finds room, and gives the
+//! collector its turn (`EpochDriver::on_block_taken`: a slice of pending work, a flip when one is due).
 //!
 //! Any epoch runs *before* the cell is carved, so nothing half-made is ever seen: the header is written and the payload
 //! is null before the object is returned. `[HEADER]`
 //!
-//! | cell | goes to |
-//! |---|---|
-//! | up to 128 bytes with padding for its alignment | the next hole: it always fits |
-//! | up to 16 KiB | the current hole if it fits, else the overflow block |
-//! | more | blocks of its own (`large`) |
-//!
-//! When the heap limit or the range allows no more blocks, the holes of the blocks there are serve every small cell that
-//! fits one, then a full collection is tried, and only then is the program told.
+//! Cells of more than 16 KiB have blocks of their own (`large`). When the heap limit or the range allows no more blocks, the
+//! holes of the blocks there are serve every small cell that fits one, then a full collection is tried, and only then is the
+//! program told.
 
 use crate::heap::{Heap, HeapEntry};
 use crate::memory::large::{LARGEST_SMALL_CELL, LargeSpace};
-use crate::memory::range::{self, BLOCK_BYTES};
+use crate::memory::range::BLOCK_BYTES;
 use crate::object::{HEADER_BYTES, ObjectRef, flag};
 use crate::out_of_memory::{OutOfMemory, name_of, range_used_up};
-use crate::plan::deferred::block::{Hole, SMALLEST_HOLE};
 use crate::type_registry::{TypeId, TypeInfo};
 
 impl Heap {
@@ -168,14 +162,9 @@ impl Heap {
     }
 
     fn allocate_small(&mut self, info: &TypeInfo, cell: u64) -> Result<ObjectRef, OutOfMemory> {
-        let start = loop {
-            if let Some(start) = self.carve(cell, info.align) {
-                break start;
-            }
-            if cell + info.align > SMALLEST_HOLE {
-                break self.carve_overflow(info, cell)?;
-            }
-            self.next_hole(info)?;
+        let start = match self.carve(cell, info.align) {
+            Some(start) => start,
+            None => self.find_room(info, cell)?,
         };
         let object = self.write_header(start, info.fresh_meta_deferred());
         clear_payload(object, cell);
@@ -199,110 +188,6 @@ impl Heap {
         object.set_stamp(self.clock.epoch);
         object.set_meta(meta);
         object
-    }
-
-    /// Bumps the cursor in the current hole.
-    #[inline(always)]
-    fn carve(&mut self, cell: u64, align: u64) -> Option<u64> {
-        let end = self.deferred.hole.end;
-        let context = self.context_mut();
-        let start = aligned_start(context.cursor, align);
-        if start + cell > end {
-            return None;
-        }
-        zero_padding(context.cursor, start);
-        context.cursor = start + cell;
-        Some(start)
-    }
-
-    fn carve_overflow(&mut self, info: &TypeInfo, cell: u64) -> Result<u64, OutOfMemory> {
-        let mut start = aligned_start(self.deferred.overflow.start, info.align);
-        if start + cell > self.deferred.overflow.end {
-            self.with_driver(|driver, heap| driver.on_block_taken(heap));
-            if !self.open_overflow_block() {
-                if let Some(start) = self.carve_in_recyclable_blocks(cell, info.align) {
-                    return Ok(start);
-                }
-                self.with_driver(|driver, heap| driver.collect(heap));
-                if !self.open_overflow_block() {
-                    let start = self.carve_in_recyclable_blocks(cell, info.align);
-                    return start.ok_or_else(|| self.refusal(BLOCK_BYTES, info));
-                }
-            }
-            start = aligned_start(self.deferred.overflow.start, info.align);
-        }
-        self.deferred.overflow.start = start + cell;
-        self.clock.given_bytes += cell;
-        self.count_birth(cell);
-        Ok(start)
-    }
-
-    fn open_overflow_block(&mut self) -> bool {
-        let hole =
-            if self.allows(BLOCK_BYTES) { self.deferred.blocks.open_overflow_block(self.clock.epoch) } else { None };
-        self.deferred.overflow = hole.unwrap_or(self.deferred.overflow);
-        self.note_growth();
-        hole.is_some()
-    }
-
-    /// The first hole that takes the cell, when no block may be added. Holes passed over are used after the next flip.
-    #[cold]
-    fn carve_in_recyclable_blocks(&mut self, cell: u64, align: u64) -> Option<u64> {
-        loop {
-            self.retire_hole();
-            while let Some(hole) = self.deferred.blocks.next_hole() {
-                self.enter_hole(hole);
-                if let Some(start) = self.carve(cell, align) {
-                    return Some(start);
-                }
-            }
-            self.deferred.blocks.open_recyclable_block(self.clock.epoch)?;
-        }
-    }
-
-    /// Retires the current hole and opens the next, or a block with one.
-    fn next_hole(&mut self, info: &TypeInfo) -> Result<(), OutOfMemory> {
-        self.retire_hole();
-        if std::mem::take(&mut self.services.external.is_due) {
-            self.with_driver(|driver, heap| driver.on_block_taken(heap));
-        }
-        let mut collected = false;
-        loop {
-            if let Some(hole) = self.deferred.blocks.next_hole() {
-                self.enter_hole(hole);
-                return Ok(());
-            }
-            self.with_driver(|driver, heap| driver.on_block_taken(heap));
-            if self.open_block() {
-                continue;
-            }
-            // Once: the blocks it recycles may all have holes too small for any cell, and the next would recycle them again.
-            if std::mem::replace(&mut collected, true) {
-                return Err(self.refusal(BLOCK_BYTES, info));
-            }
-            self.with_driver(|driver, heap| driver.collect(heap));
-        }
-    }
-
-    fn enter_hole(&mut self, hole: Hole) {
-        self.deferred.hole = hole;
-        self.deferred.hole_start = hole.start;
-        self.clock.given_bytes += hole.end - hole.start;
-        let calls = self.every_allocation_calls();
-        let context = self.context_mut();
-        context.cursor = hole.start;
-        context.limit = if calls { 0 } else { hole.end };
-    }
-
-    /// Recyclable blocks are in use already: at the limit they are the last.
-    fn open_block(&mut self) -> bool {
-        let epoch = self.clock.epoch;
-        let opened = match self.makes_room(BLOCK_BYTES) {
-            true => self.deferred.blocks.open_block(epoch),
-            false => self.deferred.blocks.open_recyclable_block(epoch),
-        };
-        self.note_growth();
-        opened.is_some()
     }
 
     /// Whether the heap limit allows `bytes` of blocks more.
@@ -356,21 +241,7 @@ impl Heap {
 }
 
 #[inline(always)]
-fn aligned_start(cursor: u64, align: u64) -> u64 {
-    ((cursor + HEADER_BYTES + align - 1) & !(align - 1)) - HEADER_BYTES
-}
-
-#[inline(always)]
 fn clear_payload(object: ObjectRef, cell: u64) {
     // SAFETY: the payload of a cell that was just carved.
     unsafe { std::ptr::write_bytes(object.address() as *mut u8, 0, (cell - HEADER_BYTES) as usize) };
-}
-
-#[inline(always)]
-fn zero_padding(from: u64, to: u64) {
-    for word in (from..to).step_by(8) {
-        debug_assert!(range::in_heap(word));
-        // SAFETY: padding inside the current hole.
-        unsafe { *(word as *mut u64) = 0 };
-    }
 }

@@ -96,11 +96,12 @@ fn a_cell_that_fits_no_small_hole_finds_a_large_one_in_a_full_heap() {
     m.verify().expect("a sound heap");
 }
 
-/// Blocks an eighth of which is free, in holes that no cell fits, look recyclable and are not.
+/// Blocks of which a fourth is free, in holes that take what they held before and nothing longer.
 #[test]
 fn a_full_heap_whose_holes_are_too_small_is_told_so() {
     static TRIPLE: TypeDescriptor = TypeDescriptor::plain(c"Triple", 32, &[0]);
-    let triple = type_registry::register(&TRIPLE).expect("a sound descriptor");
+    static FIVE: TypeDescriptor = TypeDescriptor::plain(c"Five", 48, &[0]);
+    let [triple, five] = [&TRIPLE, &FIVE].map(|type_| type_registry::register(type_).expect("a sound descriptor"));
     let mut m =
         new_mutator(HeapOptions { heap_limit: Some(1 << 20), ..HeapOptions::default() }).expect("address space");
     while let Ok(object) = m.allocate(triple) {
@@ -113,6 +114,13 @@ fn a_full_heap_whose_holes_are_too_small_is_told_so() {
     for object in kept {
         m.push_root(object);
     }
-    assert!(matches!(m.allocate(triple), Err(OutOfMemory::Limit { .. })), "every hole is 40 bytes");
+    assert!(
+        matches!(m.allocate(five), Err(OutOfMemory::Limit { .. })),
+        "every hole is 40 bytes, or 48 at the end of a block"
+    );
+    for _ in 0..filled / 5 {
+        let object = m.allocate(triple).expect("a hole takes it");
+        m.push_root(Some(object));
+    }
     m.verify().expect("a sound heap");
 }

@@ -12,12 +12,32 @@ pub struct Clock {
     pub epoch: u32,
     /// Bytes handed out for allocation since the last flip.
     pub given_bytes: u64,
+    /// Bytes handed out by then make the next slice due.
+    slice_at: u64,
     /// `statistics.allocated_bytes` at the last flip.
     pub allocated_bytes_at_flip: u64,
 }
 
 impl Default for Clock {
     fn default() -> Self {
-        Clock { epoch: FIRST_EPOCH, given_bytes: 0, allocated_bytes_at_flip: 0 }
+        Clock { epoch: FIRST_EPOCH, given_bytes: 0, slice_at: 0, allocated_bytes_at_flip: 0 }
+    }
+}
+
+impl Clock {
+    /// A new epoch begins.
+    pub fn begin_epoch(&mut self) {
+        (self.given_bytes, self.slice_at) = (0, 0);
+    }
+
+    /// Whether enough bytes were handed out since the last slice for the sake of allocation.
+    #[inline(always)]
+    pub(crate) fn slice_is_due(&self) -> bool {
+        self.given_bytes >= self.slice_at
+    }
+
+    /// There was such a slice; so many bytes pay for the next.
+    pub(crate) fn note_slice(&mut self, bytes: u64) {
+        self.slice_at = self.given_bytes + bytes;
     }
 }

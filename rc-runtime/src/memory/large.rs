@@ -44,6 +44,8 @@ pub struct LargeSpace {
     /// Number of the heap, entered into each run's first block.
     pub owner: u32,
     blocks: u64,
+    /// Bytes of the cells of mature ones, under the deferred plan.
+    pub mature_bytes: u64,
     /// Blocks of dead objects, on their way back to the system.
     pub leaving: Leaving,
     /// Objects taken under the prompt plan so far.

@@ -12,7 +12,7 @@
 //! TRIAL_BASE      1 byte per 16 bytes  (trials)     1/16    all zero outside a trial, or, prompt plan, a mark's proof
 //! MARK_BASE       1 bit  per 16 bytes  (mark)       1/128
 //! BUFFERED_BASE   1 bit  per 8 bytes   (candidates) 1/64
-//! BLOCK_INFO_BASE 16 bytes per block of 32 KiB      1/2048
+//! BLOCK_INFO_BASE 32 bytes per block of 32 KiB      1/1024
 //! TYPE_TABLE_BASE 8 bytes per type id               128 MiB
 //! RECORD_BASE     4 bytes per 8 bytes  (records)    1/2     of special objects, and of weak slots
 //! ```
@@ -255,7 +255,7 @@ pub fn record_cell(address: u64) -> *mut u32 {
 }
 
 /// The data of one block. One thread, the owner of the heap, reads and writes it; any thread may ask for the owner.
-#[repr(C)]
+#[repr(C, align(32))]
 #[derive(Default)]
 pub struct BlockInfo {
     /// Epoch in which the block was last opened for allocation, or for large objects the place in the large table.
@@ -264,16 +264,18 @@ pub struct BlockInfo {
     pub logged: Cell<u16>,
     /// One of the `block::state` constants.
     pub state: Cell<u8>,
-    unused: Cell<u8>,
+    /// The class of the block's longest hole when it was swept.
+    pub class: Cell<u8>,
     /// Number of the heap that owns the block.
     pub owner: AtomicU32,
-    /// Whether the recyclable list has an entry for the block.
-    pub listed: Cell<bool>,
-    unused_too: Cell<[u8; 3]>,
+    /// The other plan's.
+    unused: Cell<u32>,
+    /// The lists of recyclable blocks that have an entry for the block, a bit each.
+    pub listed: Cell<u64>,
 }
 
 const BLOCK_INFO_BYTES: u64 = std::mem::size_of::<BlockInfo>() as u64;
-const _: () = assert!(BLOCK_INFO_BYTES == 16);
+const _: () = assert!(BLOCK_INFO_BYTES == 32);
 
 /// The entry of block `block`.
 #[inline(always)]
@@ -312,9 +314,9 @@ pub unsafe fn clear_block_info(block: u32) {
     info.age.set(0);
     info.logged.set(0);
     info.state.set(0);
+    info.class.set(0);
     info.unused.set(0);
-    info.listed.set(false);
-    info.unused_too.set([0; 3]);
+    info.listed.set(0);
 }
 
 /// The entry of type id `id`: a pointer to its `TypeInfo`.

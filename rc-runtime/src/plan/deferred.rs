@@ -9,6 +9,7 @@ mod immortal;
 pub mod log;
 pub mod mature;
 mod retire;
+mod room;
 mod safepoint;
 mod upgrade;
 pub(crate) mod young_special;
@@ -17,6 +18,7 @@ use crate::heap::options::HeapOptions;
 use crate::memory::list::List;
 use crate::memory::object_stack::ObjectStack;
 use crate::object::ObjectRef;
+use block::fragments::Fragments;
 use block::{BlockSpace, Hole};
 use log::Log;
 
@@ -28,7 +30,9 @@ pub struct Deferred {
     pub(crate) hole: Hole,
     pub(crate) hole_start: u64,
     /// Where objects go that do not fit there.
-    pub(crate) overflow: Hole,
+    pub(crate) fragments: Fragments,
+    /// Of what was allocated in the last epoch that has ended, most died young.
+    pub(crate) young_leave_room: bool,
     /// The running epoch's log.
     pub log: Log,
     /// Entries in `log` at which the poll flag is raised.
@@ -57,14 +61,14 @@ pub struct Deferred {
 
 impl Deferred {
     pub(crate) fn new(options: &HeapOptions) -> Deferred {
-        let nowhere = Hole { start: 0, end: 0 };
         let mut blocks = BlockSpace::default();
         blocks.quarantine = options.zeal;
         Deferred {
             blocks,
-            hole: nowhere,
+            hole: Hole::NONE,
             hole_start: 0,
-            overflow: nowhere,
+            fragments: Fragments::default(),
+            young_leave_room: false,
             log: Log::default(),
             log_poll_at: options.log_entries,
             counting: false,

@@ -5,6 +5,7 @@
 //! the statistics say was followed and visited, compared with what the program allocated and logged.
 
 mod adversaries;
+mod ageing;
 mod garbage;
 mod garbage_shapes;
 mod memory;

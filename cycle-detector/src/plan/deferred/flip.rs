@@ -60,7 +60,7 @@ impl DeferredDriver {
 
         self.phase = Phase::Count;
         heap.deferred.counting = true;
-        heap.clock.given_bytes = 0;
+        heap.clock.begin_epoch();
         heap.deferred.log_poll_at = heap.options().log_entries;
         heap.set_poll(true);
         self.trigger.note_flip();

@@ -7,6 +7,7 @@
 //! While the backup mark discovers, references that vanish with a dead object are shown to it.
 
 use crate::plan::deferred::DeferredDriver;
+use crate::plan::deferred::epoch::Phase;
 use crate::prefetch_queue::AHEAD;
 use crate::slice::CHUNK_UNITS;
 use tally_heap::object::flag;
@@ -69,7 +70,7 @@ impl DeferredDriver {
                 units -= self.end_dying_special(heap, object, units);
             } else if !heap.deferred.free_queue.is_empty() {
                 units = self.release_dead(heap, units);
-            } else if heap.deferred.blocks.has_freed_into() {
+            } else if heap.deferred.blocks.has_freed_into() && self.has_released() {
                 heap.deferred.blocks.sweep_freed_into();
                 units -= 8;
             } else {
@@ -77,6 +78,12 @@ impl DeferredDriver {
             }
         }
         units
+    }
+
+    /// Whether the decrements of the last flip are done. Until then more objects die in the blocks that have had deaths: swept now,
+    /// they would be swept again, and again.
+    fn has_released(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Try)
     }
 
     /// Plain objects in bulk, then the one at the end of the queue, plain or not; returns the units left.

@@ -8,7 +8,7 @@
 //! ```text
 //! state        in list        next
 //! FREE         free           taken → TOUCHED
-//! RECYCLABLE   recyclable     taken → TOUCHED
+//! RECYCLABLE   recyclable     taken → TOUCHED; the lists are by the longest hole
 //! TOUCHED      touched        allocated into in this epoch; flip moves the list to `pending`, the sweep after it
 //!                             classifies → FREE / RECYCLABLE / FULL
 //! FULL         –              an object in it dies → FREED_INTO
@@ -16,25 +16,25 @@
 //!                             entry in the recyclable list stays and is passed over
 //! ```
 //!
-//! Objects that fit no hole go to the *overflow* block, a free block of their own. Blocks that stay empty for a while give
-//! their memory back to the system.
+//! A heap whose objects explain its blocks takes empty blocks first: what is allocated in sequence then lies side by side. Once
+//! the blocks are too many for that ([`BlockSpace::fills_holes`]) it takes those with holes first, uses holes of any length, and grows when
+//! there is none. Blocks that stay empty for a while give their memory back to the system (`idle`).
+
+pub mod fragments;
+pub mod hole;
+mod idle;
+mod recyclable;
+
+pub use hole::{Hole, SMALLEST_HOLE};
 
 use crate::memory::block_state::{clear_tables, state};
 use crate::memory::list::{List, Queue};
-use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info, block_start};
+use crate::memory::range::{self, BLOCK_BYTES, LIVE, UNLOGGED, block_info};
+use hole::{SMALLEST_CELL, longest};
+use recyclable::Recyclable;
 
-/// Holes shorter than this are not used, and every cell up to this size fits into any hole.
-pub const SMALLEST_HOLE: u64 = 128;
-/// Flips over which an empty block must have been idle before its memory goes back to the system: giving back what the
-/// next epoch takes again cost a program of short-lived trees as much time in the kernel as in itself.
-const IDLE_FLIPS: u32 = 16;
-/// Blocks given back after one flip, at most.
-const GIVEN_BACK_PER_FLIP: usize = 64;
-/// Units of work of each: two system calls, which took 2 to 23 µs. (At the flip itself 64 of them took 1.5 ms.)
-const GIVEN_BACK_UNITS: i64 = 256;
 /// Blocks in which objects are dying right now, as likely as not.
 const SWEPT_LATER: usize = 8;
-const WORDS_PER_BLOCK: u32 = (BLOCK_BYTES / 8) as u32;
 
 /// The blocks of one heap.
 #[derive(Debug, Default)]
@@ -49,7 +49,9 @@ pub struct BlockSpace {
     /// The fewest free blocks there were in the last `flips` flips: as many were idle all the time.
     idle: usize,
     flips: u32,
-    recyclable: List<u32>,
+    recyclable: Recyclable,
+    /// Blocks with holes are taken before empty ones.
+    pub fills_holes: bool,
     touched: List<u32>,
     pending: List<u32>,
     /// The oldest first.
@@ -65,96 +67,58 @@ pub struct BlockSpace {
     pub owner: u32,
 }
 
-/// A run of free bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hole {
-    /// First byte.
-    pub start: u64,
-    /// One past the last byte.
-    pub end: u64,
-}
-
 impl BlockSpace {
-    /// The next hole of the current block; its unlogged bits are cleared, since what is allocated there is young.
-    pub fn next_hole(&mut self) -> Option<Hole> {
+    /// The next hole of the current block that has `bytes`; its unlogged bits are cleared. Those passed over are passed to `passed`, where holes are filled.
+    pub fn next_hole(&mut self, bytes: u64, passed: impl FnMut(Hole)) -> Option<Hole> {
         let block = self.current?;
-        // SAFETY: this heap owns the block.
-        let live = unsafe { LIVE.block_words(block) };
-        while self.search < WORDS_PER_BLOCK {
-            let start = next_bit(live, self.search, false);
-            let end = next_bit(live, start, true);
-            self.search = end;
-            if (end - start) as u64 * 8 >= SMALLEST_HOLE {
-                let base = block_start(block);
-                let hole = Hole { start: base + start as u64 * 8, end: base + end as u64 * 8 };
-                clear_unlogged(hole);
-                return Some(hole);
-            }
-        }
-        self.current = None;
-        None
+        let found = match self.fills_holes {
+            true => hole::find(block, self.search, bytes, passed),
+            false => hole::find(block, self.search, SMALLEST_HOLE, |_| {}),
+        };
+        let Some((hole, next)) = found else {
+            self.current = None;
+            return None;
+        };
+        self.search = next;
+        hole.clear_unlogged();
+        Some(hole)
     }
 
-    /// Opens a block for allocation: a free or recyclable one, or a new one. `None` when the range is used up.
-    pub fn open_block(&mut self, epoch: u32) -> Option<()> {
-        let reusable = self.take_free().or_else(|| self.take_recyclable());
-        let block = self.touch(reusable, epoch)?;
+    /// Takes an empty block, else one with a hole of `bytes` for which opening it pays, else a new one. `None` when the range is used up.
+    pub fn take_block(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
+        let roomy = |recyclable: &mut Recyclable| match bytes > SMALLEST_HOLE {
+            true => recyclable.take_tight(bytes),
+            false => recyclable.take_roomy(),
+        };
+        let reusable = self.take_free().or_else(|| roomy(&mut self.recyclable));
+        self.touch(reusable, epoch)
+    }
+
+    /// Takes a block with objects, and a hole of `bytes`: the heap does not grow. `None` when there is none.
+    pub fn take_block_with_hole(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
+        let block = match bytes > SMALLEST_HOLE {
+            true => self.recyclable.take_tight(bytes).or_else(|| self.recyclable.take_doubtful(bytes)),
+            false => self.recyclable.take_for_small(bytes),
+        };
+        block.and_then(|block| self.touch(Some(block), epoch))
+    }
+
+    /// The holes of a block that was taken are to be found one by one.
+    pub fn walk(&mut self, block: u32) {
         self.current = Some(block);
         self.search = 0;
-        Some(())
     }
 
-    /// Opens a block that has objects and holes: the heap grows by nothing. `None` when there is none.
-    pub fn open_recyclable_block(&mut self, epoch: u32) -> Option<()> {
-        let block = self.take_recyclable()?;
-        self.current = self.touch(Some(block), epoch);
-        self.search = 0;
-        self.current.map(drop)
-    }
-
-    /// Opens a wholly free block for objects that fit no hole.
-    pub fn open_overflow_block(&mut self, epoch: u32) -> Option<Hole> {
-        let free = self.take_free();
-        let block = self.touch(free, epoch)?;
-        let hole = Hole { start: block_start(block), end: block_start(block) + BLOCK_BYTES };
-        clear_unlogged(hole);
-        Some(hole)
+    /// Passes all of them to `found`.
+    pub fn scatter(&self, block: u32, found: impl FnMut(Hole)) {
+        let none = hole::find(block, 0, BLOCK_BYTES + 1, found);
+        debug_assert!(none.is_none());
     }
 
     fn take_free(&mut self) -> Option<u32> {
         let block = self.free.pop()?;
         self.idle = self.idle.min(self.free.len());
         Some(block)
-    }
-
-    fn take_recyclable(&mut self) -> Option<u32> {
-        loop {
-            let block = self.recyclable.pop()?;
-            // SAFETY: this heap owns the block.
-            let info = unsafe { &*block_info(block) };
-            info.listed.set(false);
-            if info.state.get() == state::RECYCLABLE {
-                return Some(block);
-            }
-        }
-    }
-
-    /// Gives some memory back that no epoch has needed for a while; what that cost. The free list is a stack: what is idle lies at
-    /// its bottom.
-    fn give_idle_back(&mut self, budget: i64) -> i64 {
-        let most = usize::try_from(budget / GIVEN_BACK_UNITS).unwrap_or(0).max(1);
-        let count = self.idle.min(self.gives).min(most);
-        for block in self.free.drain(..count) {
-            // SAFETY: the block is this heap's, and holds nothing.
-            unsafe { range::release_pages(block_start(block), block_start(block) + BLOCK_BYTES) };
-            self.given_back.push(block);
-        }
-        self.idle -= count;
-        self.gives = if count == 0 { 0 } else { self.gives - count };
-        if self.idle == 0 {
-            (self.idle, self.flips, self.gives) = (self.free.len(), 0, 0);
-        }
-        count as i64 * GIVEN_BACK_UNITS
     }
 
     fn touch(&mut self, reusable: Option<u32>, epoch: u32) -> Option<u32> {
@@ -183,7 +147,7 @@ impl BlockSpace {
     pub fn flip(&mut self) {
         debug_assert!(self.pending.is_empty());
         self.flips += 1;
-        self.gives = if self.flips < IDLE_FLIPS { 0 } else { GIVEN_BACK_PER_FLIP };
+        self.gives = if self.flips < idle::FLIPS { 0 } else { idle::GIVEN_BACK_PER_FLIP };
         self.current = None;
         std::mem::swap(&mut self.touched, &mut self.pending);
         for &block in &self.logged {
@@ -197,7 +161,7 @@ impl BlockSpace {
 
     /// A hole of a block that was flipped stays open for allocation.
     pub fn keep_open(&mut self, rest: Hole) {
-        clear_unlogged(rest);
+        rest.clear_unlogged();
         self.touched.push(range::block_of(rest.start));
     }
 
@@ -251,31 +215,30 @@ impl BlockSpace {
 
     /// Whether no block with room is left.
     pub fn grows(&self) -> bool {
-        self.free.is_empty() && self.recyclable.is_empty()
+        if self.fills_holes {
+            !self.recyclable.has_some()
+        } else {
+            self.free.is_empty() && !self.recyclable.has_roomy()
+        }
     }
 
     fn sweep(&mut self, block: u32) {
         // SAFETY: this heap owns the block.
         let live = unsafe { LIVE.block_words(block) };
-        // SAFETY: as above.
-        let info = unsafe { &*block_info(block) };
-        let used: u32 = live.iter().map(|word| word.count_ones()).sum();
-        let state = match used {
-            _ if self.quarantine => state::FULL,
-            0 => {
+        let longest = if self.quarantine { 0 } else { longest(live) };
+        let state = match longest {
+            BLOCK_BYTES => {
                 self.free.push(block);
                 state::FREE
             }
-            used if used < WORDS_PER_BLOCK / 8 * 7 => {
-                if !info.listed.get() {
-                    info.listed.set(true);
-                    self.recyclable.push(block);
-                }
+            SMALLEST_CELL.. => {
+                self.recyclable.enter(block, longest);
                 state::RECYCLABLE
             }
             _ => state::FULL,
         };
-        info.state.set(state);
+        // SAFETY: as above.
+        unsafe { (*block_info(block)).state.set(state) };
     }
 
     /// Bytes in blocks that are not empty.
@@ -307,36 +270,23 @@ impl Drop for BlockSpace {
     }
 }
 
-/// Clears the unlogged bits of the slots that a hole can hold, from `start + 8` to `end - 8`. The neighbours' slots, at most
-/// `start - 8` and at least `end + 8`, lie in other granules.
-fn clear_unlogged(hole: Hole) {
-    // SAFETY: a block of this heap.
-    unsafe { UNLOGGED.clear_range(hole.start + 8, hole.end) };
-}
-
-fn next_bit(words: &[u64], from: u32, set: bool) -> u32 {
-    let mut at = from;
-    while at < WORDS_PER_BLOCK {
-        let word = words[at as usize / 64];
-        let rest = (if set { word } else { !word }) >> (at % 64);
-        if rest != 0 {
-            return at + rest.trailing_zeros();
-        }
-        at = (at | 63) + 1;
-    }
-    WORDS_PER_BLOCK
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::memory::bit_table::Granule;
+    use crate::memory::range::block_start;
+
+    /// Opens a block for small objects.
+    fn open(space: &mut BlockSpace, epoch: u32) {
+        let block = space.take_block(16, epoch).expect("room");
+        space.walk(block);
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn holes_lie_between_live_cells() {
         let mut space = BlockSpace::default();
-        space.open_block(2).expect("room");
+        open(&mut space, 2);
         let block = space.current.expect("just opened");
         let base = block_start(block);
         // SAFETY: a block of this heap.
@@ -345,13 +295,13 @@ mod tests {
         unsafe { LIVE.set_range(base + 1056 + SMALLEST_HOLE - 8, base + 4096) };
         // SAFETY: a block of this heap.
         unsafe { LIVE.set_range(base + BLOCK_BYTES - 8, base + BLOCK_BYTES) };
-        assert_eq!(space.next_hole(), Some(Hole { start: base, end: base + 1024 }));
+        assert_eq!(space.next_hole(16, |_| {}), Some(Hole { start: base, end: base + 1024 }));
         assert_eq!(
-            space.next_hole(),
+            space.next_hole(16, |_| {}),
             Some(Hole { start: base + 4096, end: base + BLOCK_BYTES - 8 }),
             "the hole after 1056 is 8 bytes too short"
         );
-        assert_eq!(space.next_hole(), None);
+        assert_eq!(space.next_hole(16, |_| {}), None);
     }
 
     #[test]
@@ -359,7 +309,7 @@ mod tests {
     fn the_smallest_cell_at_the_end_of_a_hole_gets_a_clear_bit_and_its_neighbours_keep_theirs() {
         for shift in [0, 8] {
             let mut space = BlockSpace::default();
-            space.open_block(2).expect("room");
+            open(&mut space, 2);
             let base = block_start(space.current.expect("just opened"));
             let (start, end) = (base + 1024 + shift, base + 2048 + shift);
             // SAFETY: a block of this heap.
@@ -368,7 +318,7 @@ mod tests {
             unsafe { LIVE.set_range(end, base + BLOCK_BYTES) };
             // SAFETY: a block of this heap.
             unsafe { UNLOGGED.set_range(base, base + BLOCK_BYTES) };
-            assert_eq!(space.next_hole(), Some(Hole { start, end }));
+            assert_eq!(space.next_hole(16, |_| {}), Some(Hole { start, end }));
             // SAFETY: addresses in the block.
             let get = |address| UNLOGGED.get(unsafe { Granule::at(address) });
             assert!(!get(start + 8) && !get(end - 8));
@@ -380,12 +330,12 @@ mod tests {
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn a_block_in_which_everything_died_young_is_free_again() {
         let mut space = BlockSpace::default();
-        space.open_block(2).expect("room");
+        open(&mut space, 2);
         let block = space.current.expect("just opened");
         space.flip();
         assert_eq!(space.sweep_pending(1000), None);
         assert_eq!(space.free[..], [block]);
-        space.open_block(3).expect("room");
+        open(&mut space, 3);
         assert_eq!(space.current, Some(block));
         assert_eq!(space.owned.len(), 1);
     }
@@ -395,7 +345,7 @@ mod tests {
     fn a_recyclable_block_that_empties_is_free_and_its_old_entry_is_passed_over() {
         let mut space = BlockSpace::default();
         for _ in 0..2 {
-            space.open_block(2).expect("room");
+            open(&mut space, 2);
         }
         let blocks = space.owned.clone();
         for &block in &blocks {
@@ -404,7 +354,7 @@ mod tests {
         }
         space.flip();
         space.sweep_pending(i64::MAX);
-        assert_eq!(space.recyclable.len(), 2);
+        assert_eq!(space.recyclable.entries().len(), 2);
         for _ in 0..3 {
             // SAFETY: a block of this heap.
             unsafe { LIVE.clear_range(block_start(blocks[0]), block_start(blocks[0]) + 64) };
@@ -412,73 +362,33 @@ mod tests {
             space.sweep_freed_into();
         }
         assert_eq!(space.free[..], [blocks[0]]);
-        assert_eq!(space.recyclable.len(), 2, "one entry a block, however often it is swept");
+        assert_eq!(space.recyclable.entries().len(), 2, "one entry a block, however often it is swept");
         assert_eq!(space.used_bytes(), BLOCK_BYTES);
         for expected in [blocks[0], blocks[1]] {
-            space.open_block(3).expect("room");
+            open(&mut space, 3);
             assert_eq!(space.current, Some(expected));
         }
-        space.open_block(3).expect("room");
+        open(&mut space, 3);
         assert_eq!(space.owned.len(), 3, "the stale entry leads to no block twice");
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
-    fn idle_blocks_are_given_back_a_few_in_a_slice() {
-        let mut space = BlockSpace::default();
-        for _ in 0..100 {
-            space.open_block(2).expect("room");
-        }
-        let (mut before, mut most) = (0, 0);
-        for _ in 0..300 * IDLE_FLIPS {
-            if space.sweep_pending(4 * GIVEN_BACK_UNITS).is_none() {
-                space.flip();
-            }
-            most = most.max(space.given_back.len() - before);
-            before = space.given_back.len();
-        }
-        assert_eq!((before, most), (100, 4));
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
-    fn idle_blocks_give_their_memory_back_and_busy_ones_keep_it() {
-        let mut space = BlockSpace::default();
-        for _ in 0..10 {
-            space.open_block(2).expect("room");
-        }
-        for epoch in 3..3 + 3 * IDLE_FLIPS {
-            space.flip();
-            space.sweep_pending(i64::MAX);
-            for _ in 0..4 {
-                space.open_block(epoch).expect("room");
-            }
-        }
-        assert_eq!(space.given_back.len(), 6, "ten blocks are owned, four are in use");
-        assert_eq!(space.owned.len(), 10);
-        for _ in 0..6 {
-            space.open_block(99).expect("room");
-        }
-        assert_eq!((space.owned.len(), space.given_back.len()), (10, 0));
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "the heap range is mapped at fixed addresses")]
     fn a_full_block_is_listed_after_a_death() {
         let mut space = BlockSpace::default();
-        space.open_block(2).expect("room");
+        open(&mut space, 2);
         let block = space.current.expect("just opened");
         // SAFETY: a block of this heap.
         unsafe { LIVE.set_range(block_start(block), block_start(block) + BLOCK_BYTES) };
         space.flip();
         space.sweep_pending(1000);
-        assert!(space.free.is_empty() && space.recyclable.is_empty());
+        assert!(space.free.is_empty() && space.recyclable.entries().is_empty());
         // SAFETY: a block of this heap.
         unsafe { LIVE.clear_range(block_start(block), block_start(block) + 16384) };
         space.note_death(block);
         space.note_death(block);
         assert!(space.has_freed_into());
         space.sweep_freed_into();
-        assert_eq!(space.recyclable[..], [block]);
+        assert_eq!(space.recyclable.entries(), [block]);
     }
 }

@@ -97,6 +97,7 @@ impl Heap {
         }
         object.set_stamp(0);
         if object.has(flag::LARGE) {
+            self.large.mature_bytes += bytes;
             self.deferred.large_promotion.push((object, 0));
         } else {
             let cell = object.address() - crate::object::HEADER_BYTES;
@@ -179,6 +180,7 @@ impl Heap {
         if !object.has(flag::LARGE) {
             return self.give_back_cell(object);
         }
+        self.large.mature_bytes -= object.type_info().cell_bytes_of(object);
         self.note_death(object);
         if self.zeal.is_none() {
             self.free_large(object);

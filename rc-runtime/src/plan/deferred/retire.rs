@@ -20,7 +20,7 @@ impl Heap {
     /// Closes the current hole: the objects allocated in it are counted, the rest is left to the next sweep.
     pub fn retire_hole(&mut self) {
         self.count_hole();
-        self.deferred.hole = Hole { start: 0, end: 0 };
+        self.deferred.hole = Hole::NONE;
         self.deferred.hole_start = 0;
         let context = self.context_mut();
         (context.cursor, context.limit) = (0, 0);
@@ -42,12 +42,12 @@ impl Heap {
         }
     }
 
-    /// At a flip: both allocation areas are closed. Zeal has a flip per allocation and never reuses memory; it goes on in
+    /// At a flip: the hole and the fragments are closed. Zeal has a flip per allocation and never reuses memory; it goes on in
     /// the rest of the hole, or each object would take a block.
     pub fn retire_allocation(&mut self) {
         let rest = Hole { start: self.context_mut().cursor, end: self.deferred.hole.end };
         self.retire_hole();
-        self.deferred.overflow = Hole { start: 0, end: 0 };
+        self.deferred.fragments.clear();
         if self.zeal.is_some() && rest.start != 0 && rest.end - rest.start >= SMALLEST_HOLE {
             self.deferred.hole = rest;
             self.deferred.hole_start = rest.start;

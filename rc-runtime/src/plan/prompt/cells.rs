@@ -34,7 +34,7 @@ use std::sync::atomic::AtomicU32;
 const CARVED_AT_ONCE: u64 = 4096;
 /// A block's entry in the block table, as this plan uses it. Same size, and `state` and `owner` at the same places, as
 /// `range::BlockInfo`.
-#[repr(C)]
+#[repr(C, align(32))]
 #[derive(Debug)]
 pub(super) struct CellBlock {
     /// Payload of the first free cell: offset in the block / 8; 0 = none.

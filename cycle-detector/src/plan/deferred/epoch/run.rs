@@ -121,6 +121,7 @@ impl DeferredDriver {
 
     pub(in crate::plan::deferred::epoch) fn end_epoch(&mut self, heap: &mut Heap) {
         self.stops.close_report(heap);
+        heap.judge_fragmentation(self.stops.report.promoted);
         self.trigger.learn(&self.stops.report);
         self.release_complete_set(heap);
         let given = (self.stops.report.given_bytes, self.stops.report.log_entries);

@@ -20,7 +20,7 @@ impl DeferredDriver {
             self.slice(heap, ALLOCATION_UNITS * urgency * shares);
             self.hurry(heap);
         }
-        if heap.clock.given_bytes >= heap.options().epoch_bytes {
+        if heap.clock.given_bytes >= heap.flip_at() {
             if self.phase != Phase::Idle {
                 // Behind: a bigger slice, and the epoch is simply extended.
                 self.slice(heap, ALLOCATION_UNITS * 4);

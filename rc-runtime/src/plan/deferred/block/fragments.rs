@@ -1,0 +1,120 @@
+//! Fragments: holes of opened blocks, and rests of holes, set aside by class for the cells that fit them.
+//!
+//! Young cells have no live bits, so a block is walked once in an epoch, from its start to its end: a hole that was passed over
+//! because one cell did not fit would be lost to all others until the block is swept again. It is a fragment instead. Objects
+//! of more than [`SMALLEST_HOLE`](super::SMALLEST_HOLE) bytes are always allocated in fragments, a new block being one, too; small ones where
+//! holes are filled.
+//!
+//! A fragment is cut from its start on, until a cell does not fit its rest; then the shortest that takes the cell is. At a flip all are forgotten, since the sweep finds them again. A list has
+//! [`FRAGMENTS_MAX`] entries at most: what there is no room for is found by the next sweep, too.
+
+use super::hole::{CLASSES, Hole, SMALLEST_CELL, class_of, class_that_takes};
+use crate::memory::list::List;
+
+/// Fragments of one class that are remembered.
+const FRAGMENTS_MAX: usize = 128;
+
+/// Fragments by class, and the one that is being cut.
+#[derive(Debug)]
+pub struct Fragments {
+    cut: Hole,
+    lists: [List<Hole>; CLASSES],
+    /// A bit for each list that has entries.
+    some: u64,
+}
+
+impl Default for Fragments {
+    fn default() -> Self {
+        Fragments { cut: Hole::NONE, lists: [const { List::new() }; CLASSES], some: 0 }
+    }
+}
+
+impl Fragments {
+    /// Sets a hole aside, if a cell fits it.
+    #[inline(always)]
+    pub fn set_aside(&mut self, hole: Hole) {
+        if hole.bytes() >= SMALLEST_CELL {
+            let class = class_of(hole.bytes());
+            let list = &mut self.lists[class];
+            if list.len() < FRAGMENTS_MAX && list.try_push(hole) {
+                self.some |= 1 << class;
+            }
+        }
+    }
+
+    /// The fragment to cut a cell off, with so many bytes: the one that was cut last, else the shortest that has them. Its unlogged
+    /// bits are clear.
+    #[inline(always)]
+    pub fn with(&mut self, bytes: u64) -> Option<&mut Hole> {
+        if self.cut.bytes() < bytes {
+            let next = self.take(bytes)?;
+            let rest = std::mem::replace(&mut self.cut, next);
+            self.set_aside(rest);
+            self.cut.clear_unlogged();
+        }
+        Some(&mut self.cut)
+    }
+
+    /// Takes the shortest fragment that has so many bytes; of those that may have them by their class, only the newest is looked
+    /// at.
+    fn take(&mut self, bytes: u64) -> Option<Hole> {
+        if self.some == 0 {
+            return None;
+        }
+        let doubtful = class_of(bytes);
+        if self.lists[doubtful].last().is_some_and(|hole| hole.bytes() >= bytes) {
+            return self.take_of(doubtful);
+        }
+        let fitting = self.some & !0_u64 << class_that_takes(bytes);
+        if fitting == 0 { None } else { self.take_of(fitting.trailing_zeros() as usize) }
+    }
+
+    fn take_of(&mut self, class: usize) -> Option<Hole> {
+        let hole = self.lists[class].pop();
+        if self.lists[class].is_empty() {
+            self.some &= !(1 << class);
+        }
+        hole
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.cut = Hole::NONE;
+        while self.some != 0 {
+            self.lists[self.some.trailing_zeros() as usize].clear();
+            self.some &= self.some - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hole(start: u64, bytes: u64) -> Hole {
+        Hole { start, end: start + bytes }
+    }
+
+    #[test]
+    fn the_shortest_that_fits_is_taken_and_what_no_cell_fits_is_not_kept() {
+        let mut fragments = Fragments::default();
+        for (start, bytes) in [(0, 8), (1000, 48), (2000, 40), (3000, 700), (8000, 4096)] {
+            fragments.set_aside(hole(start, bytes));
+        }
+        assert_eq!(fragments.take(40), Some(hole(2000, 40)));
+        assert_eq!(fragments.take(40), Some(hole(1000, 48)));
+        assert_eq!(fragments.take(640), Some(hole(3000, 700)), "of the same class, and long enough");
+        assert_eq!(fragments.take(16), Some(hole(8000, 4096)));
+        assert_eq!(fragments.take(16), None);
+    }
+
+    #[test]
+    fn lists_do_not_grow_without_end() {
+        let mut fragments = Fragments::default();
+        (0..10_000).for_each(|place| fragments.set_aside(hole(place * 64, 64)));
+        assert_eq!((0..10_000).filter(|_| fragments.take(64).is_some()).count(), FRAGMENTS_MAX);
+        fragments.set_aside(hole(0, 64));
+        fragments.clear();
+        assert_eq!(fragments.take(16), None);
+    }
+}

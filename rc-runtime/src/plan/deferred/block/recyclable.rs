@@ -1,0 +1,117 @@
+//! The blocks that have objects and holes, by the class of their longest hole.
+//!
+//! A block may have an entry in several lists, one in each: it was swept again before it was taken. An entry counts while the
+//! block is `RECYCLABLE` and its class is the list's.
+
+use super::hole::{CLASSES, class_of, class_that_takes};
+use crate::memory::block_state::state;
+use crate::memory::list::List;
+use crate::memory::range::block_info;
+
+/// Without need a block is not opened for shorter holes: opening, arming and sweeping it costs what allocating some objects does.
+const WORTHWHILE: u64 = 512;
+/// Small objects leave longer holes to others while there are such as these, and the time to open a block pays.
+const PREFERRED: u64 = 1024;
+
+/// Blocks with holes.
+#[derive(Debug)]
+pub struct Recyclable {
+    lists: [List<u32>; CLASSES],
+    /// A bit for each list that has entries.
+    some: u64,
+}
+
+impl Default for Recyclable {
+    fn default() -> Self {
+        Recyclable { lists: [const { List::new() }; CLASSES], some: 0 }
+    }
+}
+
+impl Recyclable {
+    /// Enters a block whose longest hole has so many bytes.
+    pub fn enter(&mut self, block: u32, longest: u64) {
+        let class = class_of(longest);
+        // SAFETY: the caller's heap owns the block.
+        let info = unsafe { &*block_info(block) };
+        info.class.set(class as u8);
+        if info.listed.get() & 1_u64 << class == 0 {
+            info.listed.set(info.listed.get() | 1 << class);
+            self.lists[class].push(block);
+            self.some |= 1 << class;
+        }
+    }
+
+    /// Takes the block with the longest hole, if that is worthwhile.
+    pub fn take_roomy(&mut self) -> Option<u32> {
+        self.take_highest(!0 << class_of(WORTHWHILE))
+    }
+
+    /// Whether there may be such a block.
+    pub fn has_roomy(&self) -> bool {
+        self.some >> class_of(WORTHWHILE) != 0
+    }
+
+    /// Whether there may be a block with a hole that takes every small object.
+    pub fn has_some(&self) -> bool {
+        self.some >> class_of(super::SMALLEST_HOLE) != 0
+    }
+
+    /// Takes a block with a hole for a small object of so many bytes.
+    pub fn take_for_small(&mut self, bytes: u64) -> Option<u32> {
+        let fits = fitting(bytes);
+        let preferred = fits & !0 << class_of(PREFERRED);
+        self.take_lowest(preferred).or_else(|| self.take_highest(fits))
+    }
+
+    /// Takes a block with a hole of at least so many bytes, the shortest that there is.
+    pub fn take_tight(&mut self, bytes: u64) -> Option<u32> {
+        self.take_lowest(fitting(bytes))
+    }
+
+    /// Takes a block that may have such a hole.
+    pub fn take_doubtful(&mut self, bytes: u64) -> Option<u32> {
+        self.take_lowest(1 << class_of(bytes))
+    }
+
+    fn take_lowest(&mut self, classes: u64) -> Option<u32> {
+        while self.some & classes != 0 {
+            if let Some(block) = self.take_of((self.some & classes).trailing_zeros()) {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    fn take_highest(&mut self, classes: u64) -> Option<u32> {
+        while self.some & classes != 0 {
+            if let Some(block) = self.take_of((self.some & classes).ilog2()) {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    /// The newest entry of a list, which has some, if that counts.
+    fn take_of(&mut self, class: u32) -> Option<u32> {
+        let list = &mut self.lists[class as usize];
+        let block = list.pop()?;
+        if list.is_empty() {
+            self.some &= !(1 << class);
+        }
+        // SAFETY: the heap owns the block.
+        let info = unsafe { &*block_info(block) };
+        info.listed.set(info.listed.get() & !(1 << class));
+        (info.state.get() == state::RECYCLABLE && u32::from(info.class.get()) == class).then_some(block)
+    }
+
+    /// Entries, those that do not count included.
+    #[cfg(test)]
+    pub fn entries(&self) -> Vec<u32> {
+        self.lists.iter().flat_map(|list| list.iter().copied()).collect()
+    }
+}
+
+/// The classes of which every hole takes so many bytes.
+fn fitting(bytes: u64) -> u64 {
+    !0_u64 << class_that_takes(bytes)
+}

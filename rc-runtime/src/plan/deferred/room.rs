@@ -1,0 +1,188 @@
+//! Room for a cell that the current hole does not take.
+//!
+//! | cell | goes to |
+//! |---|---|
+//! | up to 128 bytes with padding for its alignment | the next hole, of 128 bytes or more: it always fits |
+//! | the same, while holes are filled | a fragment, else the next hole that takes it; shorter ones become fragments |
+//! | up to 16 KiB | the current hole if it fits, else a fragment |
+//!
+//! The collector has its turn for every 32 KiB that were handed out, not for every block that was opened: a block may have one
+//! short hole, and a slice of work for each was all that the program had time for. While a mark runs a fourth of that is enough, where
+//! blocks have no more: garbage grows until the mark has ended.
+
+use super::Deferred;
+use super::block::Hole;
+use super::block::hole::{SMALLEST_CELL, SMALLEST_HOLE};
+use crate::heap::Heap;
+use crate::mark_phase::MarkPhase;
+use crate::memory::range::{self, BLOCK_BYTES};
+use crate::object::HEADER_BYTES;
+use crate::out_of_memory::OutOfMemory;
+use crate::type_registry::TypeInfo;
+
+/// A heap of the deferred plan fills holes while its blocks have more than a fourth, and this part of an epoch, above what lives in them.
+const EXCESS_OF_EPOCH: u64 = 8;
+
+impl Heap {
+    /// Bumps the cursor in the current hole.
+    #[inline(always)]
+    pub(crate) fn carve(&mut self, cell: u64, align: u64) -> Option<u64> {
+        let end = self.deferred.hole.end;
+        let context = self.context_mut();
+        let start = aligned_start(context.cursor, align);
+        if start + cell > end {
+            return None;
+        }
+        zero_padding(context.cursor, start);
+        context.cursor = start + cell;
+        Some(start)
+    }
+
+    /// Room elsewhere. A safepoint, before there is a cell.
+    pub(crate) fn find_room(&mut self, info: &TypeInfo, cell: u64) -> Result<u64, OutOfMemory> {
+        let bytes = cell + info.align.saturating_sub(8);
+        self.give_the_collector_its_turn();
+        let mut collected = false;
+        loop {
+            let found = match bytes > SMALLEST_HOLE {
+                true => self.room_in_fragments(bytes, cell, info.align),
+                false => self.room_for_small(bytes, cell, info.align),
+            };
+            if let Some(start) = found {
+                return Ok(start);
+            }
+            // Once: the blocks that it recycles may all have holes too small for the cell, and the next would recycle them again.
+            if std::mem::replace(&mut collected, true) {
+                return Err(self.refusal(BLOCK_BYTES, info));
+            }
+            self.with_driver(|driver, heap| driver.collect(heap));
+        }
+    }
+
+    fn give_the_collector_its_turn(&mut self) {
+        let external = std::mem::take(&mut self.services.external.is_due);
+        if external || self.clock.slice_is_due() {
+            self.with_driver(|driver, heap| driver.on_block_taken(heap));
+            let marks = self.mark_phase() != MarkPhase::Off;
+            self.clock.note_slice(if marks { BLOCK_BYTES / 4 } else { BLOCK_BYTES });
+        }
+    }
+
+    fn room_for_small(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
+        loop {
+            if self.deferred.blocks.fills_holes
+                && let Some(start) = self.cut_fragment(bytes, cell, align)
+            {
+                return Some(start);
+            }
+            self.retire_hole_but_for_a_fragment();
+            let Deferred { blocks, fragments, .. } = &mut self.deferred;
+            if let Some(hole) = blocks.next_hole(bytes, |short| fragments.set_aside(short)) {
+                self.enter_hole(hole);
+                return self.carve(cell, align);
+            }
+            let block = self.open_block(bytes)?;
+            self.deferred.blocks.walk(block);
+        }
+    }
+
+    fn room_in_fragments(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
+        loop {
+            if let Some(start) = self.cut_fragment(bytes, cell, align) {
+                return Some(start);
+            }
+            let block = self.open_block(bytes)?;
+            let Deferred { blocks, fragments, .. } = &mut self.deferred;
+            blocks.scatter(block, |hole| fragments.set_aside(hole));
+        }
+    }
+
+    /// Opens a block: one with objects where holes are filled or the heap may not grow.
+    fn open_block(&mut self, bytes: u64) -> Option<u32> {
+        let epoch = self.clock.epoch;
+        let filled = match self.deferred.blocks.fills_holes {
+            true => self.deferred.blocks.take_block_with_hole(bytes, epoch),
+            false => None,
+        };
+        if filled.is_some() {
+            return filled;
+        }
+        let taken = if self.makes_room(BLOCK_BYTES) { self.deferred.blocks.take_block(bytes, epoch) } else { None };
+        self.note_growth();
+        taken.or_else(|| {
+            // Until this epoch has ended.
+            self.deferred.blocks.fills_holes = true;
+            self.deferred.blocks.take_block_with_hole(bytes, epoch)
+        })
+    }
+
+    /// Cuts a cell off a fragment.
+    #[inline(always)]
+    fn cut_fragment(&mut self, bytes: u64, cell: u64, align: u64) -> Option<u64> {
+        let fragment = self.deferred.fragments.with(bytes)?;
+        let start = aligned_start(fragment.start, align);
+        fragment.start = start + cell;
+        self.clock.given_bytes += cell;
+        self.count_birth(cell);
+        Some(start)
+    }
+
+    /// The rest of the hole is not lost where holes are filled.
+    fn retire_hole_but_for_a_fragment(&mut self) {
+        let rest = Hole { start: self.context_mut().cursor, end: self.deferred.hole.end };
+        self.retire_hole();
+        if self.deferred.blocks.fills_holes && rest.bytes() >= SMALLEST_CELL {
+            self.deferred.fragments.set_aside(rest);
+            self.clock.given_bytes = self.clock.given_bytes.saturating_sub(rest.bytes());
+        }
+    }
+
+    fn enter_hole(&mut self, hole: Hole) {
+        self.deferred.hole = hole;
+        self.deferred.hole_start = hole.start;
+        self.clock.given_bytes += hole.bytes();
+        let calls = self.every_allocation_calls();
+        let context = self.context_mut();
+        context.cursor = hole.start;
+        context.limit = if calls { 0 } else { hole.end };
+    }
+
+    /// When the passes of an epoch are done, which promoted so many objects: whether holes are filled from now on, until the next are
+    /// done, and whether young objects leave much room when they die.
+    pub fn judge_fragmentation(&mut self, promoted: u64) {
+        let older = self.deferred.blocks.used_bytes().saturating_sub(self.clock.given_bytes);
+        let cell = self.statistics.live_bytes / self.statistics.live_objects.max(1);
+        self.deferred.blocks.fills_holes = older > self.explained_bytes();
+        self.deferred.young_leave_room = promoted.saturating_mul(cell) < self.options.epoch_bytes / 4;
+    }
+
+    /// Bytes handed out that make a flip due. A heap that fills holes, and is larger than it is to be with an epoch's young objects,
+    /// makes do with half as many of them, if most die: where they died there is room again.
+    pub fn flip_at(&self) -> u64 {
+        let epoch = self.options.epoch_bytes;
+        let most = self.explained_bytes().saturating_add(epoch - epoch / EXCESS_OF_EPOCH);
+        let blocks = &self.deferred.blocks;
+        let hurries = blocks.fills_holes && self.deferred.young_leave_room && blocks.used_bytes() > most;
+        if hurries { epoch / 2 } else { epoch }
+    }
+
+    /// Bytes of blocks that the mature objects in them explain.
+    fn explained_bytes(&self) -> u64 {
+        let live = self.statistics.live_bytes.saturating_sub(self.large.mature_bytes);
+        live + live / 4 + self.options.epoch_bytes / EXCESS_OF_EPOCH
+    }
+}
+
+#[inline(always)]
+fn aligned_start(cursor: u64, align: u64) -> u64 {
+    ((cursor + HEADER_BYTES + align - 1) & !(align - 1)) - HEADER_BYTES
+}
+
+#[inline(always)]
+fn zero_padding(from: u64, to: u64) {
+    for word in (from..to).step_by(8) {
+        debug_assert!(range::in_heap(word));
+        // SAFETY: padding inside the current hole.
+        unsafe { *(word as *mut u64) = 0 };
+    }
+}
