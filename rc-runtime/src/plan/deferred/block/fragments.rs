@@ -5,8 +5,9 @@
 //! of more than [`SMALLEST_HOLE`](super::SMALLEST_HOLE) bytes are always allocated in fragments, a new block being one, too; small ones where
 //! holes are filled.
 //!
-//! A fragment is cut from its start on, until a cell does not fit its rest; then the shortest that takes the cell is. At a flip all are forgotten, since the sweep finds them again. A list has
-//! [`FRAGMENTS_MAX`] entries at most: what there is no room for is found by the next sweep, too.
+//! A fragment is cut from its start on, until a shorter one takes the cell: long ones are kept for cells that need them. At a flip all
+//! are forgotten, since the sweep finds them again. A list has [`FRAGMENTS_MAX`] entries at most: what there is no room for is found by
+//! the next sweep, too.
 
 use super::hole::{CLASSES, Hole, SMALLEST_CELL, class_of, class_that_takes};
 use crate::memory::list::List;
@@ -42,17 +43,24 @@ impl Fragments {
         }
     }
 
-    /// The fragment to cut a cell off, with so many bytes: the one that was cut last, else the shortest that has them. Its unlogged
-    /// bits are clear.
+    /// The fragment to cut a cell off, with so many bytes: the one that was cut last, unless a shorter one has them. Its unlogged bits
+    /// are clear.
     #[inline(always)]
     pub fn with(&mut self, bytes: u64) -> Option<&mut Hole> {
-        if self.cut.bytes() < bytes {
+        if self.cut.bytes() < bytes || self.has_shorter(bytes) {
             let next = self.take(bytes)?;
             let rest = std::mem::replace(&mut self.cut, next);
             self.set_aside(rest);
             self.cut.clear_unlogged();
         }
         Some(&mut self.cut)
+    }
+
+    /// Whether a fragment that surely has so many bytes is of a class below that of the one that is being cut.
+    #[inline(always)]
+    fn has_shorter(&self, bytes: u64) -> bool {
+        let below = !(!0_u64 << class_of(self.cut.bytes()));
+        self.some & below & !0_u64 << class_that_takes(bytes) != 0
     }
 
     /// Takes the shortest fragment that has so many bytes; of those that may have them by their class, only the newest is looked
@@ -106,6 +114,17 @@ mod tests {
         assert_eq!(fragments.take(640), Some(hole(3000, 700)), "of the same class, and long enough");
         assert_eq!(fragments.take(16), Some(hole(8000, 4096)));
         assert_eq!(fragments.take(16), None);
+    }
+
+    #[test]
+    fn a_long_fragment_is_cut_only_where_no_shorter_one_takes_the_cell() {
+        let mut fragments = Fragments::default();
+        fragments.cut = hole(0, 4096);
+        assert!(!fragments.has_shorter(64));
+        fragments.set_aside(hole(8192, 64));
+        assert!(fragments.has_shorter(64) && !fragments.has_shorter(72));
+        fragments.set_aside(hole(16384, 8192));
+        assert!(!fragments.has_shorter(72), "it is longer");
     }
 
     #[test]
