@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! alive after the last mark │ the cap: a mark begins │ one in slices has ended │ GARBAGE_MAX
-//!                              1 and an epoch, and one more after each mark in vain, up to
-//!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive
+//!                              5, or 6 to 8 where nothing speaks for a mark: all may be alive;
+//!                              1, and an epoch, after one that paid, and 2, 4 … after the next in vain
 //! ```
 //!
 //! Marks teach how much of the heap's growth is garbage. Where it is most of it, a mark for each doubling frees as much as it
@@ -59,10 +59,10 @@ const _: () = assert!(WITHOUT_IN_SLICES + PACED < GARBAGE_MAX && WITHOUT < GARBA
 const IN_VAIN: u64 = 8;
 
 /// The quantities of the cap.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct GarbageCap {
-    /// Marks in vain of late: each that paid halves them.
-    in_vain: u64,
+    /// Garbage at which a mark begins, in times of the live heap, as far as the last marks tell.
+    patience: u64,
     /// Bytes of objects when the running mark began.
     live_at_start: u64,
     /// Bytes of objects that were alive after the last mark.
@@ -73,6 +73,13 @@ pub(super) struct GarbageCap {
     counted: Option<(u64, u64)>,
     /// Of the mark in slices that runs.
     pace: Pace,
+}
+
+impl Default for GarbageCap {
+    fn default() -> Self {
+        let (live_at_start, live, awaited, counted) = Default::default();
+        GarbageCap { patience: WITHOUT, live_at_start, live, awaited, counted, pace: Pace::default() }
+    }
 }
 
 /// The work that a mark in slices owes.
@@ -107,8 +114,8 @@ impl GarbageCap {
             (false, true) => WITHOUT_IN_SLICES,
             (false, false) => WITHOUT,
         };
-        let patient = self.bytes(heap, 1 + self.in_vain).saturating_add(self.awaited + heap.options().epoch_bytes);
-        let cap = self.bytes(heap, times).min(patient);
+        let learned = self.bytes(heap, self.patience).saturating_add(self.awaited + heap.options().epoch_bytes);
+        let cap = self.bytes(heap, times).min(learned);
         if heap.kept_bytes() <= cap {
             return false;
         }
@@ -138,7 +145,7 @@ impl GarbageCap {
         self.note_start(heap);
         let (live, unit) = (self.live_at_start, self.live.max(heap.options().epoch_bytes));
         // Where marks pay, one that takes its time takes memory.
-        let room = unit.saturating_mul(PACED.min(2 + self.in_vain));
+        let room = unit.saturating_mul(PACED.min(1 + self.patience));
         let work = live / WORK.1 * WORK.0 + 1;
         self.pace = Pace { begun_at: heap.counted_allocated_bytes(), work, room: room.max(1), done: 0 };
     }
@@ -180,9 +187,9 @@ impl GarbageCap {
         if growth < self.live / IN_VAIN {
             // The program asked for it.
         } else if freed * 2 >= growth {
-            self.in_vain /= 2;
+            self.patience = 1;
         } else if freed * IN_VAIN < growth {
-            self.in_vain = (self.in_vain + 1).min(WITHOUT);
+            self.patience = (self.patience * 2).min(WITHOUT);
         }
     }
 }
@@ -198,12 +205,11 @@ mod tests {
         let mut cap = GarbageCap { live: 8 * MIB, ..GarbageCap::default() };
         let mut patience = |growth, freed| {
             cap.learn(growth * MIB, freed * MIB);
-            cap.in_vain
+            cap.patience
         };
-        let in_vain = [1, 2, 3, 4, 5, 6, 7, 8, 8];
-        assert_eq!(in_vain, in_vain.map(|_| patience(80, 9)), "an eighth");
-        assert_eq!([8, 8], [patience(80, 10), patience(80, 39)], "neither paid nor in vain");
-        assert_eq!([4, 2, 1, 0, 0], [40, 80, 50, 41, 40].map(|freed| patience(80, freed)), "half of it");
-        assert_eq!([1, 1, 1], [patience(80, 0), patience(0, 0), patience(0, 1)], "the program asked for the others");
+        assert_eq!([8, 8], [patience(80, 0), patience(80, 39)], "in vain, and neither");
+        assert_eq!([1, 1, 1], [40, 80, 41].map(|freed| patience(80, freed)), "half of it");
+        assert_eq!([2, 4, 8, 8], [9, 0, 9, 9].map(|freed| patience(80, freed)), "less than an eighth");
+        assert_eq!([1, 1, 1], [patience(80, 80), patience(0, 0), patience(0, 1)], "the program asked for the others");
     }
 }
