@@ -18,7 +18,7 @@
 //! came into being without growth, when one large structure is dropped. A mark that finds nothing costs little by both:
 //! one for a heap several times as large as at the last, or one in a turnover of many heaps.
 //!
-//! Both plans decide so, each by its own [`Terms`]. The prompt plan notes no epochs, and so has no turnover: what leaves no
+//! Both plans decide so, each by its own `Terms`. The prompt plan notes no epochs, and so has no turnover: what leaves no
 //! evidence is bounded by its cap (`garbage_cap`).
 
 /// Growth since the last mark, in times of the live heap then, at which any evidence is enough.

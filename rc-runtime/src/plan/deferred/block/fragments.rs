@@ -6,7 +6,7 @@
 //! holes are filled.
 //!
 //! A fragment is cut from its start on, until a shorter one takes the cell: long ones are kept for cells that need them. At a flip all
-//! are forgotten, since the sweep finds them again. A list has [`FRAGMENTS_MAX`] entries at most: what there is no room for is found by
+//! are forgotten, since the sweep finds them again. A list has `FRAGMENTS_MAX` entries at most: what there is no room for is found by
 //! the next sweep, too.
 
 use super::hole::{CLASSES, Hole, SMALLEST_CELL, class_of, class_that_takes};
@@ -118,8 +118,7 @@ mod tests {
 
     #[test]
     fn a_long_fragment_is_cut_only_where_no_shorter_one_takes_the_cell() {
-        let mut fragments = Fragments::default();
-        fragments.cut = hole(0, 4096);
+        let mut fragments = Fragments { cut: hole(0, 4096), ..Fragments::default() };
         assert!(!fragments.has_shorter(64));
         fragments.set_aside(hole(8192, 64));
         assert!(fragments.has_shorter(64) && !fragments.has_shorter(72));
