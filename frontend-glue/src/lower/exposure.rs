@@ -60,7 +60,7 @@ pub(super) fn aliases_at_safepoints(
 }
 
 /// Whether the function may be a leaf: one that its frontend calls as a leaf stays one.
-fn may_be_a_leaf(function: Value) -> bool {
+pub(super) fn may_be_a_leaf(function: Value) -> bool {
     let called_as_leaf = |user: Value| {
         user.as_call()
             .is_some_and(|call| call.callee() == function && call.has_string_attribute(crate::analysis::callee::LEAF))

@@ -479,7 +479,7 @@ impl Checker<'_> {
         {
             self.blame(end, "the result comes without the count that callers expect");
         }
-        if end.is(Opcode::LLVMRet) && state.fallen && !self.facts.returns_in_memory(self.function) {
+        if end.is(Opcode::LLVMRet) && state.fallen && !self.facts.leaves_its_dead(self.function) {
             self.blame(end, "a count fell since the last drain: dead objects outlive the function");
         }
     }

@@ -15,6 +15,7 @@ use super::Patterns;
 use crate::analysis::callee::{Callee, Callees};
 use crate::llvm::call::{AttributeKind, Call};
 use crate::llvm::{Builder, HandleSet, Module, Opcode, Type, Value, Visibility};
+use crate::lower::exposure::may_be_a_leaf;
 use crate::verify::source::exceptions;
 use tally_compiled::symbols::CallKind;
 
@@ -172,6 +173,12 @@ impl Facts {
         function.is_function() && function.has_parameter_attribute("sret")
     }
 
+    /// Whether what has died when the function ends waits for its caller's next safepoint: its result lies in the caller's memory, or
+    /// it is a leaf, which a reference in no root outlives.
+    pub(super) fn leaves_its_dead(&self, function: Value) -> bool {
+        self.returns_in_memory(function) || may_be_a_leaf(function)
+    }
+
     /// Whether objects without a reference may be waiting for a drain after the call.
     pub(super) fn leaves_pending(&self, callees: &Callees, call: Call) -> bool {
         match callees.of_call(call) {
@@ -181,10 +188,11 @@ impl Facts {
             // A new object of a service waits for a reference to it.
             Callee::Runtime(CallKind::Safepoint) => call.function_type().return_type().is_pointer(),
             Callee::Ordinary => {
-                let drains_itself = self.managed.contains(&call.callee()) && !call.callee().may_be_replaced();
-                let result = call.function_type().return_type();
-                let returns_nothing = result.is_void() && !self.returns_in_memory(call.callee());
-                !drains_itself || !(returns_nothing || self.has_owned_result(call.callee()))
+                let callee = call.callee();
+                let drains_itself =
+                    self.managed.contains(&callee) && !callee.may_be_replaced() && !self.leaves_its_dead(callee);
+                let returns_nothing = call.function_type().return_type().is_void();
+                !drains_itself || !(returns_nothing || self.has_owned_result(callee))
             }
             _ => true,
         }

@@ -8,6 +8,7 @@ use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
+use crate::lower::exposure::may_be_a_leaf;
 
 impl Walk<'_> {
     /// Establishes the state that a safepoint expects: roots own their objects, temporaries are released or hidden,
@@ -116,7 +117,7 @@ impl Walk<'_> {
     pub(super) fn end(&mut self, state: &mut State, end: Value) {
         let result = end.operands().next();
         let has_roots = state.slots.iter().any(|&holds| holds != Holds::Null);
-        if !self.it.patterns.moves && state.pending && has_roots && !self.it.facts.returns_in_memory(self.it.function) {
+        if !self.it.patterns.moves && state.pending && has_roots && !self.it.facts.leaves_its_dead(self.it.function) {
             // Fresh objects went to the pending list at birth. They are removed from it before their roots are
             // released, so that they come back in the order of the roots.
             self.own_all(state, end);
@@ -136,8 +137,9 @@ impl Walk<'_> {
             }
         }
         self.leave(state, end);
-        // The objects in the caller's memory may be at zero now, and are valid until the caller's next safepoint.
-        if !self.it.facts.returns_in_memory(self.it.function) {
+        // The objects in the caller's memory, or those that a leaf let go of, may be at zero now, and are valid until the caller's next
+        // safepoint.
+        if !self.it.facts.leaves_its_dead(self.it.function) {
             self.finish(state, end, result.into_iter().collect());
         }
     }
@@ -145,7 +147,9 @@ impl Walk<'_> {
     /// Handles a guaranteed tail call: the frame ends first, and its dead objects die before the callee runs.
     pub(super) fn hand_on(&mut self, state: &mut State, call: Call) {
         self.leave(state, call.value());
-        self.finish(state, call.value(), call.arguments());
+        if !may_be_a_leaf(self.it.function) {
+            self.finish(state, call.value(), call.arguments());
+        }
     }
 
     fn finish(&mut self, state: &mut State, place: Value, in_flight: Vec<Value>) {

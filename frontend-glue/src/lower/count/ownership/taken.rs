@@ -9,8 +9,8 @@
 //! `packet` is a temporary from there on, as if a call had returned it with its count.
 //!
 //! That is done only where the count has somewhere to go before anything can die: to a root that has borrowed the object, or, further
-//! on along a straight line, to a root, a field, or the hidden root of an argument. So no object dies at another place
-//! than in the literal reading, and in no other order.
+//! on along a straight line, to a root, a field, or the hidden root of an argument. So no object dies at another safepoint
+//! than in the literal reading.
 //!
 //! The content of a field is known from its load to the next write at the same offset, or a call. Writes at other offsets are to
 //! other fields: the object operand of a write is the object itself.
@@ -24,6 +24,7 @@ use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
+use crate::lower::global_slots::global_behind;
 
 /// Fields whose content is known, at most.
 const FIELDS_MAX: usize = 8;
@@ -96,6 +97,14 @@ pub(in crate::lower::count) fn offset_of_read(callees: &Callees, value: Value) -
     Some(place_of(value.function().module(), read_slot(callees, value)?).1)
 }
 
+/// Whether the pointer is, or may have come from, the address of a global.
+fn may_be_in_a_global(base: Value) -> bool {
+    let from_operands = base.is(Opcode::LLVMPHI) || base.is(Opcode::LLVMSelect);
+    base.is(Opcode::LLVMGetElementPtr)
+        || global_behind(base).is_some()
+        || from_operands && base.operands().any(|operand| global_behind(operand).is_some())
+}
+
 impl Walk<'_> {
     /// The content of a field is known from here on.
     pub(super) fn note_field(&self, state: &mut State, value: Value) {
@@ -104,6 +113,10 @@ impl Walk<'_> {
         }
         let Some(slot) = read_slot(self.it.callees, value) else { return };
         let (base, offset) = place_of(self.it.function.module(), slot);
+        // In a global the same word may have several bases and offsets.
+        if may_be_in_a_global(base) {
+            return;
+        }
         let object = self.canonical(base);
         state.fields.retain(|field| (field.object, field.offset) != (object, offset) && field.content != value);
         if state.fields.len() == FIELDS_MAX {
@@ -118,13 +131,14 @@ impl Walk<'_> {
         let (base, before) = place_of(module, write.argument(1));
         let (slot_base, offset) = place_of(module, write.argument(2));
         let object = self.canonical(base);
-        if before != 0 || self.canonical(slot_base) != object {
+        if before != 0 || self.canonical(slot_base) != object || may_be_in_a_global(base) {
             state.fields.clear();
             return None;
         }
         let found = state.fields.iter().find(|field| (field.object, field.offset) == (object, offset)).copied();
         state.fields.retain(|field| field.offset != offset);
-        found.map(|field| field.content)
+        // Where object and slot were computed from two loads of a root, a later look at the write cannot tell.
+        found.filter(|_| offset_in(module, write).is_some()).map(|field| field.content)
     }
 
     /// Whether the write keeps the count of what it replaces, and what that is.
