@@ -41,6 +41,8 @@ pub(super) struct Facts {
     never_unwind: HandleSet<Value>,
     owned_results: HandleSet<Value>,
     managed: HandleSet<Value>,
+    /// Of those: leaves, at least for some of their callers.
+    leaves: HandleSet<Value>,
     /// The type of the module's landing pads.
     landing: Type,
 }
@@ -65,6 +67,7 @@ impl Facts {
             never_unwind,
             owned_results: HandleSet::default(),
             managed: managed.iter().copied().collect(),
+            leaves: managed.iter().copied().filter(|&function| may_be_a_leaf(function)).collect(),
             landing: landing_type(module),
         };
         if patterns.quiet_calls {
@@ -78,6 +81,9 @@ impl Facts {
                 if facts.owned_results.contains(&function) && is_called_from_elsewhere(function, &facts.managed) {
                     let wrapper = wrap(builder, function, &facts.managed);
                     facts.managed.insert(wrapper);
+                    if facts.is_leaf(function) {
+                        facts.leaves.insert(wrapper);
+                    }
                     managed.push(wrapper);
                 }
             }
@@ -176,7 +182,12 @@ impl Facts {
     /// Whether what has died when the function ends waits for its caller's next safepoint: its result lies in the caller's memory, or
     /// it is a leaf, which a reference in no root outlives.
     pub(super) fn leaves_its_dead(&self, function: Value) -> bool {
-        self.returns_in_memory(function) || may_be_a_leaf(function)
+        self.returns_in_memory(function) || self.is_leaf(function)
+    }
+
+    /// Whether the managed function is a leaf, at least for some of its callers.
+    pub(super) fn is_leaf(&self, function: Value) -> bool {
+        self.leaves.contains(&function)
     }
 
     /// Whether objects without a reference may be waiting for a drain after the call.

@@ -8,7 +8,6 @@ use crate::lower::count::decisions::What;
 use crate::lower::count::facts::Effect;
 use crate::lower::count::operation::Operation;
 use crate::lower::count::remark::Saving;
-use crate::lower::exposure::may_be_a_leaf;
 
 impl Walk<'_> {
     /// Establishes the state that a safepoint expects: roots own their objects, temporaries are released or hidden,
@@ -147,7 +146,7 @@ impl Walk<'_> {
     /// Handles a guaranteed tail call: the frame ends first, and its dead objects die before the callee runs.
     pub(super) fn hand_on(&mut self, state: &mut State, call: Call) {
         self.leave(state, call.value());
-        if !may_be_a_leaf(self.it.function) {
+        if !self.it.facts.is_leaf(self.it.function) {
             self.finish(state, call.value(), call.arguments());
         }
     }
