@@ -141,16 +141,20 @@ impl Evidence {
         }
         // Growth asked for, in halves of `base`.
         let halves = self.promised(facts).unwrap_or(self.terms.of_worthless) * self.reluctance;
-        let base = self.base.max(self.start).max(epoch);
-        let asked = (base / 2).saturating_mul(halves).saturating_add(epoch * self.terms.epochs);
-        let grown = live > base.saturating_add(asked);
+        let grown = live > self.grown_by(halves, self.base.max(self.start), epoch);
         let turned_over = self.turnover / (TURNOVER * halves.min(HALVES_MAX)) > live.saturating_add(epoch);
         grown || turned_over
     }
 
     /// Whether the heap has grown so far that a mark begins given any evidence, whatever else it could wait for.
     pub(crate) fn is_pressing(&self, facts: Facts) -> bool {
-        facts.live > self.base.max(facts.epoch).saturating_mul(GROWTH_MAX + 1).saturating_add(facts.epoch)
+        facts.live > self.grown_by(2 * GROWTH_MAX, self.base, facts.epoch)
+    }
+
+    /// Bytes of a heap that has grown by so many halves of `base`, which is an epoch at least.
+    fn grown_by(&self, halves: u64, base: u64, epoch: u64) -> u64 {
+        let base = base.max(epoch);
+        base.saturating_add((base / 2).saturating_mul(halves)).saturating_add(epoch * self.terms.epochs)
     }
 
     /// Whether suspects promise anything, as far as one can tell.
@@ -167,8 +171,7 @@ impl Evidence {
     /// Whether the heap has grown so far that a mark which is running must hurry: the allocation until it ends would exceed
     /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
     pub(crate) fn is_overdue(&self, live: u64, epoch: u64) -> bool {
-        let grown = self.base.max(epoch).saturating_mul((GROWTH_MAX + GARBAGE_MAX) / 2 + 1);
-        live > grown.saturating_add(epoch)
+        live > self.grown_by(GROWTH_MAX + GARBAGE_MAX, self.base, epoch)
     }
 
     /// A mark begins, for so many suspects; or begins anew, with more of them.

@@ -123,14 +123,14 @@ impl Counts {
         if self.patterns.lazy_roots && !options.zeal {
             returns::separate(builder, function, roots.len());
         }
-        let takes = self.patterns.moves && !function.calls().any(|call| callees.returns_twice(call));
+        let returns_twice = function.calls().any(|call| callees.returns_twice(call));
+        let takes = self.patterns.moves && !returns_twice;
         let takeable = if takes { ownership::takeable(callees, function) } else { HandleSet::default() };
         unwinding::release_on_unwinding(builder, callees, &self.facts, function, roots, !takeable.is_empty());
         unwinding::separate_arrivals(builder, callees, &self.facts, function);
         let mut counted = self.survey(builder, callees, function, roots, options);
         let hidden = self.add_hidden_roots(builder, callees, function, &mut counted, &takeable, options);
         let flow = Flow::of(function);
-        let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         if returns_twice {
             // LLVM may take the value of a shadow before a call of setjmp for its value after it.
             counted.words.fill(None);

@@ -17,9 +17,10 @@
 //! ```
 //!
 //! A heap whose objects explain its blocks takes empty blocks first: what is allocated in sequence then lies side by side. Once
-//! the blocks are too many for that ([`BlockSpace::fills_holes`]) it takes those with holes first, uses holes of any length, and grows when
-//! there is none. Blocks that stay empty for a while give their memory back to the system (`idle`).
+//! the blocks are too many for that ([`BlockSpace::fills_holes`]) it takes those with holes first, uses holes of any length, and grows
+//! when there is none. Blocks that stay empty for a while give their memory back to the system (`idle`).
 
+mod by_class;
 pub mod fragments;
 pub mod hole;
 mod idle;
@@ -68,7 +69,8 @@ pub struct BlockSpace {
 }
 
 impl BlockSpace {
-    /// The next hole of the current block that has `bytes`; its unlogged bits are cleared. Those passed over are passed to `passed`, where holes are filled.
+    /// The next hole of the current block that has `bytes`; its unlogged bits are cleared. Where holes are filled, `passed` gets those
+    /// that were passed over.
     pub fn next_hole(&mut self, bytes: u64, passed: impl FnMut(Hole)) -> Option<Hole> {
         let block = self.current?;
         let found = match self.fills_holes {
@@ -84,7 +86,8 @@ impl BlockSpace {
         Some(hole)
     }
 
-    /// Takes an empty block, else one with a hole of `bytes` for which opening it pays, else a new one. `None` when the range is used up.
+    /// Takes an empty block, else one with a hole of `bytes` for which opening it pays, else a new one. `None` when the range is used
+    /// up.
     pub fn take_block(&mut self, bytes: u64, epoch: u32) -> Option<u32> {
         let roomy = |recyclable: &mut Recyclable| match bytes > SMALLEST_HOLE {
             true => recyclable.take_tight(bytes),

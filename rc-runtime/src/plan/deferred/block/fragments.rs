@@ -9,8 +9,8 @@
 //! are forgotten, since the sweep finds them again. A list has `FRAGMENTS_MAX` entries at most: what there is no room for is found by
 //! the next sweep, too.
 
-use super::hole::{CLASSES, Hole, SMALLEST_CELL, class_of, class_that_takes};
-use crate::memory::list::List;
+use super::by_class::ByClass;
+use super::hole::{Hole, SMALLEST_CELL, class_of, class_that_takes};
 
 /// Fragments of one class that are remembered.
 const FRAGMENTS_MAX: usize = 128;
@@ -19,14 +19,12 @@ const FRAGMENTS_MAX: usize = 128;
 #[derive(Debug)]
 pub struct Fragments {
     cut: Hole,
-    lists: [List<Hole>; CLASSES],
-    /// A bit for each list that has entries.
-    some: u64,
+    others: ByClass<Hole>,
 }
 
 impl Default for Fragments {
     fn default() -> Self {
-        Fragments { cut: Hole::NONE, lists: [const { List::new() }; CLASSES], some: 0 }
+        Fragments { cut: Hole::NONE, others: ByClass::default() }
     }
 }
 
@@ -36,9 +34,8 @@ impl Fragments {
     pub fn set_aside(&mut self, hole: Hole) {
         if hole.bytes() >= SMALLEST_CELL {
             let class = class_of(hole.bytes());
-            let list = &mut self.lists[class];
-            if list.len() < FRAGMENTS_MAX && list.try_push(hole) {
-                self.some |= 1 << class;
+            if self.others.of(class).len() < FRAGMENTS_MAX {
+                self.others.enter_if_possible(class, hole);
             }
         }
     }
@@ -60,38 +57,27 @@ impl Fragments {
     #[inline(always)]
     fn has_shorter(&self, bytes: u64) -> bool {
         let below = !(!0_u64 << class_of(self.cut.bytes()));
-        self.some & below & !0_u64 << class_that_takes(bytes) != 0
+        self.others.some() & below & !0_u64 << class_that_takes(bytes) != 0
     }
 
     /// Takes the shortest fragment that has so many bytes; of those that may have them by their class, only the newest is looked
     /// at.
     fn take(&mut self, bytes: u64) -> Option<Hole> {
-        if self.some == 0 {
+        if self.others.some() == 0 {
             return None;
         }
         let doubtful = class_of(bytes);
-        if self.lists[doubtful].last().is_some_and(|hole| hole.bytes() >= bytes) {
-            return self.take_of(doubtful);
+        if self.others.of(doubtful).last().is_some_and(|hole| hole.bytes() >= bytes) {
+            return self.others.take(doubtful);
         }
-        let fitting = self.some & !0_u64 << class_that_takes(bytes);
-        if fitting == 0 { None } else { self.take_of(fitting.trailing_zeros() as usize) }
-    }
-
-    fn take_of(&mut self, class: usize) -> Option<Hole> {
-        let hole = self.lists[class].pop();
-        if self.lists[class].is_empty() {
-            self.some &= !(1 << class);
-        }
-        hole
+        let fitting = self.others.some() & !0_u64 << class_that_takes(bytes);
+        if fitting == 0 { None } else { self.others.take(fitting.trailing_zeros() as usize) }
     }
 
     /// Forgets all.
     pub fn clear(&mut self) {
         self.cut = Hole::NONE;
-        while self.some != 0 {
-            self.lists[self.some.trailing_zeros() as usize].clear();
-            self.some &= self.some - 1;
-        }
+        self.others.clear();
     }
 }
 

@@ -3,9 +3,11 @@
 //! A block may have an entry in several lists, one in each: it was swept again before it was taken. An entry counts while the
 //! block is `RECYCLABLE` and its class is the list's.
 
-use super::hole::{CLASSES, class_of, class_that_takes};
+use super::by_class::ByClass;
+#[cfg(test)]
+use super::hole::CLASSES;
+use super::hole::{class_of, class_that_takes};
 use crate::memory::block_state::state;
-use crate::memory::list::List;
 use crate::memory::range::block_info;
 
 /// Without need a block is not opened for shorter holes: opening, arming and sweeping it costs what allocating some objects does.
@@ -14,18 +16,8 @@ const WORTHWHILE: u64 = 512;
 const PREFERRED: u64 = 1024;
 
 /// Blocks with holes.
-#[derive(Debug)]
-pub struct Recyclable {
-    lists: [List<u32>; CLASSES],
-    /// A bit for each list that has entries.
-    some: u64,
-}
-
-impl Default for Recyclable {
-    fn default() -> Self {
-        Recyclable { lists: [const { List::new() }; CLASSES], some: 0 }
-    }
-}
+#[derive(Debug, Default)]
+pub struct Recyclable(ByClass<u32>);
 
 impl Recyclable {
     /// Enters a block whose longest hole has so many bytes.
@@ -36,8 +28,7 @@ impl Recyclable {
         info.class.set(class as u8);
         if info.listed.get() & 1_u64 << class == 0 {
             info.listed.set(info.listed.get() | 1 << class);
-            self.lists[class].push(block);
-            self.some |= 1 << class;
+            self.0.enter(class, block);
         }
     }
 
@@ -48,12 +39,12 @@ impl Recyclable {
 
     /// Whether there may be such a block.
     pub fn has_roomy(&self) -> bool {
-        self.some >> class_of(WORTHWHILE) != 0
+        self.0.some() >> class_of(WORTHWHILE) != 0
     }
 
     /// Whether there may be a block with a hole that takes every small object.
     pub fn has_some(&self) -> bool {
-        self.some >> class_of(super::SMALLEST_HOLE) != 0
+        self.0.some() >> class_of(super::SMALLEST_HOLE) != 0
     }
 
     /// Takes a block with a hole for a small object of so many bytes.
@@ -74,8 +65,8 @@ impl Recyclable {
     }
 
     fn take_lowest(&mut self, classes: u64) -> Option<u32> {
-        while self.some & classes != 0 {
-            if let Some(block) = self.take_of((self.some & classes).trailing_zeros()) {
+        while self.0.some() & classes != 0 {
+            if let Some(block) = self.take_of((self.0.some() & classes).trailing_zeros()) {
                 return Some(block);
             }
         }
@@ -83,8 +74,8 @@ impl Recyclable {
     }
 
     fn take_highest(&mut self, classes: u64) -> Option<u32> {
-        while self.some & classes != 0 {
-            if let Some(block) = self.take_of((self.some & classes).ilog2()) {
+        while self.0.some() & classes != 0 {
+            if let Some(block) = self.take_of((self.0.some() & classes).ilog2()) {
                 return Some(block);
             }
         }
@@ -93,11 +84,7 @@ impl Recyclable {
 
     /// The newest entry of a list, which has some, if that counts.
     fn take_of(&mut self, class: u32) -> Option<u32> {
-        let list = &mut self.lists[class as usize];
-        let block = list.pop()?;
-        if list.is_empty() {
-            self.some &= !(1 << class);
-        }
+        let block = self.0.take(class as usize)?;
         // SAFETY: the heap owns the block.
         let info = unsafe { &*block_info(block) };
         info.listed.set(info.listed.get() & !(1 << class));
@@ -107,7 +94,7 @@ impl Recyclable {
     /// Entries, those that do not count included.
     #[cfg(test)]
     pub fn entries(&self) -> Vec<u32> {
-        self.lists.iter().flat_map(|list| list.iter().copied()).collect()
+        (0..CLASSES).flat_map(|class| self.0.of(class).iter().copied()).collect()
     }
 }
 
