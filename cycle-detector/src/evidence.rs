@@ -21,6 +21,8 @@
 //! Both plans decide so, each by its own `Terms`. The prompt plan notes no epochs, and so has no turnover: what leaves no
 //! evidence is bounded by its cap (`garbage_cap`).
 
+use crate::account::Pressure;
+
 /// Growth since the last mark, in times of the live heap then, at which any evidence is enough.
 pub const GROWTH_MAX: u64 = 8;
 /// Turnover since the last mark, in times of the live heap, after which any evidence is enough; up to eight times as
@@ -172,6 +174,12 @@ impl Evidence {
     /// [`GARBAGE_MAX`]. A mark may have begun at [`GROWTH_MAX`] only, so this is halfway between the two.
     pub(crate) fn is_overdue(&self, live: u64, epoch: u64) -> bool {
         live > self.grown_by(GROWTH_MAX + GARBAGE_MAX, self.base, epoch)
+    }
+
+    /// How far the heap is on its way there, from where a mark with good evidence begins to where one with some does.
+    pub(crate) fn pressure(&self, live: u64, epoch: u64) -> Pressure {
+        let [begins, full] = [1, 4].map(|halves| self.grown_by(halves, self.base, epoch));
+        Pressure::of(live.saturating_sub(begins), full - begins)
     }
 
     /// A mark begins, for so many suspects; or begins anew, with more of them.

@@ -15,6 +15,7 @@
 //! | [`evidence`] | whether a mark would pay |
 //! | [`plan::prompt`] | what is different when everything is counted at once |
 //! | [`mod@slice`] | how much is done before the program has its turn |
+//! | [`account`] | when the program has had its turn |
 //! | `step` | an explicit collection in parts |
 //! | `prefetch_queue` | what a mark visits next, on its way to the cache |
 //! | `tally_heap::report::epoch_report` | what the epoch did, as plain data |
@@ -25,6 +26,7 @@
 
 #![warn(clippy::multiple_unsafe_ops_per_block)]
 
+pub mod account;
 pub mod budget;
 pub mod evidence;
 pub mod mutator;

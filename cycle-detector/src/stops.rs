@@ -1,8 +1,10 @@
 //! Stops of the program for the driver of either plan: their duration, the work of the running slice, and the report
 //! of the running epoch.
 //!
-//! The time between two stops is measured in ticks of the processor's clock, which polls can afford to read.
+//! How long the program must run before the next slice, the account says (`account`). Whether it has is measured in ticks of the
+//! processor's clock, which polls can afford to read.
 
+use crate::account::{Account, BYTES_PER_UNIT, Pressure, UNITS_PER_POLL};
 use crate::root_source::RootSource;
 use std::time::Instant;
 use tally_heap::Heap;
@@ -11,8 +13,16 @@ use tally_heap::report::epoch_report::EpochReport;
 /// The last stop of the program, the work of the running slice, and the reports of two epochs.
 #[derive(Debug, Default)]
 pub(crate) struct Stops {
-    last_start: u64,
-    last_end: u64,
+    account: Account,
+    /// When the last one ended, and how many bytes had been allocated.
+    last_end: Option<Instant>,
+    bytes_at_end: u64,
+    /// Polls since then at which the program was not stopped.
+    polls: u64,
+    /// The same in ticks, those of the running one's beginning, and those of all stops, with the nanoseconds that these are.
+    last_end_ticks: u64,
+    start_ticks: u64,
+    measured: (u64, u64),
     /// Units of work that the running slice has done.
     pub(crate) slice_units: u64,
     /// The running epoch.
@@ -22,30 +32,61 @@ pub(crate) struct Stops {
 }
 
 impl Stops {
-    /// Begins a stop. Frames may have changed since the last one: `stack` is notified.
-    pub(crate) fn begin(&mut self, stack: &mut dyn RootSource) -> Instant {
+    /// Begins a stop, at which so many bytes have been allocated since some moment. Frames may have changed since the last one:
+    /// `stack` is notified.
+    pub(crate) fn begin(&mut self, heap: &Heap, stack: &mut dyn RootSource, bytes: u64) -> Instant {
         let start = Instant::now();
-        self.last_start = ticks();
+        self.start_ticks = ticks();
+        match (paces_by_units(heap), self.last_end) {
+            (true, _) => self.account.pay(self.units_paid(bytes)),
+            (false, Some(end)) => self.account.pay(start.saturating_duration_since(end).as_nanos() as u64),
+            (false, None) => {}
+        }
+        self.bytes_at_end = bytes;
         stack.note_that_the_program_ran();
         start
     }
 
-    /// Ends a stop, and notes its duration.
-    pub(crate) fn end(&mut self, heap: &mut Heap, start: Instant) {
-        self.last_end = ticks();
-        let ns = start.elapsed().as_nanos() as u64;
+    /// Ends a stop, and notes its duration; `bytes` as at its beginning.
+    pub(crate) fn end(&mut self, heap: &mut Heap, start: Instant, bytes: u64) {
+        let (end, end_ticks) = (Instant::now(), ticks());
+        let ns = end.saturating_duration_since(start).as_nanos() as u64;
         heap.note_stop(start, ns);
         self.report.work_ns += ns;
+        if !paces_by_units(heap) {
+            self.account.charge_time(ns);
+        }
+        self.measured.0 = self.measured.0.saturating_add(end_ticks.saturating_sub(self.start_ticks));
+        self.measured.1 = self.measured.1.saturating_add(ns);
+        (self.last_end, self.last_end_ticks, self.bytes_at_end, self.polls) = (Some(end), end_ticks, bytes, 0);
     }
 
-    /// Whether the program has run since the last stop for at least as long as that stop took.
-    pub(crate) fn mutator_had_its_turn(&self) -> bool {
-        let stopped = self.last_end.wrapping_sub(self.last_start);
-        ticks().wrapping_sub(self.last_end) >= stopped
+    /// Whether the program, which has allocated so many bytes by now, has run since the last stop for as long as it is owed.
+    pub(crate) fn program_had_its_turn(&self, heap: &Heap, bytes: u64, pressure: Pressure) -> bool {
+        let owed = self.account.owed(pressure);
+        if paces_by_units(heap) {
+            return self.units_paid(bytes) >= owed;
+        }
+        let (ticks_measured, ns) = self.measured;
+        let passed = ticks().wrapping_sub(self.last_end_ticks);
+        u128::from(passed) * u128::from(ns) >= u128::from(owed) * u128::from(ticks_measured)
+    }
+
+    /// The program polls. One that allocates nothing pays by that where slices have a fixed number of units.
+    pub(crate) fn note_poll(&mut self) {
+        self.polls += 1;
+    }
+
+    fn units_paid(&self, bytes: u64) -> u64 {
+        // A flip begins to count anew.
+        bytes.checked_sub(self.bytes_at_end).unwrap_or(bytes) / BYTES_PER_UNIT + self.polls * UNITS_PER_POLL
     }
 
     /// Notes the work of a slice that has ended.
-    pub(crate) fn note_slice(&self, heap: &mut Heap) {
+    pub(crate) fn note_slice(&mut self, heap: &mut Heap) {
+        if paces_by_units(heap) {
+            self.account.charge_units(self.slice_units);
+        }
         let statistics = &mut heap.statistics;
         statistics.slice_units_max = statistics.slice_units_max.max(self.slice_units);
     }
@@ -55,6 +96,11 @@ impl Stops {
         self.report.close(heap);
         self.last_report = self.report.clone();
     }
+}
+
+/// Whether slices have a fixed number of units, and no clock is looked at.
+fn paces_by_units(heap: &Heap) -> bool {
+    heap.options().slice_units.is_some()
 }
 
 /// The processor's time stamp: only differences on one thread are used, and only to compare them with each other.

@@ -92,9 +92,9 @@ impl DeferredDriver {
 
     /// Runs `work` with its duration counted as a stop of the mutator.
     pub(crate) fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
-        let start = self.stops.begin(&mut *self.stack);
+        let start = self.stops.begin(heap, &mut *self.stack, heap.clock.given_bytes);
         let answer = work(self, heap);
-        self.stops.end(heap, start);
+        self.stops.end(heap, start, heap.clock.given_bytes);
         answer
     }
 }

@@ -80,9 +80,9 @@ impl PromptDriver {
 
     /// Runs `work` with its duration counted as a stop of the mutator.
     fn stopped<T>(&mut self, heap: &mut Heap, work: impl FnOnce(&mut Self, &mut Heap) -> T) -> T {
-        let start = self.stops.begin(&mut *self.stack);
+        let start = self.stops.begin(heap, &mut *self.stack, heap.counted_allocated_bytes());
         let answer = work(self, heap);
-        self.stops.end(heap, start);
+        self.stops.end(heap, start, heap.counted_allocated_bytes());
         answer
     }
 }

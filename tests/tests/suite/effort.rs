@@ -10,6 +10,7 @@ mod garbage;
 mod garbage_shapes;
 mod memory;
 mod slices;
+mod turns;
 
 use tally_collector::budget::{BYTES_PER_EDGE, EDGES_MAX};
 use tally_collector::plan::deferred::trial::EDGES_OVERDRAWN;

@@ -23,6 +23,7 @@
 //!
 //! It is started by [evidence](crate::evidence) only. It is given up when counting alone frees the heap, but not time and again.
 
+use crate::account::Pressure;
 use crate::evidence::Evidence;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::discovery::Discovery;
@@ -99,6 +100,14 @@ impl Mark {
     /// Whether it must hurry: the heap has grown too far for a mark that runs.
     pub(crate) fn is_overdue(&self, heap: &Heap) -> bool {
         self.is_running() && self.evidence.is_overdue(judged::live_bytes(heap), heap.options().epoch_bytes)
+    }
+
+    /// How near to that it is.
+    pub(crate) fn pressure(&self, heap: &Heap) -> Pressure {
+        match self.is_running() {
+            true => self.evidence.pressure(judged::live_bytes(heap), heap.options().epoch_bytes),
+            false => Pressure::NONE,
+        }
     }
 
     /// Begins with a stage that looks at all objects, or at all records.

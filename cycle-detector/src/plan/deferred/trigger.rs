@@ -12,6 +12,7 @@
 //! has several slices at a block.
 
 mod pace;
+mod pressure;
 
 use std::time::{Duration, Instant};
 use tally_heap::report::epoch_report::EpochReport;
@@ -39,11 +40,13 @@ pub struct Trigger {
     last_flip: Instant,
     /// Measured cost of one survivor or log entry.
     ns_per_item: f64,
+    /// Bytes in use when nothing waited for a slice.
+    used_before: u64,
 }
 
 impl Default for Trigger {
     fn default() -> Self {
-        Trigger { last_flip: Instant::now(), ns_per_item: 25.0 }
+        Trigger { last_flip: Instant::now(), ns_per_item: 25.0, used_before: 0 }
     }
 }
 

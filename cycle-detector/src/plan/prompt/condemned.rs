@@ -17,7 +17,7 @@
 //! Until `Keys` has ended counts are exact, and touched objects are marked: the mark may be given up at any point. An ephemeron that
 //! dies by itself releases a condemned value in the ordinary way, and that and what it reaches is marked then.
 
-use super::proof::{Proof, is_suspected, objects_at};
+use super::proof::{Proof, is_suspected, suspected_at};
 use super::sliced_mark::{SlicedMark, Stage};
 use crate::record_walk::Looked;
 use crate::release_to_marked::release_to_marked;
@@ -25,7 +25,7 @@ use tally_heap::mark_phase::MarkPhase;
 use tally_heap::memory::heap_walk::{BLOCK_UNITS, Place};
 use tally_heap::memory::range::MARK;
 use tally_heap::object::prompt_flag;
-use tally_heap::plan::prompt::Bin;
+use tally_heap::plan::prompt::{Bin, CellSpace};
 use tally_heap::services::special::Special;
 use tally_heap::visit::Part;
 use tally_heap::{Heap, ObjectRef};
@@ -125,8 +125,9 @@ impl SlicedMark {
         let place = self.next_suspected(heap)?;
         Proof::clear(place);
         let (mut bin, mut freed) = (Bin::default(), 0);
-        for object in objects_at(place) {
-            if object.has(prompt_flag::DEAD) && !MARK.get(object.granule()) {
+        // SAFETY: a place of this heap, whose thread this is.
+        for object in unsafe { CellSpace::cells_at(place) } {
+            if !MARK.get(object.granule()) && object.meta() != 0 && object.has(prompt_flag::DEAD) {
                 heap.free_into(&mut bin, object, object.meta(), false);
                 freed += 1;
             }
@@ -148,7 +149,7 @@ fn release_chunk(heap: &mut Heap) -> Option<i64> {
 
 fn release_at(heap: &mut Heap, place: Place) -> i64 {
     let mut spent = BLOCK_UNITS;
-    for object in objects_at(place).filter(|&object| is_suspected(object)) {
+    for object in suspected_at(place) {
         object.add_flags(prompt_flag::DEAD);
         if object.has(prompt_flag::LARGE) {
             heap.prompt.touched.condemned_large = Some((object, 0));

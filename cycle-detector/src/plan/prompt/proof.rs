@@ -68,6 +68,14 @@ pub(super) fn objects_at(place: Place) -> impl Iterator<Item = ObjectRef> {
     unsafe { CellSpace::objects_at(place) }
 }
 
+/// Those of them that are suspected. The headers of the marked are not looked at.
+#[inline(always)]
+pub(super) fn suspected_at(place: Place) -> impl Iterator<Item = ObjectRef> {
+    // SAFETY: a place of this heap, whose thread this is.
+    unsafe { CellSpace::cells_at(place) }
+        .filter(|cell| !MARK.get(cell.granule()) && cell.meta() != 0 && is_suspected(*cell))
+}
+
 /// Not marked, and not being taken apart.
 #[inline(always)]
 pub(super) fn is_suspected(object: ObjectRef) -> bool {
@@ -78,7 +86,16 @@ impl Proof {
     /// The first pass: every unmarked object is suspected from now on.
     pub(super) fn suspect(&mut self, place: Place, marker: &mut Marker) -> i64 {
         let (mut spent, mut any) = (BLOCK_UNITS, false);
-        for object in objects_at(place) {
+        // SAFETY: a place of this heap, whose thread this is.
+        for object in unsafe { CellSpace::cells_at(place) } {
+            // Candidates are settled: most of the living need no look at their headers.
+            if MARK.get(object.granule()) && !object.is_settled() {
+                spent += 1;
+                continue;
+            }
+            if object.meta() == 0 {
+                continue;
+            }
             spent += 1;
             let is_candidate = object.has(prompt_flag::CANDIDATE);
             if is_suspected(object) {
@@ -109,7 +126,7 @@ impl Proof {
     /// The second: references that unmarked objects hold.
     pub(super) fn sum(&mut self, heap: &Heap, place: Place) -> i64 {
         let mut spent = BLOCK_UNITS;
-        for object in objects_at(place).filter(|&object| is_suspected(object)) {
+        for object in suspected_at(place) {
             spent += 1;
             if object.has(prompt_flag::LARGE) {
                 self.large = Some((object, 0));
@@ -180,7 +197,7 @@ impl Proof {
     /// it may be a root that has released it by now, or only what it reaches itself.
     pub(super) fn judge(&mut self, heap: &mut Heap, place: Place, marker: &mut Marker) -> i64 {
         let mut spent = BLOCK_UNITS;
-        for object in objects_at(place).filter(|&object| is_suspected(object)) {
+        for object in suspected_at(place) {
             spent += 1;
             self.has_stuck |= object.is_stuck();
             if object.has(prompt_flag::PENDING) || object.is_stuck() {

@@ -35,7 +35,7 @@ impl CellSpace {
 
     /// The bytes of them.
     pub fn handed_bytes(&self) -> u64 {
-        (0..CLASSES).map(|class| self.handed[class as usize] * class_cell(class)).sum()
+        self.handed_bytes
     }
 
     /// The counters; `lists` are the context's free lists.

@@ -85,6 +85,34 @@ pub struct CellSpace {
     pub born_marked: bool,
     /// Cells handed to free lists of the context so far, less those that were left when it was counted last.
     pub(super) handed: List<u64>,
+    /// Their bytes.
+    pub(super) handed_bytes: u64,
+}
+
+/// The cells at a place of the heap, free ones included.
+#[derive(Debug)]
+pub struct Cells {
+    /// Payload of the next cell of a block, and where the last one ends.
+    next: u64,
+    end: u64,
+    /// Bytes from one to the next.
+    cell: u64,
+    large: Option<ObjectRef>,
+}
+
+impl Iterator for Cells {
+    type Item = ObjectRef;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<ObjectRef> {
+        if self.next == self.end {
+            return self.large.take();
+        }
+        // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
+        let cell = unsafe { ObjectRef::from_address(self.next) };
+        self.next += self.cell;
+        Some(cell)
+    }
 }
 
 impl Default for CellSpace {
@@ -97,6 +125,7 @@ impl Default for CellSpace {
             nursery: Nursery::default(),
             born_marked: false,
             handed: List::filled(0, CLASSES as usize),
+            handed_bytes: 0,
         }
     }
 }
@@ -162,6 +191,7 @@ impl CellSpace {
                 let first = block_start(block) + entry.free.get() as u64 * 8;
                 let new = (entry.carved.get() - entry.used.get()) as u64;
                 self.handed[class as usize] += new;
+                self.handed_bytes += new * class_cell(class);
                 self.are_born(block, first, new, entry.carved.get() as u64);
                 entry.free.set(0);
                 entry.used.set(entry.carved.get());
@@ -185,6 +215,7 @@ impl CellSpace {
         entry.carved.set(entry.carved.get() + new);
         entry.used.set(entry.used.get() + new);
         self.handed[class as usize] += new as u64;
+        self.handed_bytes += new as u64 * cell;
         if end == cells_per_block(class) {
             self.classes[class as usize].carving = None;
         }
@@ -201,6 +232,7 @@ impl CellSpace {
             cell = free.slot(0).read();
             bin.take(self, free);
             self.handed[class as usize] -= 1;
+            self.handed_bytes -= class_cell(class);
         }
         bin.empty();
     }
@@ -238,15 +270,8 @@ impl CellSpace {
     /// # Safety
     /// The block was taken by a heap of this thread.
     pub unsafe fn objects_in(block: u32) -> impl Iterator<Item = ObjectRef> {
-        let entry = entry(block);
-        let (cells, class) =
-            if entry.state.get() == state::CELLS { (entry.carved.get(), entry.class.get() as u32) } else { (0, 0) };
-        let base = block_start(block) + first_payload(class);
-        (0..cells as u64).filter_map(move |index| {
-            // SAFETY: carved cells have headers; a meta of 0 says free, and then it is not used as an object.
-            let object = unsafe { ObjectRef::from_address(base + index * class_cell(class)) };
-            (object.meta() != 0).then_some(object)
-        })
+        // SAFETY: by the caller's promise.
+        unsafe { CellSpace::objects_at(Place::Block(block)) }
     }
 
     /// Objects at a place of a walk, the same.
@@ -254,13 +279,30 @@ impl CellSpace {
     /// # Safety
     /// It is a place of a heap of this thread.
     pub unsafe fn objects_at(place: Place) -> impl Iterator<Item = ObjectRef> {
-        let (block, large) = match place {
-            Place::Block(block) => (Some(block), None),
-            Place::Large(object) => (None, Some(object)),
-            Place::Vacant => (None, None),
-        };
         // SAFETY: by the caller's promise.
-        block.into_iter().flat_map(|block| unsafe { CellSpace::objects_in(block) }).chain(large)
+        unsafe { CellSpace::cells_at(place) }.filter(|cell| cell.meta() != 0)
+    }
+
+    /// The cells at a place; those with a meta of 0 are free.
+    ///
+    /// # Safety
+    /// It is a place of a heap of this thread.
+    #[inline(always)]
+    pub unsafe fn cells_at(place: Place) -> Cells {
+        let mut cells = Cells { next: 0, end: 0, cell: 0, large: None };
+        match place {
+            Place::Block(block) => {
+                let entry = entry(block);
+                if entry.state.get() == state::CELLS {
+                    let class = entry.class.get() as u32;
+                    (cells.next, cells.cell) = (block_start(block) + first_payload(class), class_cell(class));
+                    cells.end = cells.next + entry.carved.get() as u64 * cells.cell;
+                }
+            }
+            Place::Large(object) => cells.large = Some(object),
+            Place::Vacant => {}
+        }
+        cells
     }
 
     /// The object whose cell contains `address`, which lies in a block of cells.

@@ -1,6 +1,7 @@
 //! Slices at allocation and at polls; is a flip due?
 
 use super::{ALLOCATION_UNITS, CHAIN_SHARE, OVERDUE_SLICES, POLL_UNITS, URGENCY};
+use crate::account::Pressure;
 use crate::plan::deferred::DeferredDriver;
 use crate::plan::deferred::epoch::Phase;
 use std::time::Duration;
@@ -12,16 +13,17 @@ impl DeferredDriver {
         if !heap.is_running() {
             return;
         }
-        if self.has_work(heap) {
+        let pressure = self.pressure(heap);
+        if self.has_work(heap) && self.stops.program_had_its_turn(heap, heap.clock.given_bytes, pressure) {
             // A structure dies, and the heap would grow meanwhile: it had better die faster.
             let urgency = if self.has_deaths(heap) && heap.deferred.blocks.grows() { URGENCY } else { 1 };
             // A mark has as much as the passes.
             let shares = 1 + i64::from(self.mark.is_running());
             self.slice(heap, ALLOCATION_UNITS * urgency * shares);
-            self.hurry(heap);
         }
+        self.hurry(heap);
         if heap.clock.given_bytes >= heap.flip_at() {
-            if self.phase != Phase::Idle {
+            if self.phase != Phase::Idle && pressure == Pressure::FULL {
                 // Behind: a bigger slice, and the epoch is simply extended.
                 self.slice(heap, ALLOCATION_UNITS * 4);
             }
@@ -52,7 +54,9 @@ impl DeferredDriver {
             return self.stopped(heap, DeferredDriver::run_epoch);
         }
         if self.has_work(heap) {
-            if heap.options().slice_units.is_none() && !self.stops.mutator_had_its_turn() {
+            // A poll is all that a program in units does if it does not allocate.
+            let by_units = heap.options().slice_units.is_some();
+            if !by_units && !self.stops.program_had_its_turn(heap, heap.clock.given_bytes, Pressure::NONE) {
                 return;
             }
             self.slice(heap, POLL_UNITS);
