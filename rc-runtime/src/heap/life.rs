@@ -28,6 +28,7 @@ impl Heap {
     /// is of the plan of the options.
     pub unsafe fn new(options: HeapOptions, driver: Box<dyn EpochDriver>) -> Result<Box<Heap>, RangeError> {
         range::reserve()?;
+        options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
         let mut heap = Box::new(Heap {
             number: 0,
             plan: options.plan,

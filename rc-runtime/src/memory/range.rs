@@ -25,7 +25,7 @@
 use crate::memory::bit_table::BitTable;
 use std::cell::Cell;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Lowest address of the heap range.
 pub const HEAP_BASE: u64 = if cfg!(tally_tsan) { 0x5700_0000_0000 } else { 0x2000_0000_0000 };
@@ -65,6 +65,11 @@ const DEFAULT_RESERVE: u64 = 256 << 30;
 /// Reserved under valgrind, whose leak check walks all that is mapped: 256 GiB take it longer than anyone waits.
 const RESERVE_UNDER_VALGRIND: u64 = 1 << 30;
 const SMALLEST_RESERVE: u64 = 64 << 20;
+/// Whether some heap has so short a pause goal that the first touch of a huge page is too long: that takes up to 5 ms, in the midst of
+/// the program.
+static SHORT_STOPS: AtomicBool = AtomicBool::new(false);
+/// A pause goal from which on it is not.
+const HUGE_PAGE_NS: u64 = 10_000_000;
 /// The part of the range whose memory is asked for in pages of 2 MiB, unless `TALLY_HUGE_PAGES` says otherwise.
 const DEFAULT_HUGE_BYTES: u64 = 128 << 20;
 
@@ -343,14 +348,23 @@ pub unsafe fn provide_pages(start: u64, end: u64) {
 
 /// Has the system back the range from `start` on, as far as `TALLY_HUGE_PAGES` allows, with pages of 2 MiB, if it has
 /// any. A program that goes through its objects in no order waits less for translations of their addresses then. Not
-/// for all of the range: where the system has to make huge pages first, by moving others, it costs more than it saves.
+/// for all of the range: where the system has to make huge pages first, by moving others, it costs more than it saves. Nor
+/// where stops are to be shorter than the system takes to clear one, unless the user has asked for them.
 pub fn ask_for_huge_pages(start: u64) {
-    let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(DEFAULT_HUGE_BYTES));
+    let default = if SHORT_STOPS.load(Ordering::Relaxed) { 0 } else { DEFAULT_HUGE_BYTES };
+    let bytes = reserve().unwrap_or(0).min(size_asked("TALLY_HUGE_PAGES").unwrap_or(default));
     if HEAP_BASE + bytes > start {
         // SAFETY: changes no byte of what is mapped.
         unsafe {
             libc::madvise(start as *mut libc::c_void, (HEAP_BASE + bytes - start) as usize, libc::MADV_HUGEPAGE);
         }
+    }
+}
+
+/// A heap of this process has a pause goal: if it is short, the system is not asked for huge pages from now on.
+pub fn note_pause_goal(ns: u64) {
+    if ns < HUGE_PAGE_NS {
+        SHORT_STOPS.store(true, Ordering::Relaxed);
     }
 }
 

@@ -9,6 +9,7 @@
 //! Thresholds take any number; those that make no sense mean the nearest that does.
 
 use crate::heap::Heap;
+use crate::memory::range;
 
 /// No epoch comes more often.
 pub const EPOCH_BYTES_MIN: u64 = 4096;
@@ -41,6 +42,7 @@ impl Heap {
     pub fn set_pause_goal(&mut self, ns: u64) {
         let default = crate::heap::HeapOptions::default().slice_ns;
         self.options.pause_goal_ns = (ns != 0).then_some(ns);
+        self.options.pause_goal_ns.into_iter().for_each(range::note_pause_goal);
         self.options.slice_ns = if ns == 0 { default } else { (ns / 2).clamp(SLICE_NS_MIN, default) };
         self.prompt.sliced_drains = ns != 0;
     }
