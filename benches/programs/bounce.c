@@ -52,4 +52,4 @@ static uint64_t bounce(long size) {
     }
     return sum;
 }
-PROGRAM(bounce, 30000, 200, 2)
+PROGRAM(bounce, 30000, 200, 1)

@@ -323,13 +323,13 @@ static uint64_t dom(long size) {
     Node *page = new_node(tag, 1);
     TALLY_ROOT(page);
     listen(page, page, count_call);
-    long threads = size < 1000 ? 5 : 300;
+    long threads = size < 1000 ? 3 : 1500;
     for (long i = 0; i < threads; i++) {
         Node *thread = new_node(new_text("section", 7), 1);
         TALLY_ROOT(thread);
         append_child(page, thread);
         listen(thread, page, count_call);
-        render(thread, 2);
+        render(thread, 1);
     }
     uint64_t sum = 0;
     for (long number = 0; number < size; number++) {
@@ -338,4 +338,4 @@ static uint64_t dom(long size) {
     }
     return mix(sum, events + page->listeners->calls);
 }
-PROGRAM(dom, 45000, 200, 10)
+PROGRAM(dom, 35000, 200, 4)

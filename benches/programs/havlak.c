@@ -342,7 +342,7 @@ static uint64_t sum_of_loops(Vector *loops) {
 static uint64_t havlak(long size) {
     uint64_t sum = 0;
     for (long round = 0; round < size; round++) {
-        int scale = size > 1 ? 10 : 1;
+        int scale = size > 2 ? 10 : size;
         Vector *graph = new_graph(scale, 4, scale + round % 3);
         TALLY_ROOT(graph);
         tick();

@@ -151,13 +151,29 @@ static Version *changed(Version *version, uint32_t keys) {
     return new_version(root, version->number + 1, version->count + !found - is_removed);
 }
 
+/* Every other key, one after the other. */
+static Node *new_map(uint32_t keys) {
+    Node *root = NULL;
+    TALLY_ROOT(root);
+    for (uint32_t key = 0; key < keys; key += 2) {
+        Node *next = with(root, key, key % 1000);
+        BY_HAND(release(root);)
+        root = next;
+        tick();
+    }
+    return root;
+}
+
 static uint64_t map(long size) {
     Versions *versions = TALLY_NEW_ARRAY(Versions, KEPT);
     TALLY_ROOT(versions);
-    uint32_t keys = size < 1000 ? 50 : 100000;
+    uint32_t keys = size < 1000 ? 50 : 300000;
     uint64_t sum = 0;
-    Version *version = new_version(NULL, 0, 0);
+    Node *root = new_map(keys);
+    TALLY_ROOT(root);
+    Version *version = new_version(root, 0, keys / 2);
     TALLY_ROOT(version);
+    root = NULL;
     for (long change = 0; change < size; change++) {
         BY_HAND(Version *oldest = versions->at[version->number % KEPT];)
         BY_HAND(if (oldest) release(oldest->root), free(oldest);)
@@ -173,4 +189,4 @@ static uint64_t map(long size) {
     }
     return mix(sum, version->count);
 }
-PROGRAM(map, 400000, 1000, 40)
+PROGRAM(map, 250000, 1000, 40)

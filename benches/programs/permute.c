@@ -41,4 +41,4 @@ static uint64_t permute(long size) {
     }
     return sum;
 }
-PROGRAM(permute, 60000, 200, 5)
+PROGRAM(permute, 60000, 200, 1)

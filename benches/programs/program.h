@@ -1,8 +1,8 @@
 /* What all programs of this folder share: `main`, the clock of the longest gap, and random numbers.
  *
  * `PROGRAM(name, usual, small, tiny)` at the end of a file makes `uint64_t name(long size)` a program. `EXECUTABLE [SIZE|small|tiny]`
- * prints `name sum=S gap_us=G`: S depends on all that the program computed, G is the longest time between two ticks, which is the
- * longest stop that a user of the program would have felt. The usual size takes about a second; small is for a test, and tiny for
+ * prints `name sum=S gap_us=G peak_kib=P`: S depends on all that the program computed, G is the longest time between two ticks, which
+ * is the longest stop that a user of the program would have felt, P is the most memory that it had in use. The usual size takes about a second; small is for a test, and tiny for
  * a test with an epoch at every safepoint. What is in use when the program ends is not freed, on no heap.
  */
 #ifndef PROGRAM_H
@@ -37,6 +37,17 @@ static inline uint32_t random_below(uint32_t bound) { return (uint64_t)random_wo
 
 static inline uint64_t mix(uint64_t sum, uint64_t value) { return (sum ^ value) * 1099511628211ull + 1; }
 
+/* The system keeps it; of a child's usage, which its parent is told, that of the parent before is a part. */
+static long peak_kib(void) {
+    char line[128];
+    long peak = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status))
+        if (strncmp(line, "VmHWM:", 6) == 0) peak = strtol(line + 6, NULL, 10);
+    if (status) fclose(status);
+    return peak;
+}
+
 static int run_program(const char *name, uint64_t (*program)(long), const long sizes[3], int count, char **arguments) {
     long size = sizes[0];
     if (count == 2) {
@@ -51,7 +62,7 @@ static int run_program(const char *name, uint64_t (*program)(long), const long s
     last_tick_ns = now_ns();
     uint64_t sum = program(size);
     tick();
-    printf("%s sum=%016lx gap_us=%lu\n", name, (unsigned long)sum, (unsigned long)(gap_ns_max / 1000));
+    printf("%s sum=%016lx gap_us=%lu peak_kib=%ld\n", name, (unsigned long)sum, (unsigned long)(gap_ns_max / 1000), peak_kib());
     return 0;
 }
 

@@ -270,4 +270,4 @@ static uint64_t richards(long size) {
     }
     return sum;
 }
-PROGRAM(richards, 15000000, 30000, 200)
+PROGRAM(richards, 15000000, 30000, 100)

@@ -1,6 +1,6 @@
 /* server: answers requests as a web server does. Connections, sessions with carts, and a cache of rendered pages live; requests,
  * their headers and their answers die soon, sessions when they have not been used for long, pages when they are the least recently
- * used of two thousand. Sessions and pages are in rings, and requests and connections refer to each other.
+ * used of six thousand. Sessions and pages are in rings, and requests and connections refer to each other.
  */
 #include "program.h"
 #include "text.h"
@@ -55,7 +55,7 @@ typedef struct Connection {
 } Connection;
 TALLY_TYPE(Connection, first, last);
 
-enum { CONNECTIONS = 64, PAGES = 2000, BUCKETS = 4096, SESSION_AGE = 40000 };
+enum { CONNECTIONS = 64, PAGES = 6000, BUCKETS = 4096, SESSION_AGE = 40000 };
 
 typedef struct Connections {
     uint64_t length;
@@ -387,4 +387,4 @@ static uint64_t server(long size) {
     }
     return mix(sum, server->sessions->entries);
 }
-PROGRAM(server, 200000, 1000, 20)
+PROGRAM(server, 200000, 1000, 12)

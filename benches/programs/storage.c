@@ -31,10 +31,11 @@ static uint64_t storage(long size) {
     for (long round = 0; round < size; round++) {
         seed = 74755 + (int)round;
         made = 0;
-        Tree *tree = build(7);
+        int depth = size < 10 ? 5 : 7;
+        Tree *tree = build(depth);
         TALLY_ROOT(tree);
-        sum = mix(sum, made + tree->at[3]->at[2]->at[1]->at[0]->at[3]->at[2]->length);
-        BY_HAND(free_tree(tree, 7);)
+        sum = mix(sum, made + tree->at[3]->at[2]->at[1]->at[0]->length);
+        BY_HAND(free_tree(tree, depth);)
         tick();
     }
     return sum;

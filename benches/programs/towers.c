@@ -1,8 +1,6 @@
 /* towers: thirteen disks move between three piles, after "Are We Fast Yet". The disks live for a round, each with many owners. */
 #include "program.h"
 
-enum { DISKS = 13 };
-
 typedef struct Disk {
     struct Disk *below;
     int size;
@@ -45,12 +43,13 @@ static uint64_t towers(long size) {
         Piles *piles = TALLY_NEW(Piles);
         TALLY_ROOT(piles);
         piles->moves = 0;
-        for (int i = DISKS; i >= 0; i--) {
+        int disks = size < 10 ? 5 : 13;
+        for (int i = disks; i >= 0; i--) {
             Disk *disk = TALLY_NEW(Disk);
             disk->size = i;
             push(piles, disk, 0);
         }
-        move_disks(piles, DISKS, 0, 1);
+        move_disks(piles, disks, 0, 1);
         sum = mix(sum, piles->moves);
         while (piles->top[1]) {
             Disk *disk = pop(piles, 1);
@@ -62,4 +61,4 @@ static uint64_t towers(long size) {
     }
     return sum;
 }
-PROGRAM(towers, 24000, 20, 1)
+PROGRAM(towers, 15000, 20, 1)

@@ -1,4 +1,4 @@
-/* words: counts and indexes the words of the last two hundred documents, as a search engine for a feed would. Each new document lets
+/* words: counts and indexes the words of the last thousand documents, as a search engine for a feed would. Each new document lets
  * the oldest die, and the words that only that had. Documents refer to their words, and words to their documents.
  */
 #include "program.h"
@@ -35,7 +35,7 @@ typedef struct Index {
 } Index;
 TALLY_TYPE(Index, buckets, documents);
 
-enum { KEPT = 200, FREQUENT = 10 };
+enum { KEPT = 1000, FREQUENT = 10 };
 
 /* A word that is rarer the larger its number. Its letters are those of the number. */
 static int make_word(char *bytes) {
@@ -230,4 +230,4 @@ static uint64_t words(long size) {
     }
     return sum;
 }
-PROGRAM(words, 10000, 300, 6)
+PROGRAM(words, 6000, 300, 6)

@@ -1,9 +1,9 @@
 //! Every program in `benches/programs/` computes on Tally what it does with `malloc` and the frees written by hand.
 //!
-//! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one: under both
-//! plans, at -O0 and -O2. To be short, half of the programs have each plan at one level without zeal and at the other
-//! with it, and the other half the other way around; `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of
-//! each. That `tally verify` warns of none is a trial of `mistakes::not_accused`.
+//! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be short,
+//! it has one of -O0 and -O2 under the deferred plan and the other one under the prompt plan, and zeal under one of both
+//! at one of both: the next program has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of each. That
+//! `tally verify` warns of none is a trial of `mistakes::not_accused`.
 
 use crate::trial;
 use libtest_mimic::Trial;
@@ -16,7 +16,7 @@ use tally_kit::tally_command::{describe, run, run_tally, source_tree};
 /// The folder of the programs.
 pub const FOLDER: &str = "benches/programs";
 /// Fewer would mean that the folder is not read.
-const PROGRAMS_AT_LEAST: usize = 18;
+const PROGRAMS_AT_LEAST: usize = 19;
 
 const PLANS: [&str; 2] = ["refcount", "refcount-prompt"];
 const LEVELS: [&str; 2] = ["0", "2"];
@@ -46,7 +46,12 @@ fn ways(number: usize) -> Vec<Way> {
     for (plan_number, plan) in PLANS.into_iter().enumerate() {
         for (level_number, level) in LEVELS.into_iter().enumerate() {
             for is_zeal in [false, true] {
-                if all || (number + plan_number + level_number + usize::from(is_zeal)) % 2 == 0 {
+                let is_turn = if is_zeal {
+                    (plan_number, level_number) == (number / 2 % 2, number / 4 % 2)
+                } else {
+                    level_number == (number + plan_number) % 2
+                };
+                if all || is_turn {
                     ways.push(Way { plan, level, is_zeal });
                 }
             }
