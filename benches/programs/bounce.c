@@ -1,4 +1,6 @@
-/* bounce: balls in a box, after "Are We Fast Yet". A hundred balls and the list of them live for fifty steps, then all die. */
+/* bounce: balls in a box, after "Are We Fast Yet". A hundred balls and the list of them live for fifty steps, then
+ * all die.
+ */
 #include "program.h"
 #include "vector.h"
 

@@ -1,6 +1,7 @@
-/* cd: detects collisions of aircraft, after Kalibera and others and "Are We Fast Yet". A red-black tree of where each aircraft was
- * lives and changes with each frame. A frame makes positions, motions, and a tree of the fields of the map with the motions that
- * touch each; all of these die at its end, but for the new positions. The nodes of trees know their parents.
+/* cd: detects collisions of aircraft, after Kalibera and others and "Are We Fast Yet". A red-black tree of where each
+ * aircraft was lives and changes with each frame. A frame makes positions, motions, and a tree of the fields of the
+ * map with the motions that touch each; all of these die at its end, but for the new positions. The nodes of trees
+ * know their parents.
  */
 #include <math.h>
 #include "program.h"

@@ -1,6 +1,6 @@
-/* deltablue: an incremental solver of constraints, after Maloney and Borning and "Are We Fast Yet". A network of variables and
- * constraints lives for a test: a chain of equal variables, or pairs that a scale ties. Constraints and variables refer to each
- * other. Plans, and the lists that the planner works with, die at each change.
+/* deltablue: an incremental solver of constraints, after Maloney and Borning and "Are We Fast Yet". A network of
+ * variables and constraints lives for a test: a chain of equal variables, or pairs that a scale ties. Constraints and
+ * variables refer to each other. Plans, and the lists that the planner works with, die at each change.
  */
 #include "program.h"
 #include "vector.h"

@@ -1,6 +1,7 @@
-/* dom: the document of a web page: elements with attributes and texts that know their parents and neighbours, and listeners that know
- * their elements. The page lives; in each step a part of it is rendered anew from markup, elements move or are removed, events
- * bubble up to the listeners, and a part is written as markup. What is replaced dies, and all of it is cyclic.
+/* dom: the document of a web page: elements with attributes and texts that know their parents and neighbours, and
+ * listeners that know their elements. The page lives; in each step a part of it is rendered anew from markup,
+ * elements move or are removed, events bubble up to the listeners, and a part is written as markup. What is replaced
+ * dies, and all of it is cyclic.
  */
 #include "program.h"
 #include "text.h"

@@ -1,6 +1,7 @@
-/* editor: a text editor whose document is a rope, a balanced tree over pieces of text that is never changed in place. The current
- * document and those of the last two hundred changes, for undo, share most of their pieces; an old one lets only what it does not
- * share die. Between changes the screen is drawn and words are searched. By hand, ropes count their owners.
+/* editor: a text editor whose document is a rope, a balanced tree over pieces of text that is never changed in place.
+ * The current document and those of the last two hundred changes, for undo, share most of their pieces; an old one
+ * lets only what it does not share die. Between changes the screen is drawn and words are searched. By hand, ropes
+ * count their owners.
  */
 #include "program.h"
 #include "text.h"
@@ -264,7 +265,8 @@ static void edit(Editor *editor) {
         editor->cursor = search(editor, "qz");
     } else {
         int steps = 1 + random_below(5), is_undo = choice < 97;
-        while (steps-- > 0 && (is_undo ? editor->now > editor->first : editor->now < editor->last)) editor->now += is_undo ? -1 : 1;
+        for (; steps > 0 && is_undo && editor->now > editor->first; steps--) editor->now--;
+        for (; steps > 0 && !is_undo && editor->now < editor->last; steps--) editor->now++;
         length = document(editor)->length;
         if (editor->cursor > length) editor->cursor = length;
     }

@@ -1,6 +1,6 @@
-/* havlak: finds the loops of a control flow graph, after Hundt and "Are We Fast Yet". A graph of thousands of blocks lives for a
- * round; each search makes sets of blocks, lists of predecessors and a tree of loops, which die at its end. Blocks and edges, loops
- * and their parents refer to each other.
+/* havlak: finds the loops of a control flow graph, after Hundt and "Are We Fast Yet". A graph of thousands of blocks
+ * lives for a round; each search makes sets of blocks, lists of predecessors and a tree of loops, which die at its
+ * end. Blocks and edges, loops and their parents refer to each other.
  */
 #include "program.h"
 #include "vector.h"

@@ -1,12 +1,12 @@
 /* One source, three heaps. A program of this folder is C on Tally, written with the macros of tally_gc.h:
  *
  *     (nothing defined)   Tally's heap: BY_HAND and FREE are empty
- *     -DFREED_BY_HAND     malloc; FREE frees, and BY_HAND(statements) are compiled: the frees that a C programmer would write
+ *     -DFREED_BY_HAND     malloc; FREE frees, and BY_HAND(statements) are compiled: the frees of a C programmer
  *     -DON_BOEHM          the collector of Boehm and Demers: BY_HAND and FREE are empty
  *
- * On the two other heaps the macros mean the same, without roots and barriers: a new object's references are null, and its other
- * fields are not set. With malloc the references that a type lists are set one by one, so that the compiler drops each store
- * that the program's own follows.
+ * On the two other heaps the macros mean the same, without roots and barriers: a new object's references are null, and
+ * its other fields are not set. With malloc the references that a type lists are set one by one, so that the compiler
+ * drops each store that the program's own follows.
  */
 #ifndef HEAP_H
 #define HEAP_H
@@ -74,7 +74,7 @@ __attribute__((constructor)) static void heap__start(void) { GC_INIT(); }
 #define TALLY_COPY(object, slot, from, count) ((void)memmove((slot), (from), (count) * sizeof *(slot)))
 
 /* HEAP__EACH(m, t, a, b, …) is m(t, a) m(t, b) …, up to 16 of them. */
-#define HEAP__EACH(m, t, ...) __VA_OPT__(HEAP__AGAIN(HEAP__AGAIN(HEAP__AGAIN(HEAP__AGAIN(HEAP__EACH_(m, t, __VA_ARGS__))))))
+#define HEAP__EACH(m, t, ...) __VA_OPT__(HEAP__AGAIN(HEAP__AGAIN(HEAP__EACH_(m, t, __VA_ARGS__))))
 #define HEAP__EACH_(m, t, a, ...) m(t, a) __VA_OPT__(HEAP__EACH_NEXT HEAP__NONE()()(m, t, __VA_ARGS__))
 #define HEAP__EACH_NEXT() HEAP__EACH_
 #define HEAP__NONE()

@@ -1,5 +1,6 @@
-/* json: documents are written as text, parsed, changed and printed, after the Json of "Are We Fast Yet". A cache holds the
- * last 128 documents; each new one lets the oldest die, with its objects, arrays, strings and numbers. Nothing is cyclic.
+/* json: documents are written as text, parsed, changed and printed, after the Json of "Are We Fast Yet". A cache
+ * holds the last 128 documents; each new one lets the oldest die, with its objects, arrays, strings and numbers.
+ * Nothing is cyclic.
  */
 #include "program.h"
 #include "text.h"

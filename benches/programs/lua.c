@@ -1,7 +1,8 @@
-/* lua: a small language after Lua, compiled to the code of a stack machine and run. Values are tagged words: numbers, or references to
- * strings, tables, closures and environments, which hold the variables of a call. A run of the script makes trees whose nodes know
- * their parents, objects whose methods refer to them, functions that call themselves, and strings; most die within the run, and
- * much of it is cyclic. By hand, values count their owners, and what is left in cycles is freed when the run ends.
+/* lua: a small language after Lua, compiled to the code of a stack machine and run. Values are tagged words: numbers,
+ * or references to strings, tables, closures and environments, which hold the variables of a call. A run of the
+ * script makes trees whose nodes know their parents, objects whose methods refer to them, functions that call
+ * themselves, and strings; most die within the run, and much of it is cyclic. By hand, values count their owners, and
+ * what is left in cycles is freed when the run ends.
  */
 #include "program.h"
 #include "text.h"
@@ -217,8 +218,10 @@ static void set(Table *table, Value key, Value value) {
 /* ---- The machine: compiled functions are plain C data, made once. ---- */
 
 enum { CODE_MAX = 600, FUNCTIONS_MAX = 24, NAMES_MAX = 48, STACK = 4096 };
-enum { CONSTANT, WORD, LOCAL, SET_LOCAL, GLOBAL, SET_GLOBAL, INDEX, SET_INDEX, NEW_TABLE, MAKE, CALL, RETURN, POP, JUMP, JUMP_IF_NOT,
-       AND, OR, ADD, SUBTRACT, MULTIPLY, REMAINDER, CONCATENATE, EQUAL, UNEQUAL, LESS, AT_MOST, LENGTH, NOT };
+enum {
+    CONSTANT, WORD, LOCAL, SET_LOCAL, GLOBAL, SET_GLOBAL, INDEX, SET_INDEX, NEW_TABLE, MAKE, CALL, RETURN, POP, JUMP,
+    JUMP_IF_NOT, AND, OR, ADD, SUBTRACT, MULTIPLY, REMAINDER, CONCATENATE, EQUAL, UNEQUAL, LESS, AT_MOST, LENGTH, NOT,
+};
 
 typedef struct Function {
     int code[CODE_MAX], length, slots, parameters;

@@ -1,4 +1,6 @@
-/* The script that lua.c runs, and the compiler from it to the code of lua.c's machine: one pass, by recursive descent. It makes no objects. */
+/* The script that lua.c runs, and the compiler from it to the code of lua.c's machine: one pass, by recursive
+ * descent. It makes no objects.
+ */
 #ifndef LUA_COMPILER_H
 #define LUA_COMPILER_H
 
@@ -297,8 +299,9 @@ static const struct {
     const char *text;
     int level, operation, is_swapped;
 } operators[] = {
-    {"or", 1, OR, 0}, {"and", 2, AND, 0}, {"==", 3, EQUAL, 0}, {"~=", 3, UNEQUAL, 0}, {"<", 3, LESS, 0}, {"<=", 3, AT_MOST, 0},
-    {"..", 4, CONCATENATE, 0}, {"+", 5, ADD, 0}, {"-", 5, SUBTRACT, 0}, {"*", 6, MULTIPLY, 0}, {"%", 6, REMAINDER, 0}, {">", 3, LESS, 1},
+    {"or", 1, OR, 0},    {"and", 2, AND, 0},         {"==", 3, EQUAL, 0}, {"~=", 3, UNEQUAL, 0},
+    {"<", 3, LESS, 0},   {"<=", 3, AT_MOST, 0},      {">", 3, LESS, 1},   {"..", 4, CONCATENATE, 0},
+    {"+", 5, ADD, 0},    {"-", 5, SUBTRACT, 0},      {"*", 6, MULTIPLY, 0}, {"%", 6, REMAINDER, 0},
 };
 
 /* Operators that bind closer than the level. `a > b` is `not (a <= b)`. */

@@ -1,6 +1,7 @@
-/* map: a sorted map that is never changed in place: each insertion and removal copies the path to its place and shares the rest.
- * A ring of the last sixty-four versions lives, as an editor's history or a database's snapshots would; each new version lets the
- * oldest die, with the nodes that no other shares. By hand, nodes count their owners.
+/* map: a sorted map that is never changed in place: each insertion and removal copies the path to its place and
+ * shares the rest. A ring of the last sixty-four versions lives, as an editor's history or a database's snapshots
+ * would; each new version lets the oldest die, with the nodes that no other shares. By hand, nodes count their
+ * owners.
  */
 #include "program.h"
 
@@ -63,7 +64,10 @@ static Node *joined(Node *left, Node *right) {
     if (!left) return keep(right);
     if (!right) return keep(left);
     TALLY_ROOT(left, right);
-    if (priority(left->key) > priority(right->key)) return new_node(keep(left->left), left->key, left->value, joined(left->right, right));
+    if (priority(left->key) > priority(right->key)) {
+        Node *high = joined(left->right, right);
+        return new_node(keep(left->left), left->key, left->value, high);
+    }
     Node *low = joined(left, right->left);
     return new_node(low, right->key, right->value, keep(right->right));
 }

@@ -1,4 +1,6 @@
-/* permute: all orders of six numbers, after "Are We Fast Yet". An array of numbers lives for a round, and is all that is allocated. */
+/* permute: all orders of six numbers, after "Are We Fast Yet". An array of numbers lives for a round, and is all that
+ * is allocated.
+ */
 #include "program.h"
 
 typedef struct Numbers {

@@ -1,9 +1,10 @@
 /* What all programs of this folder share: `main`, the clock of the longest gap, and random numbers.
  *
- * `PROGRAM(name, usual, small, tiny)` at the end of a file makes `uint64_t name(long size)` a program. `EXECUTABLE [SIZE|small|tiny]`
- * prints `name sum=S gap_us=G peak_kib=P`: S depends on all that the program computed, G is the longest time between two ticks, which
- * is the longest stop that a user of the program would have felt, P is the most memory that it had in use. The usual size takes about a second; small is for a test, and tiny for
- * a test with an epoch at every safepoint. What is in use when the program ends is not freed, on no heap.
+ * `PROGRAM(name, usual, small, tiny)` at the end of a file makes `uint64_t name(long size)` a program.
+ * `EXECUTABLE [SIZE|small|tiny]` prints `name sum=S gap_us=G peak_kib=P`. S depends on all that the program computed.
+ * G is the longest time between two ticks: the longest stop that a user of the program would have felt. P is the most
+ * memory that it had in use. The usual size takes about a second; small is for a test, and tiny for a test with an epoch
+ * at every safepoint. What is in use when the program ends is not freed, on any heap.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H
@@ -52,7 +53,9 @@ static int run_program(const char *name, uint64_t (*program)(long), const long s
     long size = sizes[0];
     if (count == 2) {
         char *end = arguments[1];
-        size = strcmp(arguments[1], "small") == 0 ? sizes[1] : strcmp(arguments[1], "tiny") == 0 ? sizes[2] : strtol(arguments[1], &end, 10);
+        size = strcmp(arguments[1], "small") == 0  ? sizes[1]
+             : strcmp(arguments[1], "tiny") == 0 ? sizes[2]
+                                                 : strtol(arguments[1], &end, 10);
         if (*end && end != arguments[1]) size = 0;
     }
     if (count > 2 || size <= 0) {
@@ -62,11 +65,14 @@ static int run_program(const char *name, uint64_t (*program)(long), const long s
     last_tick_ns = now_ns();
     uint64_t sum = program(size);
     tick();
-    printf("%s sum=%016lx gap_us=%lu peak_kib=%ld\n", name, (unsigned long)sum, (unsigned long)(gap_ns_max / 1000), peak_kib());
+    unsigned long gap_us = gap_ns_max / 1000;
+    printf("%s sum=%016lx gap_us=%lu peak_kib=%ld\n", name, (unsigned long)sum, gap_us, peak_kib());
     return 0;
 }
 
-#define PROGRAM(name, usual, small, tiny)                                                                              \
-    int main(int count, char **arguments) { return run_program(#name, name, (const long[]){usual, small, tiny}, count, arguments); }
+#define PROGRAM(name, ...)                                                                                             \
+    int main(int count, char **arguments) {                                                                            \
+        return run_program(#name, name, (const long[]){__VA_ARGS__}, count, arguments);                                \
+    }
 
 #endif

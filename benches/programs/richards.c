@@ -1,6 +1,6 @@
-/* richards: the kernel of an operating system, after Martin Richards and "Are We Fast Yet". Six tasks, what each knows, and eight
- * packets live for ten thousand steps in which the packets go from queue to queue; then all die. Little is allocated, and much is
- * written: links of packets, and which task holds them.
+/* richards: the kernel of an operating system, after Martin Richards and "Are We Fast Yet". Six tasks, what each
+ * knows, and eight packets live for ten thousand steps in which the packets go from queue to queue; then all die.
+ * Little is allocated, and much is written: links of packets, and which task holds them.
  */
 #include "program.h"
 

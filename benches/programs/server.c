@@ -1,6 +1,7 @@
-/* server: answers requests as a web server does. Connections, sessions with carts, and a cache of rendered pages live; requests,
- * their headers and their answers die soon, sessions when they have not been used for long, pages when they are the least recently
- * used of six thousand. Sessions and pages are in rings, and requests and connections refer to each other.
+/* server: answers requests as a web server does. Connections, sessions with carts, and a cache of rendered pages
+ * live; requests, their headers and their answers die soon, sessions when they have not been used for long, pages
+ * when they are the least recently used of six thousand. Sessions and pages are in rings, and requests and
+ * connections refer to each other.
  */
 #include "program.h"
 #include "text.h"

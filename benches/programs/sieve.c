@@ -1,4 +1,6 @@
-/* sieve: the primes below five thousand, after "Are We Fast Yet". An array of flags lives for a round, and is all that is allocated. */
+/* sieve: the primes below five thousand, after "Are We Fast Yet". An array of flags lives for a round, and is all
+ * that is allocated.
+ */
 #include "program.h"
 
 typedef struct Flags {

@@ -1,6 +1,6 @@
-/* simplify: a computer algebra: expressions are made, differentiated, simplified by rules until none applies, and printed. Results of
- * the last sixty-four problems live, and stand in new problems in the place of variables; all steps between die soon. Expressions
- * share their parts and are never changed. By hand, they count their owners.
+/* simplify: a computer algebra: expressions are made, differentiated, simplified by rules until none applies, and
+ * printed. Results of the last sixty-four problems live, and stand in new problems in the place of variables; all
+ * steps between die soon. Expressions share their parts and are never changed. By hand, they count their owners.
  */
 #include "program.h"
 #include "text.h"

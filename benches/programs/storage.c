@@ -1,4 +1,6 @@
-/* storage: a tree of arrays with four children each, after "Are We Fast Yet". The tree lives until it is built, then dies. */
+/* storage: a tree of arrays with four children each, after "Are We Fast Yet". The tree lives until it is built, then
+ * dies.
+ */
 #include "program.h"
 
 typedef struct Tree {

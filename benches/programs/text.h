@@ -1,4 +1,6 @@
-/* Strings: bytes with a length, compared and hashed by their bytes, and a builder that doubles its buffer when it is full. */
+/* Strings: bytes with a length, compared and hashed by their bytes, and a builder that doubles its buffer when it is
+ * full.
+ */
 #ifndef TEXT_H
 #define TEXT_H
 

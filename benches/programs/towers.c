@@ -1,4 +1,6 @@
-/* towers: thirteen disks move between three piles, after "Are We Fast Yet". The disks live for a round, each with many owners. */
+/* towers: thirteen disks move between three piles, after "Are We Fast Yet". The disks live for a round, each with
+ * many owners.
+ */
 #include "program.h"
 
 typedef struct Disk {

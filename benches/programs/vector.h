@@ -1,4 +1,6 @@
-/* A list of references in an array that doubles when it is full. By hand, the vector owns its array and not what is in it. */
+/* A list of references in an array that doubles when it is full. By hand, the vector owns its array and not what is
+ * in it.
+ */
 #ifndef VECTOR_H
 #define VECTOR_H
 

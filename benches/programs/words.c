@@ -1,5 +1,6 @@
-/* words: counts and indexes the words of the last thousand documents, as a search engine for a feed would. Each new document lets
- * the oldest die, and the words that only that had. Documents refer to their words, and words to their documents.
+/* words: counts and indexes the words of the last thousand documents, as a search engine for a feed would. Each new
+ * document lets the oldest die, and the words that only that had. Documents refer to their words, and words to their
+ * documents.
  */
 #include "program.h"
 #include "text.h"

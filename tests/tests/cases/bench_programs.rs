@@ -1,9 +1,9 @@
 //! Every program in `benches/programs/` computes on Tally what it does with `malloc` and the frees written by hand.
 //!
-//! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be short,
-//! it has one of -O0 and -O2 under the deferred plan and the other one under the prompt plan, and zeal under one of both
-//! at one of both: the next program has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of each. That
-//! `tally verify` warns of none is a trial of `mistakes::not_accused`.
+//! Each is compiled with its frees once, and run on Tally at its small size, and under zeal at its tiny one. To be
+//! short, it has one of -O0 and -O2 under the deferred plan and the other one under the prompt plan, and zeal under one
+//! of both at one of both: the next program has others. `TALLY_EXAMPLE_MATRIX` in the environment runs all eight ways of
+//! each. That `tally verify` warns of none is a trial of `mistakes::not_accused`.
 
 use crate::trial;
 use libtest_mimic::Trial;

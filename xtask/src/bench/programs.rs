@@ -1,11 +1,11 @@
 //! `cargo xtask bench programs`: whole programs under both of Tally's plans, freed by hand, and on Boehm's collector.
 //!
-//! benches/programs has a file a program, which benches/programs/heap.h makes one for each heap; so all do the same, and
-//! the frees are those that a C programmer would write. Each is built in up to five ways (`programs/way.rs`) by the same
-//! compiler at the same level. A way whose library is not installed is named and left out (`--setup` installs it). They
-//! run in turn (`rounds`). Printed are CPU time, peak memory, the longest gap, and what the program had of its worst
-//! windows; then the geometric means of all programs' ratios, which `--limit` may hold. A program that fails, or that
-//! computes another sum in one of the ways, is a failure; the others are still run.
+//! benches/programs has a file a program, which benches/programs/heap.h makes one for each heap; so all do the same,
+//! and the frees are those that a C programmer would write. Each is built in up to five ways (`programs/way.rs`) by the
+//! same compiler at the same level. A way whose library is not installed is named and left out (`--setup` installs it).
+//! They run in turn (`rounds`). Printed are CPU time, peak memory, the longest gap, and what the program had of its
+//! worst windows; then the geometric means of all programs' ratios, which `--limit` may hold. A program that fails, or
+//! that computes another sum in one of the ways, is a failure; the others are still run.
 
 mod table;
 mod way;
@@ -23,7 +23,7 @@ use way::{WAYS, Way};
 /// Where the programs are.
 const FOLDER: &str = "benches/programs";
 
-/// The programs, in the order of the tables: those of "Are We Fast Yet", small ones first, and then those that users write.
+/// The programs, in the order of the tables: those of "Are We Fast Yet", small ones first, then those that users write.
 const PROGRAMS: [&str; 19] = [
     "bounce",
     "list",
@@ -53,7 +53,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Programs to run, separated by commas
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", value_parser = clap::builder::PossibleValuesParser::new(PROGRAMS))]
+    #[arg(long, value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(PROGRAMS))]
     only: Vec<String>,
     /// Fail if a geometric mean of CPU time relative to malloc is higher, as deferred=0.9,prompt=1.5
     #[arg(long, value_delimiter = ',', value_name = "WAY=RATIO", value_parser = limit)]

@@ -47,8 +47,8 @@ const WINDOWS_SHOWN: usize = 2;
 /// What stands above the rows.
 pub fn head(rounds: u32) -> String {
     format!(
-        "CPU and peak memory (medians of {rounds} interleaved rounds) with their ratios to malloc, longest gap, and which \
-         part of its worst 5 and 20 ms the program had\n{:<11}{:<16}{:>9}{:>8}{:>13}{:>8}{:>13}{:>8}{:>8}",
+        "CPU and peak memory (medians of {rounds} interleaved rounds) with their ratios to malloc, longest gap, and \
+         which part of its worst 5 and 20 ms the program had\n{:<11}{:<16}{:>9}{:>8}{:>13}{:>8}{:>13}{:>8}{:>8}",
         "program", "heap", "CPU", "ratio", "memory", "ratio", "gap", "5 ms", "20 ms"
     )
 }
