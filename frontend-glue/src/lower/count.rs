@@ -18,6 +18,7 @@ mod damage;
 mod decisions;
 mod expand;
 pub(super) mod facts;
+mod known_ways;
 pub(crate) mod operation;
 mod out_parameters;
 mod ownership;
@@ -121,7 +122,10 @@ impl Counts {
         options: &LowerOptions,
     ) -> Result<Counted, String> {
         if self.patterns.lazy_roots && !options.zeal {
-            returns::separate(builder, function, roots.len());
+            if !roots.is_empty() {
+                known_ways::separate(builder, callees, function);
+            }
+            returns::separate(builder, callees, function, roots.len());
         }
         let returns_twice = function.calls().any(|call| callees.returns_twice(call));
         let takes = self.patterns.moves && !returns_twice;
