@@ -14,9 +14,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// Releases what a plain object holds, if each of these outlives that and nothing is to be noted of it; otherwise nothing has changed.
-#[inline(always)]
-fn lets_go_of_survivors(object: ObjectRef) -> bool {
-    let fields = object.type_info().fixed.as_slice();
+#[inline(never)]
+fn lets_go_of_survivors(object: ObjectRef, fields: &[u32]) -> bool {
     for (place, &offset) in fields.iter().enumerate() {
         let Some(target) = reference_at(object, offset) else { continue };
         let byte = target.count();
@@ -62,7 +61,9 @@ impl Heap {
         if object.has(BEYOND) || self.zeal.is_some() || self.prompt.units_left <= 0 {
             return false;
         }
-        if !lets_go_of_survivors(object) {
+        let fields = object.type_info().fixed.as_slice();
+        let holds_any = fields.iter().any(|&offset| reference_at(object, offset).is_some());
+        if holds_any && !lets_go_of_survivors(object, fields) {
             return false;
         }
         self.prompt.units_left -= 1;
