@@ -3,9 +3,12 @@
 use super::{Shape, cell_start, for_field_count, make_room, push, reference};
 use crate::heap::Heap;
 use crate::memory::list::List;
-use crate::memory::range::{self, BUFFERED, LIVE};
+use crate::memory::range::{self, BUFFERED, LIVE, MARK};
 use crate::object::{ObjectRef, flag};
 use crate::plan::deferred::count::STUCK;
+
+/// Objects that are fetched before it is their turn.
+const AHEAD: usize = 8;
 
 impl Heap {
     /// Releases what plain objects at the end of the free queue refer to, and gives their memory back, while `units` last. Stops
@@ -21,10 +24,14 @@ impl Heap {
             && let Some(&object) = queue.last()
         {
             let plain = object.stamp() == 0 && shape.fits(object, object.meta(), flag::MATURE);
-            if !plain || shape.fields.len() > 4 {
+            if !plain {
                 break;
             }
-            units = for_field_count!(shape, self.free_alike(&mut queue, &shape, units), units);
+            units = for_field_count!(
+                shape,
+                self.free_alike(&mut queue, &shape, units),
+                self.free_wide(&mut queue, &shape, units)
+            );
         }
         self.deferred.free_queue = queue;
         (units, self.statistics.freed_mature_objects - before)
@@ -58,6 +65,38 @@ impl Heap {
         self.statistics.freed_mature_objects += freed;
     }
 
+    /// A mark is over: frees up to `most` of the objects that it kept although they were dead, those first that died last. How many,
+    /// and the bytes of those among them that are unmarked, but for the first `died_before` of the list.
+    pub fn free_condemned(&mut self, died_before: usize, most: usize) -> (usize, u64) {
+        let mut dead = std::mem::take(&mut self.deferred.dead_queue);
+        let (mut shape, mut last_block) = (Shape::NONE, u32::MAX);
+        let (mut objects, mut freed, mut bytes, mut unmarked_bytes) = (0, 0, 0, 0);
+        while objects < most
+            && let Some(object) = dead.pop()
+        {
+            dead.prefetch_below(AHEAD);
+            objects += 1;
+            let header = object.header();
+            let is_plain = shape.fits(object, (header >> 32) as u32, flag::MATURE | flag::DEAD);
+            if dead.len() >= died_before && !MARK.get(object.granule()) {
+                unmarked_bytes += if is_plain { shape.cell } else { object.type_info().cell_bytes_of(object) };
+            }
+            if !is_plain || header as u32 != 0 || self.zeal.is_some() {
+                self.free(object);
+                continue;
+            }
+            object.set_count(0);
+            freed += 1;
+            bytes += shape.cell;
+            self.forget_cell(object, shape.cell, &mut last_block);
+        }
+        self.statistics.live_objects -= freed;
+        self.statistics.live_bytes -= bytes;
+        self.statistics.freed_mature_objects += freed;
+        self.deferred.dead_queue = dead;
+        (objects, unmarked_bytes)
+    }
+
     /// A dead object is no candidate, its cell is free, and its block has had a death. What stays in the tables are its
     /// unlogged bits, which are cleared where memory is handed out again.
     #[inline(always)]
@@ -76,8 +115,18 @@ impl Heap {
 
     /// Frees objects of one shape until another comes, or the units are used up.
     #[inline(never)]
-    fn free_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64) -> i64 {
-        let offsets: [u64; N] = shape.offsets();
+    fn free_alike<const N: usize>(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, units: i64) -> i64 {
+        self.free_with(queue, shape, units, &shape.offsets::<N>())
+    }
+
+    /// The same for shapes with many fields.
+    #[inline(never)]
+    fn free_wide(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, units: i64) -> i64 {
+        self.free_with(queue, shape, units, shape.fields)
+    }
+
+    #[inline(always)]
+    fn free_with(&mut self, queue: &mut List<ObjectRef>, shape: &Shape, mut units: i64, offsets: &[u32]) -> i64 {
         let Shape { meta, cell, .. } = *shape;
         let header = (meta as u64) << 32;
         let (mut freed, mut last_block) = (0, u32::MAX);
@@ -88,10 +137,10 @@ impl Heap {
                 break;
             }
             queue.pop();
-            make_room(queue, N);
-            units -= 2 + N as i64;
-            for offset in offsets {
-                let Some(target) = reference(object, offset) else { continue };
+            make_room(queue, offsets.len());
+            units -= 2 + offsets.len() as i64;
+            for &offset in offsets {
+                let Some(target) = reference(object, offset.into()) else { continue };
                 let count = target.count();
                 if count == 1 {
                     // One that a mark has found dead, too, is passed over when its turn comes.
